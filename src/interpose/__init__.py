@@ -1,0 +1,1 @@
+"""Interpose: the layer between AI agents and their tools."""

@@ -1,0 +1,129 @@
+"""The values of the shell analysis: words, streams, invocations, and the `Lowering` through which a command speaks.
+
+A command's handler (shell/commands/) gets an `Invocation` and a `Lowering` and says what the command would do:
+
+    @command("rm")
+    def rm(inv: Invocation, low: Lowering) -> None:
+        opts = parse(inv.args, aliases={"--recursive": "-r", "-R": "-r", "--force": "-f"})
+        for target in opts.operands:
+            low.delete(target, recursive=opts.has("-r"), forced=opts.has("-f"))
+
+Handlers never decide and never touch the machine. They state effects; the guard judges them.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+from msgspec import Struct
+
+from interpose.types import Certainty, EffectKind
+
+UNKNOWN = "\ufffc"
+"""Stands in a word's text for each part whose value cannot be known."""
+
+NOTHING: frozenset[str] = frozenset()
+
+
+class Word(Struct, frozen=True):
+    """One argument after quote removal and expansion, as far as it can be known without running anything.
+
+    `taints` say where unknown parts come from: `remote` (downloaded), `decoded` (base64 and the like), `secret`,
+    `env` (an environment variable), `input` (stdin, read), `output` (some command's output), `param` (positional).
+    """
+
+    text: str
+    span: tuple[int, int] = (0, 0)
+    glob: bool = False
+    """An unquoted `*`, `?` or `[` is active in `text`."""
+    quoted: bool = False
+    taints: frozenset[str] = NOTHING
+
+    @property
+    def known(self) -> bool:
+        """Whether `text` is exactly what the command gets (a glob is known, its matches are not)."""
+        return UNKNOWN not in self.text
+
+
+class Stream(Struct, frozen=True):
+    """What flows through a pipe or lies in a file, as far as it is known. `text` is None when it is not."""
+
+    text: str | None = None
+    taints: frozenset[str] = NOTHING
+
+
+EMPTY_STREAM = Stream(text="")
+
+
+class Invocation(Struct, frozen=True):
+    """One simple command that would run, after wrappers were peeled off."""
+
+    name: str
+    """Base name, as typed but without directory and `.exe`: `/usr/bin/rm` is `rm`."""
+    args: tuple[Word, ...]
+    span: tuple[int, int] = (0, 0)
+    argv0: Word = Word("")
+    stdin: Stream | None = None
+    """What the command reads, or None when stdin is not redirected (the terminal)."""
+    env: tuple[tuple[str, Word], ...] = ()
+    """Assignments in front of the command."""
+    piped_out: bool = False
+    """Whether stdout goes into another command of the analysed text."""
+
+
+class Lowering(Protocol):
+    """How a handler says what its command would do. Paths may be Words or plain text; they are resolved here.
+
+    `read`, `write` and `delete` also derive what follows from the path alone: `secret.read`, `persistence`,
+    `guard.tamper`, `system`. A handler must not do that itself.
+    """
+
+    cwd: str
+    home: str
+
+    def emit(
+        self,
+        kind: EffectKind,
+        resource: str = "",
+        *,
+        certainty: Certainty = "proven",
+        at: Word | None = None,
+        **details: Any,
+    ) -> None:
+        """State an effect. `at` is the word that causes it (default: the whole command)."""
+
+    def read(self, path: Word | str, **details: Any) -> Stream:
+        """The command reads `path` (recursively with `recursive=True`). Returns what is known of its content."""
+
+    def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
+        """The command creates, replaces or changes `path`. `append=True`, `in_place=True`, ... as details."""
+
+    def delete(self, path: Word | str, **details: Any) -> None:
+        """The command removes `path`. Details: `recursive`, `forced`."""
+
+    def permission(self, path: Word | str, **details: Any) -> None:
+        """The command changes mode, owner or attributes. Details: `recursive`, `mode`, `owner`."""
+
+    def path(self, word: Word | str) -> str:
+        """The absolute, normalised path a word names (UNKNOWN parts kept)."""
+
+    def output(self, stream: Stream) -> None:
+        """What the command prints (default: unknown text with the taints of what it read)."""
+
+    def shell(self, code: Word | Stream | str, *, via: str, args: tuple[Word, ...] = (), dialect: str = "bash") -> None:
+        """The command runs `code` as a shell script. Tainted or unknown code becomes `code.remote` or `opaque`."""
+
+    def run(self, words: tuple[Word, ...], *, via: str, stdin: Stream | None = None) -> None:
+        """The command runs another command given as words (`sudo`, `env`, `xargs`, `timeout`, ...)."""
+
+    def code(self, language: str, code: Word | Stream | str, *, via: str) -> None:
+        """The command runs a program text in `python`, `javascript`, `perl`, `ruby`, `php`, `lua`, `awk`, `sql`, ..."""
+
+    def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
+        """The command runs a script file: what was written to it earlier in the same text is analysed."""
+
+    def set_cwd(self, path: Word | str) -> None:
+        """The rest of the text runs in another directory (`cd`, `pushd`)."""
+
+    def set_variable(self, name: str, value: Word) -> None:
+        """The command assigns a shell variable (`read`, `export`, `printf -v`)."""

@@ -1,0 +1,296 @@
+"""The values that cross layers: calls, contexts, decisions, verdicts, effects. Frozen, and importing nothing of ours.
+
+A changed call is a new object. Arguments are frozen deeply when a call is made, so an interceptor that tries to change
+what it was shown gets an error instead of changing what others see.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Generic, Literal, NoReturn, TypeVar
+
+from msgspec import Struct, field
+
+T = TypeVar("T")
+
+MAX_DEPTH = 128
+"""How deep arguments may nest. Deeper input is refused, not analysed: recursion on hostile input must be bounded."""
+
+
+class HookPoint(StrEnum):
+    """Where an interceptor can stand."""
+
+    MESSAGE_BEFORE = "message.before"
+    PARAMS_BEFORE = "params.before"
+    TOOL_BEFORE = "tool.before"
+    PERMISSION_ASK = "permission.ask"
+    TOOL_AFTER = "tool.after"
+
+
+OnError = Literal["deny", "ask", "allow"]
+"""What an interceptor's failure means: `deny` refuses the call, `ask` asks a person, `allow` only notes it."""
+
+Mode = Literal["enforce", "watch"]
+"""`enforce` decides; `watch` says what it would have done and never blocks."""
+
+
+# --- frozen JSON -----------------------------------------------------------------------------------------------------
+
+
+def _refuse(self: object, *_args: object, **_kwargs: object) -> NoReturn:
+    raise TypeError(f"{type(self).__name__} is read-only: return Transform(...) or change `output` instead")
+
+
+class FrozenDict(dict[str, Any]):
+    """A dict that refuses to change. Still a dict for `json`, `isinstance` and `==`."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __ior__ = clear = pop = popitem = setdefault = update = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (FrozenDict, (dict(self),))
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(frozenset((k, v if v.__hash__ else repr(v)) for k, v in self.items()))
+
+
+class FrozenList(list[Any]):
+    """A list that refuses to change."""
+
+    __slots__ = ()
+    __setitem__ = __delitem__ = __iadd__ = __imul__ = _refuse
+    append = clear = extend = insert = pop = remove = reverse = sort = _refuse
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (FrozenList, (list(self),))
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return hash(tuple(v if v.__hash__ else repr(v) for v in self))
+
+
+def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
+    """A deep read-only copy of JSON-like data. Values of other types are passed on as they are."""
+    kind = type(value)
+    if kind is str or kind is int or kind is bool or value is None or kind is float:
+        return value
+    if isinstance(value, dict):
+        if kind is FrozenDict:
+            return value
+        if depth <= 0:
+            raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
+        return FrozenDict({k: freeze(v, depth - 1) for k, v in value.items()})
+    if isinstance(value, list | tuple) and kind in (list, tuple, FrozenList):
+        if kind is FrozenList:
+            return value
+        if depth <= 0:
+            raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
+        items = [freeze(v, depth - 1) for v in value]
+        return tuple(items) if kind is tuple else FrozenList(items)
+    return value
+
+
+def thaw(value: Any) -> Any:
+    """A deep copy that may be changed, of what `freeze` made."""
+    if isinstance(value, dict):
+        return {k: thaw(v) for k, v in value.items()}
+    if type(value) in (list, FrozenList):
+        return [thaw(v) for v in value]
+    if type(value) is tuple:
+        return tuple(thaw(v) for v in value)
+    return value
+
+
+EMPTY: FrozenDict = FrozenDict()
+
+
+# --- calls -----------------------------------------------------------------------------------------------------------
+
+
+def new_id() -> str:
+    """128 random bits in hex. Not `uuid`: its import costs more than a decision."""
+    return os.urandom(16).hex()
+
+
+class Context(Struct, frozen=True, kw_only=True):
+    """Who acts, and where. The same in every event of a run."""
+
+    session_id: str = ""
+    agent_id: str = ""
+    role: str = ""
+    principal: str = ""
+    cwd: str = ""
+    trace_id: str = ""
+    source: str = "library"
+
+    @staticmethod
+    def of_session_key(key: str, **fields: str) -> Context:
+        """The context of a session key. `agent:<id>:...` names its agent; any other key belongs to `main`."""
+        parts = key.split(":")
+        agent = parts[1] if len(parts) >= 2 and parts[0] == "agent" and parts[1] else "main"
+        return Context(**{"session_id": key, "agent_id": agent} | fields)
+
+
+class ToolCall(Struct, frozen=True):
+    """One tool call. `name` is canonical (`Bash` arrives as `exec`); `original_name` is what the agent said."""
+
+    name: str
+    arguments: FrozenDict = field(default_factory=FrozenDict)
+    call_id: str = field(default_factory=new_id)
+    context: Context = Context()
+    metadata: FrozenDict = EMPTY
+    original_name: str = ""
+
+    def with_arguments(self, arguments: Mapping[str, Any]) -> ToolCall:
+        """The same call with other arguments."""
+        return ToolCall(
+            self.name, freeze(dict(arguments)), self.call_id, self.context, self.metadata, self.original_name
+        )
+
+
+class ToolOutcome(Struct, frozen=True):
+    """What became of a call, as `tool.after` sees it. `denied` calls never ran: interceptors only look at them."""
+
+    call: ToolCall
+    result: Any = None
+    is_error: bool = False
+    denied: bool = False
+    duration_ns: int = 0
+
+
+class Message(Struct, frozen=True):
+    """A message on its way to the agent, with the run's metadata bag."""
+
+    text: str
+    metadata: FrozenDict = EMPTY
+    context: Context = Context()
+    provider: str = ""
+    model: str = ""
+
+
+class Params(Struct, frozen=True, kw_only=True):
+    """The model parameters of a run. `None` means unset; `extras` carries what we have no field for."""
+
+    model: str | None = None
+    provider: str | None = None
+    think_level: str | None = None
+    reasoning_level: str | None = None
+    temperature: float | None = None
+    extras: FrozenDict = EMPTY
+    message: str = ""
+    metadata: FrozenDict = EMPTY
+    context: Context = Context()
+
+
+# --- decisions -------------------------------------------------------------------------------------------------------
+
+Severity = Literal["info", "warning", "error", "critical"]
+
+
+class Allow(Struct, frozen=True):
+    """No objection."""
+
+
+class Transform(Struct, Generic[T], frozen=True):
+    """Go on with `payload` instead."""
+
+    payload: T
+    reason: str = ""
+
+
+class Confirm(Struct, frozen=True):
+    """A person must agree."""
+
+    message: str
+    rule: str = ""
+    severity: Severity = "warning"
+    part: str = ""
+    instead: str = ""
+
+
+class Deny(Struct, frozen=True):
+    """This must not happen."""
+
+    reason: str
+    rule: str = ""
+    severity: Severity = "error"
+    part: str = ""
+    instead: str = ""
+
+
+Decision = Allow | Transform[T] | Confirm | Deny
+
+
+class Finding(Struct, frozen=True, kw_only=True):
+    """One interceptor's contribution to a verdict."""
+
+    interceptor: str
+    said: Literal["deny", "ask", "rewrite", "error"]
+    reason: str
+    rule: str = ""
+    severity: Severity = "warning"
+    part: str = ""
+    instead: str = ""
+    mode: Mode = "enforce"
+
+
+Outcome = Literal["allow", "rewrite", "ask", "deny"]
+
+
+class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
+    """What the pipeline says after all interceptors.
+
+    `outcome` is the word for `decision`: `ask` means that a person still has to agree, `rewrite` that `payload` is not
+    the payload that came in. `approver` says who answered a question, if one was asked.
+    """
+
+    outcome: Outcome
+    decision: Decision[T]
+    payload: T
+    findings: tuple[Finding, ...] = ()
+    questions: tuple[str, ...] = ()
+    rewritten: bool = False
+    approver: str = ""
+    elapsed_ns: int = 0
+
+    @property
+    def allowed(self) -> bool:
+        """Whether the call may run now."""
+        return self.outcome == "allow" or self.outcome == "rewrite"
+
+    @property
+    def reason(self) -> str:
+        """Why, in words for the agent: empty when nothing was said."""
+        match self.decision:
+            case Deny(reason=reason):
+                return reason
+            case Confirm(message=message):
+                return message
+            case Transform(reason=reason):
+                return reason
+            case Allow():
+                return ""
+
+
+# --- effects ---------------------------------------------------------------------------------------------------------
+
+EffectKind = Literal[
+    "fs.read", "fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",
+    "net.download", "net.listen", "privilege", "vcs.discard", "vcs.publish", "data.destroy", "infra.destroy",
+    "package.install", "package.publish", "persistence", "system", "secret.read", "guard.tamper", "opaque",
+]  # fmt: skip
+"""What a call would do. `opaque` is what cannot be known: text that does not parse, a computed command word."""
+
+Certainty = Literal["proven", "possible", "unknown"]
+
+
+class Effect(Struct, frozen=True):
+    """One thing that a call would do: on which resource, how surely, because of which part of the text."""
+
+    kind: EffectKind
+    resource: str = ""
+    certainty: Certainty = "proven"
+    span: tuple[int, int] = (0, 0)
+    details: FrozenDict = EMPTY
+    via: tuple[str, ...] = ()
