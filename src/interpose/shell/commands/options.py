@@ -42,6 +42,7 @@ def parse(
     stop: bool = False,
     bundle: bool = True,
     plus: bool = False,
+    attached: Collection[str] = (),
 ) -> Options:
     """Sort `args` by getopt's rules.
 
@@ -52,6 +53,7 @@ def parse(
     `stop`: operands end the options (`sudo`, `env`, `xargs`: what follows belongs to the inner command).
     `bundle`: `-rf` is `-r -f`; False for tools whose long options have one dash (`find`, `java`, `terraform`).
     `plus`: `+x` counts as an option too.
+    `attached`: short options whose value is optional and never a word of its own (`xargs -i{}`).
     """
     aliases = aliases or {}
     names = {name for name in (*values, *aliases, *long) if name.startswith("--")}
@@ -78,7 +80,7 @@ def parse(
             else:
                 given.append((name, None))
         elif len(text) > 1 and (text[0] == "-" or (plus and text[0] == "+")):
-            index = _bundle(word, queue, index, values, aliases, given)
+            index = _bundle(word, queue, index, values, aliases, given, attached)
         else:
             operands.append(word)
             if stop:
@@ -94,16 +96,17 @@ def _bundle(
     values: Collection[str],
     aliases: Mapping[str, str],
     given: list[tuple[str, Word | None]],
+    attached: Collection[str],
 ) -> int:
     sign, letters = word.text[0], word.text[1:]
     for position, letter in enumerate(letters):
         name = aliases.get(sign + letter, sign + letter)
-        if name not in values:
+        if name not in values and name not in attached:
             given.append((name, None))
             continue
         rest = letters[position + 1 :]
-        if rest:
-            given.append((name, _part(word, rest)))
+        if rest or name in attached:
+            given.append((name, _part(word, rest) if rest else None))
         elif index < len(queue):
             given.append((name, queue[index]))
             index += 1
