@@ -1,0 +1,49 @@
+"""The settings of agents and of this product: what changes them could switch a guard off."""
+
+from __future__ import annotations
+
+from interpose.paths.catalogue import Catalogue, Mark, is_wild
+from interpose.paths.resolve import is_home
+
+_OURS = Mark("is configuration or state of the guard itself")
+_AGENT = Mark("is an agent's settings, where hooks and permissions live")
+_SERVERS = Mark("decides which tool servers an agent starts")
+
+_TAMPER = Catalogue(
+    {
+        _OURS: """
+            .config/interpose/ .local/state/interpose/ .local/share/interpose/ .interpose/ /etc/interpose/
+            .cache/interpose/ library/application%20support/interpose/ interpose.toml interpose.yaml .interpose.toml
+            .interpose.yaml /var/lib/interpose/ /run/interpose/
+        """,
+        _AGENT: """
+            .claude/settings.json .claude/settings.local.json .claude/managed-settings.json .claude/hooks/
+            /etc/claude-code/ .codex/config.toml .codex/hooks.json .codex/hooks/ .codex/rules/
+            /etc/codex/ .gemini/settings.json .gemini/hooks/ .gemini/policies/ .gemini/trustedfolders.json
+            .cursor/hooks.json .cursor/hooks/ .cursor/cli-config.json .cursor/permissions.json .config/opencode/
+            opencode.json opencode.jsonc .opencode/plugin/ .opencode/plugins/ .openclaw/openclaw.json
+            .openclaw/config.json .clawdbot/clawdbot.json .qwen/settings.json .copilot/config.json .copilot/hooks/
+            .github/hooks/ .config/goose/config.yaml .factory/settings.json .factory/hooks.json .windsurf/hooks.json
+            .codeium/windsurf/hooks.json .kimi/config.toml .kiro/hooks/ .amp/settings.json .config/amp/settings.json
+            .aider.conf.yml .continue/config.yaml .continue/config.json .roo/ .clinerules/hooks/ .crush.json
+            .augment/settings.json
+        """,
+        _SERVERS: """
+            .mcp.json .cursor/mcp.json .vscode/mcp.json .windsurf/mcp_config.json .codeium/windsurf/mcp_config.json
+            .copilot/mcp-config.json .kiro/settings/mcp.json .roo/mcp.json claude_desktop_config.json .qwen/mcp.json
+        """,
+    }
+)
+_IN_HOME = frozenset({".claude.json", ".crush.json"})
+"""Settings by these names only when they lie in a home directory itself."""
+
+
+def tamper_of(path: str, home: str) -> Mark | None:
+    """Why changing a resolved path could switch a guard off, or None."""
+    if not path or (path[0] != "/" and "://" in path):
+        return None
+    parts = path.lower().rstrip("/").split("/")
+    mark = _TAMPER.find_wild(parts) if is_wild(path) else _TAMPER.find(parts)
+    if mark is None and parts[-1] in _IN_HOME and is_home(path.rpartition("/")[0], home):
+        return _AGENT
+    return mark
