@@ -1,7 +1,7 @@
 """The general rule for commands without a handler: the verbs that clouds and admin tools share.
 
-What tells `heroku apps:destroy shop` from `figlet destroy` is where the word stands and who reads it. A tool of the table
-in admin.py is believed to mean what it says: the first of its leading words that is a verb decides. Of a tool nobody
+What tells `heroku apps:destroy shop` from `figlet destroy` is where the word stands and who reads it. A tool of the
+table in admin.py is believed to mean what it says: the first of its leading words that is a verb decides. Of a tool nobody
 knows only the clearest form counts: a destructive verb where a subcommand stands, followed by what it hits.
 """
 
@@ -9,23 +9,28 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from interpose.shell.commands.admin import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, Cli
+from interpose.shell.commands.admin import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, Cli, words
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.model import Invocation, Lowering, Word
 
-GLOBAL_VALUES: frozenset[str] = frozenset(
-    "--account --account-name --api-key --api-token --app --cluster --config --config-file --context --endpoint --env"
-    " --environment --filter --format --host --kubeconfig --location --log-level --login --namespace --org --organization"
-    " --output --owner --password --profile --project --query --region --repo --repository --resource-group --server --site"
-    " --stage --subscription --team --tenant --timeout --token --url --user --username --vault --workspace --zone".split()
+GLOBAL_VALUES = words(
+    """
+    --account --account-name --api-key --api-token --app --cluster --config --config-file --context --endpoint
+    --env --environment --filter --format --host --kubeconfig --location --log-level --login --namespace --org
+    --organization --output --owner --password --profile --project --query --region --repo --repository
+    --resource-group --server --site --stage --subscription --team --tenant --timeout --token --url --user
+    --username --vault --workspace --zone
+    """
 )
 """Options that nearly every such tool has, with a value."""
 
-TEXT_TOOLS: frozenset[str] = frozenset(
-    "ack ag apropos banner cowsay cowthink dict did espeak espeak-ng explain fd fdfind festival figlet fzf gh-search glow"
-    " googler grex how2 howdoi info jira khal lolcat look man mdfind mods navi notify-send ollama llm aichat sgpt osd_cat"
-    " pt rga rofi say sk spd-say task taskwarrior tldr todo.sh toilet translate trans ug ugrep whatis whereis which xdotool"
-    " yad zenity wl-copy xclip logger wall write ydotool tmux screen zellij".split()
+TEXT_TOOLS = words(
+    """
+    ack ag aichat apropos banner cowsay cowthink dict did espeak espeak-ng explain fd fdfind festival figlet fzf
+    gh-search glow googler grex how2 howdoi info jira khal llm logger lolcat look man mdfind mods navi
+    notify-send ollama osd_cat pt rga rofi say screen sgpt sk spd-say task taskwarrior tldr tmux todo.sh toilet
+    trans translate ug ugrep wall whatis whereis which wl-copy write xclip xdotool yad ydotool zellij zenity
+    """
 )
 """Tools whose operands are text, patterns or entries of a person's own list, whatever the words mean."""
 
@@ -130,7 +135,7 @@ def _unknown(name: str, args: tuple[Word, ...], low: Lowering) -> None:
     for index, word in enumerate(operands[:3]):
         text = word.text
         verb = text.rpartition(":")[2]
-        if verb in CLEAREST or text.partition("-")[0] in CLEAREST and is_name(text):
+        if verb in CLEAREST or (text.partition("-")[0] in CLEAREST and is_name(text)):
             rest = operands[index + 1 :]
             if rest or index or len(args) > 1 or ":" in text:
                 low.emit(
