@@ -1,0 +1,38 @@
+"""The command line: one verb a module, imported only when it is called."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+from collections.abc import Sequence
+from typing import NoReturn
+
+VERBS = ("check",)
+EXIT_USAGE = 64
+
+
+class _Parser(argparse.ArgumentParser):
+    """Wrong usage has one exit code everywhere."""
+
+    def error(self, message: str) -> NoReturn:
+        self.print_usage(sys.stderr)
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one verb. The console script exits with what this returns."""
+    given = list(sys.argv[1:] if argv is None else argv)
+    parser = _Parser(prog="interpose", description="The layer between AI agents and their tools.")
+    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
+    wanted = next((word for word in given if not word.startswith("-")), None)
+    for name in VERBS:
+        # Only the verb that was asked for is imported, unless help has to describe them all.
+        if wanted in (name, None):
+            module = importlib.import_module(f"interpose.cli.{name}")
+            module.add_arguments(verbs.add_parser(name, help=module.HELP, description=module.HELP))
+        else:
+            verbs.add_parser(name)
+    args = parser.parse_args(given)
+    status: int = importlib.import_module(f"interpose.cli.{args.verb}").run(args)
+    return status

@@ -1,0 +1,158 @@
+"""`builtin:command-safety-guard`: what would this command do, and may it?
+
+The shell analysis says what a command would do, the rule table what each of those effects means. This module only
+combines: the most severe word of all effects wins, and the first effect in the text that earned it is named.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.guards.answers import Answers
+from interpose.guards.command_rules import Profile, Rule, Word, rule_for
+from interpose.guards.traits import traits_of
+from interpose.shell import analyse
+from interpose.tools import command_of, cwd_of
+from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
+
+ID = "builtin:command-safety-guard"
+
+DEFAULT_CWD = "/workspace/project"
+"""Where a command is judged when nobody said where it would run."""
+
+_WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
+_SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
+_SHARED_DIRECTORIES = frozenset({"/tmp", "/var/tmp", "/dev/shm", "/"})  # noqa: S108 - names to judge, not to use
+"""A directory that belongs to everybody is nobody's project."""
+
+
+class Ruling(Struct, frozen=True):
+    """What one effect means: the word, and why."""
+
+    decision: Word
+    rule: str
+    severity: Severity
+    reason: str
+    instead: str
+    effect: Effect
+
+
+class Judgement(Struct, frozen=True):
+    """The whole answer: the word, the ruling that decided it, every ruling that objected, and all effects."""
+
+    decision: Word
+    rule: str = ""
+    severity: Severity = "info"
+    reason: str = ""
+    instead: str = ""
+    span: tuple[int, int] = (0, 0)
+    rulings: tuple[Ruling, ...] = ()
+    effects: tuple[Effect, ...] = ()
+
+
+class CommandSafetyGuard:
+    """Judges the command of an `exec` call by its effects."""
+
+    id = ID
+
+    def __init__(self, *, profile: Profile = "balanced", workspace: str = "", home: str | None = None) -> None:
+        if profile not in ("balanced", "strict"):
+            raise ValueError(f"unknown profile {profile!r}: use 'balanced' or 'strict'")
+        self.profile: Profile = profile
+        self.workspace = workspace
+        self.home = os.environ.get("HOME", "/root") if home is None else home
+        self._answers: Answers[Allow | Confirm | Deny] = Answers()
+
+    def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
+        """The decision on one call. A command that is missing or no text is refused: nobody can say what would run."""
+        command = command_of(call)
+        if command is None or not isinstance(call.arguments.get("command", ""), str | list | tuple):
+            return Deny(
+                "This exec call has no command text, so nobody can say what it would run.",
+                rule="bad-command",
+                part="command",
+            )
+        context_cwd = call.context.cwd or self.workspace or DEFAULT_CWD
+        # INVARIANT: the workspace comes from the context alone. An argument may move where the command starts, never
+        # what counts as the project.
+        workspace = self.workspace or context_cwd
+        cwd = posixpath.join(context_cwd, cwd_of(call))
+        key = (command, cwd, self.home, workspace, self.profile)
+        known = self._answers.get(key)
+        if known is not None:
+            return known
+        decision = _decision(self.judge(command, cwd, self.home, workspace), command)
+        self._answers.put(key, decision, len(command))
+        return decision
+
+    def judge(self, command: str, cwd: str, home: str, workspace: str = "") -> Judgement:
+        """Everything there is to say about one command."""
+        workspace = workspace or self.workspace or cwd
+        if workspace in _SHARED_DIRECTORIES or workspace == home:
+            workspace = ""
+        judgement = self._judge(command, cwd, home, workspace)
+        if judgement.instead and self._judge(judgement.instead, cwd, home, workspace).decision != "allow":
+            return _without_advice(judgement)
+        return judgement
+
+    def _judge(self, command: str, cwd: str, home: str, workspace: str) -> Judgement:
+        effects = tuple(analyse(command, cwd=cwd, home=home).effects)
+        strict = self.profile == "strict"
+        worst: Ruling | None = None
+        weight = 0
+        objections: list[Ruling] = []
+        for effect in effects:
+            rule = rule_for(effect.kind, traits_of(effect, cwd, home, workspace))
+            word: Word = rule.strict if strict else rule.balanced
+            if word == "allow":
+                continue
+            ruling = _ruling(effect, rule, word)
+            objections.append(ruling)
+            heaviness = _WEIGHT[ruling.decision] * 4 + _SEVERITY[ruling.severity]
+            if heaviness > weight:
+                worst, weight = ruling, heaviness
+        if worst is None:
+            return Judgement("allow", effects=effects)
+        return Judgement(
+            worst.decision,
+            worst.rule,
+            worst.severity,
+            worst.reason,
+            worst.instead,
+            worst.effect.span,
+            tuple(objections),
+            effects,
+        )
+
+
+def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:
+    # A catastrophe that is only possible is a question, not a refusal.
+    decision: Word = "ask" if word == "deny" and effect.certainty != "proven" else word
+    details = effect.details
+    return Ruling(
+        decision,
+        details.get("rule") or rule.id,
+        rule.severity,
+        details.get("reason") or rule.reason,
+        details.get("instead") or rule.instead,
+        effect,
+    )
+
+
+def _without_advice(judgement: Judgement) -> Judgement:
+    return replace(judgement, instead="")
+
+
+def _decision(judgement: Judgement, command: str) -> Allow | Confirm | Deny:
+    part = command[judgement.span[0] : judgement.span[1]]
+    match judgement.decision:
+        case "allow":
+            return Allow()
+        case "ask":
+            return Confirm(judgement.reason, judgement.rule, judgement.severity, part, judgement.instead)
+        case "deny":
+            return Deny(judgement.reason, judgement.rule, judgement.severity, part, judgement.instead)

@@ -1,0 +1,97 @@
+"""What is worth knowing about an effect before a rule looks at it: its traits, as words."""
+
+from __future__ import annotations
+
+from interpose.paths import Place, place_of
+from interpose.types import Effect
+
+_PATH_KINDS = frozenset({"fs.read", "fs.write", "fs.delete", "fs.permission"})
+
+_VITAL_TREES = tuple(
+    f"{tree}/"
+    for tree in (
+        "/bin", "/boot", "/efi", "/lib", "/lib32", "/lib64", "/sbin", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64",
+        "/System", "/proc", "/sys", "C:/Windows",
+    )
+)  # fmt: skip
+_VITAL_FILES = frozenset(
+    f"/etc/{name}"
+    for name in (
+        "passwd", "shadow", "group", "gshadow", "sudoers", "fstab", "ld.so.preload", "pam.conf", "nsswitch.conf",
+    )
+)  # fmt: skip
+_VITAL_DIRECTORIES = ("/etc/sudoers.d/", "/etc/pam.d/")
+
+_MADE_AGAIN_NAMES = """
+    node_modules bower_components jspm_packages build dist out target obj coverage htmlcov __pycache__ _build .next
+    .nuxt .output .turbo .cache .parcel-cache .svelte-kit .angular .vite .astro .docusaurus .expo .webpack
+    .pytest_cache .mypy_cache .ruff_cache .hypothesis .tox .nox .eggs .ipynb_checkpoints .nyc_output venv .venv
+    site-packages .gradle .terraform .serverless .aws-sam cdk.out DerivedData .build storybook-static tmp temp .tmp
+    .temp logs log cache .sass-cache .eslintcache .stylelintcache .pnpm-store test-results playwright-report .dart_tool
+    elm-stuff zig-cache zig-out .zig-cache .stack-work dist-newstyle _site .jekyll-cache .vercel .netlify .wrangler
+    CMakeFiles CMakeCache.txt .coverage .DS_Store
+"""
+_MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
+_MADE_AGAIN_ENDINGS = (
+    ".pyc", ".pyo", ".o", ".obj", ".class", ".log", ".tmp", ".swp", ".swo", ".egg-info", ".tsbuildinfo", ".gcda",
+)  # fmt: skip
+_HOME_CACHES = ("/.cache", "/.npm", "/.npm/_cacache", "/Library/Caches")
+
+
+def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
+    """All traits of an effect."""
+    details = effect.details
+    traits = {name for name, value in details.items() if value} if details else set()
+    if effect.kind in _PATH_KINDS:
+        _add_path_traits(traits, effect.resource, cwd, home, workspace)
+        if effect.kind == "fs.permission":
+            mode = details.get("mode")
+            if isinstance(mode, str):
+                _add_mode_traits(traits, mode)
+    strength = details.get("strength") if details else None
+    if strength == "soft":
+        traits.add("soft")
+    return traits
+
+
+def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace: str) -> None:
+    place = place_of(path, cwd=cwd, home=home, workspace=workspace)
+    traits.add(f"at:{place.value}")
+    if path.startswith(_VITAL_TREES) or path in _VITAL_FILES or path.startswith(_VITAL_DIRECTORIES):
+        traits.add("vital")
+    if workspace.startswith(path.rstrip("/") + "/"):
+        traits.add("above")
+    if "*" in path or "?" in path:
+        traits.add("glob")
+    if place is Place.IN_WORKSPACE and is_made_again(path[len(workspace) + 1 :]):
+        traits.add("artefact")
+    elif path.endswith(_HOME_CACHES):
+        traits.add("cache")
+
+
+def is_made_again(inside: str) -> bool:
+    """Whether a build, a test run or an install makes this again, judged by its path below the workspace."""
+    names = inside.split("/")
+    return not _MADE_AGAIN.isdisjoint(names) or names[-1].endswith(_MADE_AGAIN_ENDINGS)
+
+
+def _add_mode_traits(traits: set[str], mode: str) -> None:
+    """`open`: everyone may write; `locked`: nobody may do anything; `setuid`: runs with its owner's rights."""
+    digits = mode.lstrip("0")
+    if mode.isdigit():
+        if not digits:
+            traits.add("locked")
+        elif digits[-1] in "2367":
+            traits.add("open")
+        if len(digits) == 4 and digits[0] in "24567":
+            traits.add("setuid")
+        return
+    for clause in mode.split(","):
+        for sign in "+=":
+            who, found, rights = clause.partition(sign)
+            if not found:
+                continue
+            if "w" in rights and ("o" in who or "a" in who):
+                traits.add("open")
+            if "s" in rights:
+                traits.add("setuid")
