@@ -1,0 +1,86 @@
+"""git commands that look, pack or test: the files they read and write, and their options that run programs."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.git_calls import GitCall, informs, read_options, subcommand
+from interpose.shell.commands.git_programs import runs_program
+from interpose.shell.commands.options import parse
+from interpose.shell.model import Lowering
+
+
+@subcommand("log", "show", "diff", "diff-tree", "diff-index", "diff-files", "whatchanged", "format-patch", "cat-file", "archive",
+            "bundle", "stripspace", "blame", "annotate", "hash-object", "shortlog")  # fmt: skip
+def look(call: GitCall, low: Lowering) -> None:
+    opts = parse(
+        call.args, values=("--output", "-o", "--output-directory", "--exec", "--remote", "--contents", "-L", "-n", "-G")
+    )
+    if informs(opts) and call.name != "hash-object":
+        return
+    for target in opts.values("--output"):
+        low.write(call.at(target))
+    if call.name in ("archive", "format-patch"):
+        for target in opts.values("-o", "--output-directory"):
+            low.write(call.at(target))
+    if call.name == "archive":
+        for code in opts.values("--exec"):
+            runs_program(low, code, what="git archive --exec")
+    if call.name == "bundle" and opts.word(0) == "create" and len(opts.operands) > 1:
+        low.write(call.at(opts.operands[1]))
+    if call.name == "hash-object":
+        for file in opts.operands:
+            low.read(call.at(file))
+    for file in opts.values("--contents"):
+        low.read(call.at(file))
+    if call.name in ("show", "cat-file"):
+        _reads_versions(call, low)
+    if call.name == "diff" and opts.has("--no-index"):
+        for file in opts.operands:
+            low.read(call.at(file))
+
+
+def _reads_versions(call: GitCall, low: Lowering) -> None:
+    """`git show HEAD:.env` prints a file as surely as `cat` does."""
+    for word in call.args:
+        revision, colon, path = word.text.partition(":")
+        if colon and path and not path.startswith(("/", "(")) and not revision.startswith("-") and "{" not in revision:
+            low.read(path.lstrip("!^"))
+
+
+@subcommand("grep")
+def grep(call: GitCall, low: Lowering) -> None:
+    opts = parse(call.args, values=("-e", "-f", "-m", "-A", "-B", "-C", "--max-depth", "--threads"), attached=("-O",))
+    for code in opts.values("-O", "--open-files-in-pager"):
+        runs_program(low, code, what="git grep -O")
+    for file in opts.values("-f"):
+        low.read(call.at(file))
+    if opts.has("--no-index", "--untracked", "--no-exclude-standard"):
+        for path in opts.operands if opts.has("-e", "-f") else opts.operands[1:]:
+            low.read(call.at(path), recursive=True)
+
+
+@subcommand("bisect")
+def bisect(call: GitCall, low: Lowering) -> None:
+    if len(call.args) > 1 and call.args[0].text == "run":
+        low.run(call.args[1:], via="git bisect run")
+
+
+@subcommand("difftool", "mergetool")
+def external_diff(call: GitCall, low: Lowering) -> None:
+    opts = read_options(
+        call, flags=("--tool-help", "--prompt", "--gui", "--dir-diff"), values=("-t", "--tool", "-x", "--extcmd", "-O")
+    )
+    for code in opts.values("-x", "--extcmd"):
+        runs_program(low, code, what="git difftool --extcmd")
+
+
+@subcommand("merge-index", "for-each-repo", "hook")
+def run_for_each(call: GitCall, low: Lowering) -> None:
+    if call.name == "merge-index":
+        words = call.args
+        while words and words[0].text in ("-o", "-q"):
+            words = words[1:]
+        if words:
+            low.run(words, via="git merge-index")
+    elif call.name == "for-each-repo":
+        opts = parse(call.args, values=("--config",), stop=True)
+        low.run((call.inv.argv0, *opts.operands), via="git for-each-repo")
