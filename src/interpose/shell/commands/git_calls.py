@@ -53,27 +53,37 @@ def subcommand(*names: str) -> Callable[[GitHandler], GitHandler]:
     return register
 
 
-def read_options(
-    call: GitCall,
-    *,
-    flags: Collection[str] = (),
-    values: Collection[str] = (),
-    aliases: Mapping[str, str] | None = None,
-    attached: Collection[str] = (),
-) -> Options:
+class GitOptions(Struct, frozen=True):
+    """The options of one subcommand. `names` are all long ones, most harmful first."""
+
+    names: tuple[str, ...]
+    values: frozenset[str]
+    attached: frozenset[str]
+    aliases: Mapping[str, str]
+
+
+def options(*, flags: str = "", values: str = "", attached: str = "", aliases: str = "") -> GitOptions:
+    """Describe a subcommand's options in words; an alias is written `-f=--force`."""
+    pairs = dict(pair.split("=") for pair in aliases.split())
+    names = [name for name in (*flags.split(), *pairs.values(), *pairs, *values.split()) if name.startswith("--")]
+    names += [f"--no-{name[2:]}" for name in names]
+    return GitOptions(tuple(names), frozenset(values.split()), frozenset(attached.split()), pairs)
+
+
+NO_OPTIONS = options()
+
+
+def read_options(call: GitCall, known: GitOptions = NO_OPTIONS) -> Options:
     """Sort a subcommand's arguments.
 
-    Git completes abbreviated long options. Where several would fit, the first of `flags` is taken: they are listed
-    most harmful first, so that an abbreviation can only be overestimated.
+    Git completes abbreviated long options. Where several would fit, the first is taken: they are listed most harmful
+    first, so that an abbreviation can only be overestimated.
     """
-    aliases = aliases or {}
-    names = [*flags, *aliases, *values]
-    names += [f"--no-{name[2:]}" for name in names if name.startswith("--")]
-    words = [_completed(word, names) for word in call.args]
-    return parse(words, values=values, aliases=aliases, attached=attached)
+    words = [_completed(word, known.names) for word in call.args]
+    return parse(words, values=known.values, aliases=known.aliases, attached=known.attached)
 
 
-def _completed(word: Word, names: Collection[str]) -> Word:
+def _completed(word: Word, names: tuple[str, ...]) -> Word:
     name, equals, value = word.text.partition("=")
     if len(name) < 3 or not name.startswith("--") or name in names or name in ("--help", "--no-help"):
         return word

@@ -6,12 +6,19 @@ import shlex
 
 from msgspec.structs import replace
 
-from interpose.shell.commands.git_calls import SUBCOMMANDS, GitCall, informs, read_options, subcommand
+from interpose.shell.commands.git_calls import SUBCOMMANDS, GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git_programs import is_everyday, use_of
 from interpose.shell.model import Lowering, Word
 
-_VALUES = ("-f", "--blob", "--default", "--type", "-t", "--value", "--url", "--comment")
-_ALIASES = {"--file": "-f", "--list": "-l", "--edit": "-e"}
+_CONFIG_OPTIONS = options(
+    flags="""
+        --get --get-all --get-regexp --get-urlmatch --get-color --get-colorbool --list --unset --unset-all
+        --remove-section --rename-section --add --replace-all --global --system --local --worktree --show-origin
+        --show-scope --name-only --null --all --append --edit
+    """,
+    values="-f --blob --default --type -t --value --url --comment",
+    aliases="--file=-f --list=-l -e=--edit",
+)
 _READS = frozenset({"--get", "--get-all", "--get-regexp", "--get-urlmatch", "--get-color", "--get-colorbool", "-l"})
 _UNSETS = frozenset({"--unset", "--unset-all", "--remove-section"})
 _VERBS = frozenset({"get", "set", "unset", "list", "edit", "rename-section", "remove-section"})
@@ -20,9 +27,7 @@ _SECRET_PARTS = ("extraheader", "token", "password", "passwd", "secret", "smtppa
 
 @subcommand("config")
 def config(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=(*_READS, *_UNSETS, "--global", "--system", "--local", "--worktree", "--add",
-                        "--replace-all", "--rename-section", "--show-origin", "--show-scope", "--all", "--append"),
-                        values=_VALUES, aliases=_ALIASES)  # fmt: skip
+    opts = read_options(call, _CONFIG_OPTIONS)
     if informs(opts):
         return
     operands = opts.operands
@@ -96,9 +101,14 @@ def credential(call: GitCall, low: Lowering) -> None:
         low.emit("secret.read", "git credentials", rule="git-credentials", reason="Prints the passwords that git uses.")
 
 
+_INIT_OPTIONS = options(
+    flags="--bare --quiet",
+    values="--template --separate-git-dir --object-format --ref-format -b --initial-branch",
+)
+
+
 @subcommand("init")
 def init(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--bare", "--quiet"), values=("--template", "--separate-git-dir", "--object-format",
-                        "--ref-format", "-b", "--initial-branch"))  # fmt: skip
+    opts = read_options(call, _INIT_OPTIONS)
     for word in opts.operands[:1]:
         low.write(call.at(word))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from interpose.shell.commands.git_calls import (
     GitCall,
     informs,
+    options,
     read_options,
     subcommand,
     suggest,
@@ -17,19 +18,24 @@ from interpose.shell.model import Lowering
 
 _ABORT_REASON = "Throws away the conflicts that were resolved so far and every change made meanwhile."
 
+_COMMIT_OPTIONS = options(
+    flags="""
+        --no-verify --amend --all --patch --edit --dry-run --allow-empty --signoff --reset-author
+        --allow-empty-message --status --only --include --quiet --verbose --post-rewrite --gpg-sign --short --branch
+        --porcelain --long --null
+    """,
+    values="""
+        -m -F -C -c -t --message --file --reuse-message --reedit-message --template --author --date --fixup --squash
+        --cleanup --trailer --pathspec-from-file
+    """,
+    attached="-u -S",
+    aliases="-n=--no-verify",
+)
+
 
 @subcommand("commit")
 def commit(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--no-verify", "--amend", "--all", "--patch", "--edit", "--dry-run", "--allow-empty", "--signoff",
-               "--reset-author", "--allow-empty-message", "--status", "--only", "--include", "--quiet", "--verbose",
-               "--post-rewrite", "--gpg-sign", "--short", "--branch", "--porcelain", "--long", "--null"),
-        values=("-m", "-F", "-C", "-c", "-t", "--message", "--file", "--reuse-message", "--reedit-message", "--template",
-                "--author", "--date", "--fixup", "--squash", "--cleanup", "--trailer", "--pathspec-from-file"),
-        aliases={"-n": "--no-verify"},
-        attached=("-u", "-S"),
-    )  # fmt: skip
+    opts = read_options(call, _COMMIT_OPTIONS)
     if informs(opts):
         return
     for file in opts.values("-F", "--file"):
@@ -40,19 +46,26 @@ def commit(call: GitCall, low: Lowering) -> None:
         bypass(low, "git commit --no-verify", instead=suggest("git commit", kept) if len(kept) < len(call.args) else "")
 
 
+_COMBINE = {
+    "flags": """
+        --abort --no-verify --continue --skip --quit --interactive --autosquash --autostash --rebase --ff-only --no-ff
+        --squash --no-edit --no-commit --allow-unrelated-histories --stat --signoff --root --rebase-merges
+        --update-refs --quiet --verbose --tags
+    """,
+    "values": """
+        --exec -m -F -s -X --strategy --strategy-option --onto --message --file --upload-pack --whitespace --empty
+        --cleanup --into-name --mainline
+    """,
+    "attached": "-S -r",
+}
+_COMBINE_OPTIONS = options(**_COMBINE)
+_REBASE_OPTIONS = options(**_COMBINE, aliases="-x=--exec")
+
+
 @subcommand("merge", "pull", "am", "rebase", "cherry-pick", "revert")
 def combine(call: GitCall, low: Lowering) -> None:
     """Commands that make commits out of others: they run hooks, may be aborted, and some run commands between."""
-    opts = read_options(
-        call,
-        flags=("--abort", "--no-verify", "--continue", "--skip", "--quit", "--interactive", "--autosquash", "--autostash",
-               "--rebase", "--ff-only", "--no-ff", "--squash", "--no-edit", "--no-commit", "--allow-unrelated-histories",
-               "--stat", "--signoff", "--root", "--rebase-merges", "--update-refs", "--quiet", "--verbose", "--tags"),
-        values=("--exec", "-m", "-F", "-s", "-X", "--strategy", "--strategy-option", "--onto", "--message", "--file",
-                "--upload-pack", "--whitespace", "--empty", "--cleanup", "--into-name", "--mainline"),
-        aliases={"-x": "--exec"} if call.name == "rebase" else {},
-        attached=("-S", "-r"),
-    )  # fmt: skip
+    opts = read_options(call, _REBASE_OPTIONS if call.name == "rebase" else _COMBINE_OPTIONS)
     if informs(opts):
         return
     if opts.has("--no-verify"):
@@ -68,15 +81,19 @@ def combine(call: GitCall, low: Lowering) -> None:
             runs_program(low, code, what="git pull --upload-pack")
 
 
+_BRANCH_OPTIONS = options(
+    flags="""
+        --delete --force --move --copy --list --all --remotes --show-current --track --unset-upstream
+        --edit-description --quiet --verbose --merged --no-merged --contains
+    """,
+    values="-u --set-upstream-to --sort --format --points-at --color",
+    aliases="-d=--delete -f=--force",
+)
+
+
 @subcommand("branch")
 def branch(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--delete", "--force", "--move", "--copy", "--list", "--all", "--remotes", "--show-current", "--track",
-               "--unset-upstream", "--edit-description", "--quiet", "--verbose", "--merged", "--no-merged", "--contains"),
-        values=("-u", "--set-upstream-to", "--sort", "--format", "--points-at", "--color"),
-        aliases={"-d": "--delete", "-f": "--force"},
-    )  # fmt: skip
+    opts = read_options(call, _BRANCH_OPTIONS)
     if informs(opts) or opts.has("--list", "-l"):
         return
     forced = bool(switched(opts, "--force"))
@@ -98,16 +115,17 @@ def branch(call: GitCall, low: Lowering) -> None:
                 reason="Moves a branch elsewhere: the commits it had may be reachable no more.")  # fmt: skip
 
 
+_TAG_OPTIONS = options(
+    flags="--delete --force --list --annotate --sign --verify --merged --contains --create-reflog",
+    values="-m -F -u --message --file --local-user --cleanup --sort --format --points-at --trailer",
+    attached="-n",
+    aliases="-d=--delete -f=--force -l=--list",
+)
+
+
 @subcommand("tag")
 def tag(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--delete", "--force", "--list", "--annotate", "--sign", "--verify", "--merged", "--contains", "--create-reflog"),
-        values=("-m", "-F", "-u", "--message", "--file", "--local-user", "--cleanup", "--sort", "--format", "--points-at",
-                "--trailer"),
-        aliases={"-d": "--delete", "-f": "--force", "-l": "--list"},
-        attached=("-n",),
-    )  # fmt: skip
+    opts = read_options(call, _TAG_OPTIONS)
     if informs(opts) or opts.has("--list"):
         return
     if switched(opts, "--delete"):
@@ -132,11 +150,16 @@ def stash(call: GitCall, low: Lowering) -> None:
             reason="Deletes stashed work for good.", instead="git stash list")  # fmt: skip
 
 
+_REFLOG_OPTIONS = options(
+    flags="--dry-run --all",
+    values="--expire --expire-unreachable",
+    aliases="-n=--dry-run",
+)
+
+
 @subcommand("reflog")
 def reflog(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call, flags=("--dry-run", "--all"), values=("--expire", "--expire-unreachable"), aliases={"-n": "--dry-run"}
-    )
+    opts = read_options(call, _REFLOG_OPTIONS)
     if opts.word(0) in ("expire", "delete", "drop") and not opts.has("--dry-run") and not informs(opts):
         discard(call, low, texts(opts.operands[1:]) or "reflog", rule="git-reflog-expire",
                 reason="The reflog is the way back to lost commits; this deletes it.")  # fmt: skip
@@ -145,10 +168,16 @@ def reflog(call: GitCall, low: Lowering) -> None:
 _AGES = ("never", "day", "week", "month", "year")
 
 
+_GC_OPTIONS = options(
+    flags="--prune --aggressive --auto --quiet --force --dry-run --keep-largest-pack",
+    values="--expire",
+    aliases="-n=--dry-run",
+)
+
+
 @subcommand("gc", "prune")
 def gc(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--prune", "--aggressive", "--auto", "--quiet", "--force", "--dry-run", "--keep-largest-pack"),
-                        values=("--expire",), aliases={"-n": "--dry-run"})  # fmt: skip
+    opts = read_options(call, _GC_OPTIONS)
     if informs(opts) or opts.has("--dry-run"):
         return
     when = opts.value("--prune")
@@ -158,11 +187,16 @@ def gc(call: GitCall, low: Lowering) -> None:
                 reason="Deletes commits that no branch reaches: there is no way back to them.")  # fmt: skip
 
 
+_UPDATE_REF_OPTIONS = options(
+    flags="--delete --stdin --no-deref --create-reflog",
+    values="-m",
+    aliases="-d=--delete",
+)
+
+
 @subcommand("update-ref", "symbolic-ref", "replace")
 def update_ref(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call, flags=("--delete", "--stdin", "--no-deref", "--create-reflog"), values=("-m",), aliases={"-d": "--delete"}
-    )
+    opts = read_options(call, _UPDATE_REF_OPTIONS)
     if opts.has("--delete") and not informs(opts):
         discard(call, low, texts(opts.operands), rule="git-update-ref",
                 reason="Deletes a reference: its commits may be reachable no more.")  # fmt: skip
@@ -172,11 +206,18 @@ _FILTERS = ("--env-filter", "--tree-filter", "--index-filter", "--parent-filter"
             "--tag-name-filter", "--setup")  # fmt: skip
 
 
+_REWRITE_OPTIONS = options(
+    flags="--analyze --dry-run --force",
+    values="""
+        --env-filter --tree-filter --index-filter --parent-filter --msg-filter --commit-filter --tag-name-filter
+        --setup --subdirectory-filter -d
+    """,
+)
+
+
 @subcommand("filter-branch", "filter-repo", "obliterate", "reauthor", "fast-import")
 def rewrite(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call, flags=("--analyze", "--dry-run", "--force"), values=(*_FILTERS, "--subdirectory-filter", "-d")
-    )
+    opts = read_options(call, _REWRITE_OPTIONS)
     if informs(opts) or opts.has("--analyze", "--dry-run") or call.name in ("reauthor", "fast-import"):
         return
     discard(call, low, texts(opts.operands) or "history", rule="git-rewrite-history",
@@ -185,10 +226,16 @@ def rewrite(call: GitCall, low: Lowering) -> None:
         low.shell(code, via=f"git {call.name}")
 
 
+_WORKTREE_OPTIONS = options(
+    flags="--force --detach --lock --porcelain --dry-run",
+    values="-b -B --expire --reason",
+    aliases="-f=--force",
+)
+
+
 @subcommand("worktree")
 def worktree(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--detach", "--lock", "--porcelain", "--dry-run"),
-                        values=("-b", "-B", "--expire", "--reason"), aliases={"-f": "--force"})  # fmt: skip
+    opts = read_options(call, _WORKTREE_OPTIONS)
     if informs(opts):
         return
     if opts.word(0) == "remove" and switched(opts, "--force"):
@@ -197,6 +244,13 @@ def worktree(call: GitCall, low: Lowering) -> None:
                 reason="Deletes a working tree even where its changes are not committed.")  # fmt: skip
     elif opts.word(0) == "add" and len(opts.operands) > 1:
         low.write(call.at(opts.operands[1]), directory=True)
+
+
+_SUBMODULE_OPTIONS = options(
+    flags="--force --all --init --recursive --remote",
+    values="--branch -b --name --reference --depth --jobs",
+    aliases="-f=--force",
+)
 
 
 @subcommand("submodule")
@@ -213,8 +267,7 @@ def submodule(call: GitCall, low: Lowering) -> None:
         elif code:
             low.run(code, via="git submodule foreach")
         return
-    opts = read_options(call, flags=("--force", "--all", "--init", "--recursive", "--remote"), values=("--branch", "-b", "--name",
-                        "--reference", "--depth", "--jobs"), aliases={"-f": "--force"})  # fmt: skip
+    opts = read_options(call, _SUBMODULE_OPTIONS)
     if informs(opts) or not switched(opts, "--force"):
         return
     if opts.word(0) in ("deinit", "update"):
@@ -232,9 +285,15 @@ def extras_delete(call: GitCall, low: Lowering) -> None:
     discard(call, low, texts(call.args), rule=f"git-{call.name}", reason=f"Deletes {_EXTRAS[call.name]}.")
 
 
+_LARGE_FILES_OPTIONS = options(
+    flags="--force --dry-run --everything",
+    aliases="-f=--force",
+)
+
+
 @subcommand("annex", "lfs")
 def large_files(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--dry-run", "--everything"), aliases={"-f": "--force"})
+    opts = read_options(call, _LARGE_FILES_OPTIONS)
     verb = opts.word(0)
     if call.name == "annex" and verb in ("drop", "dropunused", "dropkey", "uninit") and switched(opts, "--force"):
         discard(

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.git_calls import GitCall, informs, read_options, subcommand
+from interpose.shell.commands.git_calls import GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git_programs import runs_program
 from interpose.shell.commands.options import parse
 from interpose.shell.model import Lowering
 
+_LOOKING = """
+    log show diff diff-tree diff-index diff-files whatchanged format-patch cat-file archive bundle blame annotate
+    hash-object
+"""
+_LOOK_VALUES = ("--output", "-o", "--output-directory", "--exec", "--remote", "--contents", "-L", "-n", "-G")
 
-@subcommand("log", "show", "diff", "diff-tree", "diff-index", "diff-files", "whatchanged", "format-patch", "cat-file", "archive",
-            "bundle", "stripspace", "blame", "annotate", "hash-object", "shortlog")  # fmt: skip
+
+@subcommand(*_LOOKING.split())
 def look(call: GitCall, low: Lowering) -> None:
-    opts = parse(
-        call.args, values=("--output", "-o", "--output-directory", "--exec", "--remote", "--contents", "-L", "-n", "-G")
-    )
+    opts = parse(call.args, values=_LOOK_VALUES)
     if informs(opts) and call.name != "hash-object":
         return
     for target in opts.values("--output"):
@@ -64,11 +67,15 @@ def bisect(call: GitCall, low: Lowering) -> None:
         low.run(call.args[1:], via="git bisect run")
 
 
+_EXTERNAL_DIFF_OPTIONS = options(
+    flags="--tool-help --prompt --gui --dir-diff",
+    values="-t --tool -x --extcmd -O",
+)
+
+
 @subcommand("difftool", "mergetool")
 def external_diff(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call, flags=("--tool-help", "--prompt", "--gui", "--dir-diff"), values=("-t", "--tool", "-x", "--extcmd", "-O")
-    )
+    opts = read_options(call, _EXTERNAL_DIFF_OPTIONS)
     for code in opts.values("-x", "--extcmd"):
         runs_program(low, code, what="git difftool --extcmd")
 

@@ -73,8 +73,8 @@ _RUNS_HOOKS = frozenset({"commit", "push", "merge", "rebase", "am", "cherry-pick
 
 _EVERYDAY = frozenset({
     "cat", "less", "more", "most", "bat", "batcat", "delta", "diff-so-fancy", "difft", "head", "tig", "column", "true",
-    "false", ":", "vi", "vim", "nvim", "gvim", "nano", "pico", "emacs", "emacsclient", "code", "codium", "cursor", "zed",
-    "subl", "micro", "hx", "helix", "kak", "ed", "gedit", "kate", "mate", "mcedit", "joe", "notepad", "notepad++",
+    "false", ":", "vi", "vim", "nvim", "gvim", "nano", "pico", "emacs", "emacsclient", "code", "codium", "cursor",
+    "zed", "subl", "micro", "hx", "helix", "kak", "ed", "gedit", "kate", "mate", "mcedit", "joe", "notepad", "notepad++",
     "vimdiff", "meld", "opendiff", "kdiff3", "sed", "ssh", "gpg", "gpg2", "ssh-keygen", "git-lfs",
 })  # fmt: skip
 _HELPERS = frozenset({

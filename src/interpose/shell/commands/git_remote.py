@@ -7,6 +7,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.git_calls import (
     GitCall,
     informs,
+    options,
     read_options,
     subcommand,
     suggest,
@@ -37,16 +38,20 @@ def _transport(word: Word, low: Lowering) -> None:
         runs_program(low, replace(word, text=word.text[5:]), what="ext:: transport")
 
 
+_PUSH_OPTIONS = options(
+    flags="""
+        --force --mirror --delete --prune --no-verify --force-with-lease --force-if-includes --dry-run --all
+        --branches --tags --follow-tags --set-upstream --atomic --quiet --porcelain --progress --thin --signed
+        --verbose --recurse-submodules
+    """,
+    values="-o --push-option --repo --receive-pack --exec",
+    aliases="-f=--force -d=--delete -n=--dry-run -u=--set-upstream",
+)
+
+
 @subcommand("push")
 def push(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--force", "--mirror", "--delete", "--prune", "--no-verify", "--force-with-lease", "--force-if-includes",
-               "--dry-run", "--all", "--branches", "--tags", "--follow-tags", "--set-upstream", "--atomic", "--quiet",
-               "--porcelain", "--progress", "--thin", "--signed", "--verbose", "--recurse-submodules"),
-        values=("-o", "--push-option", "--repo", "--receive-pack", "--exec"),
-        aliases={"-f": "--force", "-d": "--delete", "-n": "--dry-run", "-u": "--set-upstream"},
-    )  # fmt: skip
+    opts = read_options(call, _PUSH_OPTIONS)
     if informs(opts) or switched(opts, "--dry-run"):
         return
     _pack_programs(call, opts, low)
@@ -93,11 +98,18 @@ def _publish(call: GitCall, opts: Options, remote: str, refspecs: tuple[Word, ..
             low.emit("vcs.publish", resource, at=at)
 
 
+_FETCH_OPTIONS = options(
+    flags="--force --all --prune --tags --dry-run --heads --refs --depth",
+    values="""
+        --upload-pack --receive-pack --exec --depth --deepen --shallow-since --shallow-exclude --refmap -j --jobs -o
+        --server-option --sort --negotiation-tip --filter
+    """,
+)
+
+
 @subcommand("fetch", "ls-remote", "fetch-pack", "send-pack")
 def fetch(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--all", "--prune", "--tags", "--dry-run", "--heads", "--refs", "--depth"),
-                        values=(*_PACK_PROGRAMS, "--depth", "--deepen", "--shallow-since", "--shallow-exclude", "--refmap",
-                                "-j", "--jobs", "-o", "--server-option", "--sort", "--negotiation-tip", "--filter"))  # fmt: skip
+    opts = read_options(call, _FETCH_OPTIONS)
     if informs(opts):
         return
     _pack_programs(call, opts, low)
@@ -106,17 +118,23 @@ def fetch(call: GitCall, low: Lowering) -> None:
     low.emit("net.download", texts(opts.operands))
 
 
+_CLONE_OPTIONS = options(
+    flags="""
+        --recursive --recurse-submodules --bare --mirror --local --shared --no-checkout --sparse --single-branch
+        --no-tags --quiet --progress --dissociate
+    """,
+    values="""
+        -u --upload-pack -c --config -b --branch -o --origin --depth --template -j --jobs --reference
+        --reference-if-able --separate-git-dir --filter --shallow-since --shallow-exclude --server-option
+        --bundle-uri --revision
+    """,
+    aliases="-u=--upload-pack --config=-c",
+)
+
+
 @subcommand("clone")
 def clone(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--recursive", "--recurse-submodules", "--bare", "--mirror", "--local", "--shared", "--no-checkout", "--sparse",
-               "--single-branch", "--no-tags", "--quiet", "--progress", "--dissociate"),
-        values=("-u", "--upload-pack", "-c", "--config", "-b", "--branch", "-o", "--origin", "--depth", "--template", "-j", "--jobs",
-                "--reference", "--reference-if-able", "--separate-git-dir", "--filter", "--shallow-since", "--shallow-exclude",
-                "--server-option", "--bundle-uri", "--revision"),
-        aliases={"-u": "--upload-pack", "--config": "-c"},
-    )  # fmt: skip
+    opts = read_options(call, _CLONE_OPTIONS)
     if informs(opts):
         return
     _pack_programs(call, opts, low)
@@ -133,10 +151,15 @@ def clone(call: GitCall, low: Lowering) -> None:
         low.write(call.at(directory), directory=True)
 
 
+_REMOTE_OPTIONS = options(
+    flags="--push --add --delete --all --dry-run --mirror --fetch --tags",
+    values="-t -m",
+)
+
+
 @subcommand("remote")
 def remote(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--push", "--add", "--delete", "--all", "--dry-run", "--mirror", "--fetch", "--tags"),
-                        values=("-t", "-m"))  # fmt: skip
+    opts = read_options(call, _REMOTE_OPTIONS)
     if informs(opts):
         return
     if opts.word(0) in ("remove", "rm") and len(opts.operands) > 1:
@@ -149,10 +172,16 @@ def remote(call: GitCall, low: Lowering) -> None:
         low.emit("net.download", texts(opts.operands[1:]))
 
 
+_PUBLISH_OTHERWISE_OPTIONS = options(
+    flags="--dry-run",
+    values="--to --cc --prefix -P -m --smtp-server --to-cmd --cc-cmd --header-cmd",
+    aliases="-n=--dry-run",
+)
+
+
 @subcommand("send-email", "imap-send", "bug", "svn", "p4", "subtree")
 def publish_otherwise(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--dry-run",), values=("--to", "--cc", "--prefix", "-P", "-m", "--smtp-server", "--to-cmd",
-                        "--cc-cmd", "--header-cmd"), aliases={"-n": "--dry-run"})  # fmt: skip
+    opts = read_options(call, _PUBLISH_OTHERWISE_OPTIONS)
     if informs(opts) or opts.has("--dry-run"):
         return
     for code in opts.values("--to-cmd", "--cc-cmd", "--header-cmd"):

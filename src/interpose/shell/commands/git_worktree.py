@@ -7,6 +7,7 @@ from typing import Any
 from interpose.shell.commands.git_calls import (
     GitCall,
     informs,
+    options,
     read_options,
     subcommand,
     suggest,
@@ -17,11 +18,9 @@ from interpose.shell.commands.options import Options
 from interpose.shell.model import Lowering, Word
 
 _PATHSPEC_FILE = "--pathspec-from-file"
-_FILE_ENDINGS = frozenset({
-    "c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "gradle", "h", "hpp", "html", "ini", "ipynb", "java",
-    "js", "json", "jsx", "kt", "lock", "lua", "md", "mjs", "php", "pl", "proto", "py", "rb", "rs", "rst", "scss", "sh", "sql",
-    "svelte", "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml",
-})  # fmt: skip
+_FILE_ENDINGS = frozenset(
+    ["c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "gradle", "h", "hpp", "html", "ini", "ipynb", "java", "js", "json", "jsx", "kt", "lock", "lua", "md", "mjs", "php", "pl", "proto", "py", "rb", "rs", "rst", "scss", "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml"]
+)
 """`git checkout NAME` restores NAME when it is a file. Branches are rarely called like source files."""
 
 
@@ -33,10 +32,15 @@ def discard(call: GitCall, low: Lowering, resource: str, *, at: Word | None = No
     low.emit("vcs.discard", resource, at=at, **details)
 
 
+_RESET_OPTIONS = options(
+    flags="--hard --merge --mixed --soft --keep --quiet --patch",
+    values="--pathspec-from-file --unified --inter-hunk-context -U",
+)
+
+
 @subcommand("reset")
 def reset(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--hard", "--merge", "--mixed", "--soft", "--keep", "--quiet", "--patch"),
-                        values=(_PATHSPEC_FILE, "--unified", "--inter-hunk-context", "-U"))  # fmt: skip
+    opts = read_options(call, _RESET_OPTIONS)
     if informs(opts):
         return
     for mode in ("--hard", "--merge"):
@@ -46,20 +50,24 @@ def reset(call: GitCall, low: Lowering) -> None:
             return
 
 
+_CHECKOUT_OPTIONS = options(
+    flags="""
+        --force --detach --track --guess --merge --quiet --progress --ours --theirs --overwrite-ignore
+        --recurse-submodules --ignore-skip-worktree-bits --patch --overlay
+    """,
+    values="-b -B --orphan --conflict --pathspec-from-file --unified --inter-hunk-context -U",
+    aliases="-f=--force -p=--patch",
+)
+
+
 @subcommand("checkout")
 def checkout(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--force", "--detach", "--track", "--guess", "--merge", "--quiet", "--progress", "--ours", "--theirs",
-               "--overwrite-ignore", "--recurse-submodules", "--ignore-skip-worktree-bits", "--patch", "--overlay"),
-        values=("-b", "-B", "--orphan", "--conflict", _PATHSPEC_FILE, "--unified", "--inter-hunk-context", "-U"),
-        aliases={"-f": "--force", "-p": "--patch"},
-    )  # fmt: skip
+    opts = read_options(call, _CHECKOUT_OPTIONS)
     if informs(opts):
         return
     if switched(opts, "--force"):
-        discard(call, low, texts(opts.operands) or "uncommitted changes", rule="git-checkout-force", instead="git stash",
-                reason="Switches and throws away every change that is not committed.")  # fmt: skip
+        discard(call, low, texts(opts.operands) or "uncommitted changes", rule="git-checkout-force",
+                instead="git stash", reason="Switches and throws away every change that is not committed.")  # fmt: skip
         return
     paths = _checked_out_paths(call, opts)
     if paths and not opts.has("--ours", "--theirs"):
@@ -90,18 +98,22 @@ def _is_path(word: Word) -> bool:
 def _overwrites(call: GitCall, low: Lowering, paths: tuple[Word, ...], rule: str) -> None:
     discard(call, low, texts(paths) or "uncommitted changes", at=paths[0] if paths else None, rule=rule,
             instead=suggest("git stash push --", paths) if paths else "git stash",
-            reason="Overwrites files with an older version: their changes that are not committed are lost.")  # fmt: skip
+            reason="Overwrites files with an older version; changes not committed are lost.")  # fmt: skip
+
+
+_RESTORE_OPTIONS = options(
+    flags="""
+        --worktree --staged --patch --quiet --progress --ours --theirs --merge --overlay --ignore-unmerged
+        --recurse-submodules --ignore-skip-worktree-bits
+    """,
+    values="-s --source --conflict --unified --inter-hunk-context -U --pathspec-from-file",
+    aliases="-S=--staged -W=--worktree -p=--patch",
+)
 
 
 @subcommand("restore")
 def restore(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--worktree", "--staged", "--patch", "--quiet", "--progress", "--ours", "--theirs", "--merge", "--overlay",
-               "--ignore-unmerged", "--recurse-submodules", "--ignore-skip-worktree-bits"),
-        values=("-s", "--source", "--conflict", "--unified", "--inter-hunk-context", "-U", _PATHSPEC_FILE),
-        aliases={"-S": "--staged", "-W": "--worktree", "-p": "--patch"},
-    )  # fmt: skip
+    opts = read_options(call, _RESTORE_OPTIONS)
     if informs(opts):
         return
     staged, worktree = switched(opts, "--staged"), switched(opts, "--worktree")
@@ -110,50 +122,77 @@ def restore(call: GitCall, low: Lowering) -> None:
         _overwrites(call, low, opts.operands or opts.values(_PATHSPEC_FILE), "git-restore")
 
 
+_SWITCH_OPTIONS = options(
+    flags="--force --discard-changes --detach --track --guess --merge --quiet --progress",
+    values="-c -C --create --force-create --orphan --conflict",
+    aliases="-f=--force --discard-changes=--force",
+)
+
+
 @subcommand("switch")
 def switch(call: GitCall, low: Lowering) -> None:
-    opts = read_options(
-        call,
-        flags=("--force", "--discard-changes", "--detach", "--track", "--guess", "--merge", "--quiet", "--progress"),
-        values=("-c", "-C", "--create", "--force-create", "--orphan", "--conflict"),
-        aliases={"-f": "--force", "--discard-changes": "--force"},
-    )
+    opts = read_options(call, _SWITCH_OPTIONS)
     if not informs(opts) and switched(opts, "--force"):
         discard(call, low, "uncommitted changes", rule="git-switch-force", instead="git stash",
                 reason="Switches and throws away every change that is not committed.")  # fmt: skip
 
 
+_CLEAN_OPTIONS = options(
+    flags="--force --dry-run --interactive --quiet",
+    values="-e --exclude",
+    aliases="-f=--force -n=--dry-run -i=--interactive",
+)
+
+
 @subcommand("clean")
 def clean(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--dry-run", "--interactive", "--quiet"), values=("-e", "--exclude"),
-                        aliases={"-f": "--force", "-n": "--dry-run", "-i": "--interactive"})  # fmt: skip
+    opts = read_options(call, _CLEAN_OPTIONS)
     if informs(opts) or switched(opts, "--dry-run") or switched(opts, "--interactive"):
         return
     unguarded = (call.setting("clean.requireforce") or "").lower() in ("false", "no", "off", "0")
     if switched(opts, "--force") or unguarded:
         kept = [word for word in call.args if not word.text.startswith("--f")]
-        discard(call, low, texts(opts.operands) or "untracked files", rule="git-clean", instead=suggest("git clean -n", kept),
-                reason="Deletes files that git does not know: they cannot be had again.")  # fmt: skip
+        discard(call, low, texts(opts.operands) or "untracked files", rule="git-clean",
+                instead=suggest("git clean -n", kept), reason="Deletes files that git does not know: they cannot be had again.")  # fmt: skip
+
+
+_CHECKOUT_INDEX_OPTIONS = options(
+    flags="--force --all",
+    values="--prefix --stage",
+    aliases="-f=--force",
+)
 
 
 @subcommand("checkout-index")
 def checkout_index(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--all"), values=("--prefix", "--stage"), aliases={"-f": "--force"})
+    opts = read_options(call, _CHECKOUT_INDEX_OPTIONS)
     if switched(opts, "--force") and not opts.has("--prefix"):
         _overwrites(call, low, opts.operands, "git-checkout-index")
 
 
+_READ_TREE_OPTIONS = options(
+    flags="--reset --dry-run",
+    values="--prefix --index-output",
+)
+
+
 @subcommand("read-tree")
 def read_tree(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--reset", "--dry-run"), values=("--prefix", "--index-output"))
+    opts = read_options(call, _READ_TREE_OPTIONS)
     if opts.has("--reset") and opts.has("-u") and not opts.has("-n", "--dry-run"):
         _overwrites(call, low, (), "git-read-tree")
 
 
+_RM_OPTIONS = options(
+    flags="--force --dry-run --cached --quiet --ignore-unmatch --sparse",
+    values="--pathspec-from-file",
+    aliases="-f=--force -n=--dry-run",
+)
+
+
 @subcommand("rm")
 def rm(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--dry-run", "--cached", "--quiet", "--ignore-unmatch", "--sparse"),
-                        values=(_PATHSPEC_FILE,), aliases={"-f": "--force", "-n": "--dry-run"})  # fmt: skip
+    opts = read_options(call, _RM_OPTIONS)
     if informs(opts) or switched(opts, "--dry-run") or switched(opts, "--cached"):
         return
     forced = bool(switched(opts, "--force"))
@@ -163,9 +202,15 @@ def rm(call: GitCall, low: Lowering) -> None:
             reason="Deletes files even where their changes are not committed.")  # fmt: skip
 
 
+_MV_OPTIONS = options(
+    flags="--force --dry-run --verbose",
+    aliases="-f=--force -n=--dry-run",
+)
+
+
 @subcommand("mv")
 def mv(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--force", "--dry-run", "--verbose"), aliases={"-f": "--force", "-n": "--dry-run"})
+    opts = read_options(call, _MV_OPTIONS)
     if informs(opts) or switched(opts, "--dry-run") or len(opts.operands) < 2:
         return
     low.write(call.at(opts.operands[-1]))
@@ -178,9 +223,14 @@ def clear(call: GitCall, low: Lowering) -> None:
             reason="Throws away every change and every file that is not committed.")  # fmt: skip
 
 
+_APPLY_OPTIONS = options(
+    flags="--check --stat --numstat --summary --reverse --index --cached",
+    values="-p -C --exclude --include --directory --build-fake-ancestor",
+)
+
+
 @subcommand("apply")
 def apply(call: GitCall, low: Lowering) -> None:
-    opts = read_options(call, flags=("--check", "--stat", "--numstat", "--summary", "--reverse", "--index", "--cached"),
-                        values=("-p", "-C", "--exclude", "--include", "--directory", "--build-fake-ancestor"))  # fmt: skip
+    opts = read_options(call, _APPLY_OPTIONS)
     for patch in opts.operands:
         low.read(call.at(patch))
