@@ -86,7 +86,7 @@ _ROWS = (
         "infra.destroy",
         "cloud resources",
         """
-        aliyun awslocal brightbox cinder civo copilot doctl eb ecs-cli exo glance hcloud ibmcloud ionosctl koyeb
+        aliyun brightbox cinder civo copilot doctl eb ecs-cli exo glance hcloud ibmcloud ionosctl koyeb
         linode-cli metal neutron nova oci openstack ovhai scw swift tccli triton upctl vultr vultr-cli yc
         """,
     ),
@@ -234,7 +234,7 @@ _ROWS = (
         activemq artemis confluent emqx_ctl kaf kcctl mosquitto_ctrl nats pulsar-admin pulsarctl rabbitmq-queues
         rabbitmqadmin rabbitmqctl rpk tctl temporal zbctl
         """,
-        also="clear clear-backlog clear_parameter clear_password clear_permissions clear_policy clear_topic_permissions clear_user_limits force_reset forget_cluster_node",
+        also="clear clear-backlog force_reset forget_cluster_node",
     ),
     _row(
         "data.destroy",

@@ -1,8 +1,8 @@
 """The general rule for commands without a handler: the verbs that clouds and admin tools share.
 
 What tells `heroku apps:destroy shop` from `figlet destroy` is where the word stands and who reads it. A tool of the
-table in admin.py is believed to mean what it says: the first of its leading words that is a verb decides. Of a tool nobody
-knows only the clearest form counts: a destructive verb where a subcommand stands, followed by what it hits.
+table in admin.py is believed to mean what it says: the first of its leading words that is a verb decides. Of a tool
+nobody knows only the clearest form counts: a destructive verb where a subcommand stands, followed by what it hits.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ def find_verb(
         text = word.text.lower()
         verb = text.rpartition(":")[2] if "://" not in text else ""
         parts = verb.replace("_", "-").split("-")
-        if text in also or verb in also:
+        if text in also or verb in also or parts[0] in also:
             return index, word
         if verb in never:
             continue
