@@ -1,1 +1,133 @@
-"""Interpose: the layer between AI agents and their tools."""
+"""Interpose: the layer between AI agents and their tools.
+
+Every tool call, message and parameter choice passes one pipeline of interceptors that can allow it, rewrite it, ask a
+person, or refuse it.
+"""
+
+from interpose.approvals import (
+    AutoApprove,
+    AutoDeny,
+    BatchAnswer,
+    CallbackConfirmation,
+    ConfirmationHandler,
+    InteractiveConfirmation,
+    StandingAnswer,
+)
+from interpose.build import (
+    add_builtin_interceptors,
+    get_global_interceptor_registry,
+    initialize_global_interceptors,
+    reset_global_interceptors,
+)
+from interpose.chain import InterceptorChain
+from interpose.engine import Engine, Recorder, Run, ToolRun
+from interpose.errors import (
+    BlockedError,
+    DuplicateIdError,
+    ExecutionFailedError,
+    InterceptError,
+    InterposeError,
+    InvalidCallError,
+    InvalidModificationError,
+    MatcherError,
+    PluginError,
+    RefusedError,
+    RegistrationError,
+    ToolSetError,
+    UnknownHookPointError,
+)
+from interpose.guarded import guarded
+from interpose.interceptor import Interceptor, Registration
+from interpose.registry import InterceptorRegistry, create_interceptor_registry
+from interpose.status import InterceptorEvent, format_event, logging_sink, terminal_sink
+from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES, TOOL_GROUPS, mcp_name, normalize_tool_name
+from interpose.toolsets import ToolSet
+from interpose.types import (
+    Allow,
+    Confirm,
+    Context,
+    Decision,
+    Deny,
+    Effect,
+    Finding,
+    HookPoint,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Transform,
+    Verdict,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KNOWN_TOOL_NAMES",
+    "TOOL_ALIASES",
+    "TOOL_GROUPS",
+    "Allow",
+    "AutoApprove",
+    "AutoDeny",
+    "BatchAnswer",
+    "BlockedError",
+    "CallbackConfirmation",
+    "Confirm",
+    "ConfirmationHandler",
+    "Context",
+    "Decision",
+    "Deny",
+    "DuplicateIdError",
+    "Effect",
+    "Engine",
+    "ExecutionFailedError",
+    "Finding",
+    "HookPoint",
+    "InteractiveConfirmation",
+    "InterceptError",
+    "Interceptor",
+    "InterceptorChain",
+    "InterceptorEvent",
+    "InterceptorRegistry",
+    "InterposeError",
+    "InvalidCallError",
+    "InvalidModificationError",
+    "MatcherError",
+    "Message",
+    "Params",
+    "PermissionRequest",
+    "PluginError",
+    "Recorder",
+    "RefusedError",
+    "Registration",
+    "RegistrationError",
+    "Run",
+    "StandingAnswer",
+    "ToolCall",
+    "ToolOutcome",
+    "ToolRun",
+    "ToolSet",
+    "ToolSetError",
+    "Transform",
+    "UnknownHookPointError",
+    "Verdict",
+    "add_builtin_interceptors",
+    "create_interceptor_registry",
+    "format_event",
+    "get_global_interceptor_registry",
+    "guarded",
+    "initialize_global_interceptors",
+    "load_plugins",
+    "logging_sink",
+    "mcp_name",
+    "normalize_tool_name",
+    "reset_global_interceptors",
+    "terminal_sink",
+]
+
+
+def load_plugins(registry: InterceptorRegistry, names: list[str]) -> None:
+    """Switch on the interceptors of other packages by name. Imported on use: metadata is slow to read."""
+    from interpose.plugins import load_plugins as load
+
+    load(registry, names)

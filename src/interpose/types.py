@@ -7,11 +7,11 @@ what it was shown gets an error instead of changing what others see.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Generic, Literal, NoReturn, TypeVar
 
 from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 T = TypeVar("T")
 
@@ -136,21 +136,26 @@ class ToolCall(Struct, frozen=True):
     """One tool call. `name` is canonical (`Bash` arrives as `exec`); `original_name` is what the agent said."""
 
     name: str
-    arguments: FrozenDict = field(default_factory=FrozenDict)
+    arguments: dict[str, Any] = field(default_factory=FrozenDict)
     call_id: str = field(default_factory=new_id)
     context: Context = Context()
-    metadata: FrozenDict = EMPTY
+    metadata: dict[str, Any] = EMPTY
     original_name: str = ""
 
-    def with_arguments(self, arguments: Mapping[str, Any]) -> ToolCall:
+    def __post_init__(self) -> None:
+        given: object = self.arguments
+        if type(given) is not FrozenDict:
+            if not isinstance(given, dict):
+                raise TypeError(f"the arguments of tool {self.name!r} must be a dict, not {type(given).__name__}")
+            force_setattr(self, "arguments", freeze(given))
+
+    def with_arguments(self, arguments: dict[str, Any]) -> ToolCall:
         """The same call with other arguments."""
-        return ToolCall(
-            self.name, freeze(dict(arguments)), self.call_id, self.context, self.metadata, self.original_name
-        )
+        return ToolCall(self.name, arguments, self.call_id, self.context, self.metadata, self.original_name)
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What became of a call, as `tool.after` sees it. `denied` calls never ran: interceptors only look at them."""
+    """What became of a call, as `tool.after` and `observe` see it. A `denied` call never ran."""
 
     call: ToolCall
     result: Any = None
@@ -163,10 +168,13 @@ class Message(Struct, frozen=True):
     """A message on its way to the agent, with the run's metadata bag."""
 
     text: str
-    metadata: FrozenDict = EMPTY
+    metadata: dict[str, Any] = EMPTY
     context: Context = Context()
     provider: str = ""
     model: str = ""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "metadata", freeze(self.metadata))
 
 
 class Params(Struct, frozen=True, kw_only=True):
@@ -177,10 +185,31 @@ class Params(Struct, frozen=True, kw_only=True):
     think_level: str | None = None
     reasoning_level: str | None = None
     temperature: float | None = None
-    extras: FrozenDict = EMPTY
+    extras: dict[str, Any] = EMPTY
     message: str = ""
-    metadata: FrozenDict = EMPTY
+    metadata: dict[str, Any] = EMPTY
     context: Context = Context()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "extras", freeze(self.extras))
+
+
+class PermissionRequest(Struct, frozen=True):
+    """A question on its way to a person. `message` may be reworded; what is asked about may not change."""
+
+    message: str
+    subject: Any = None
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def tool(self) -> str:
+        """The tool that is asked about; empty when the question is about a message or parameters."""
+        return self.subject.name if isinstance(self.subject, ToolCall) else ""
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The arguments that the tool would really get."""
+        return self.subject.arguments if isinstance(self.subject, ToolCall) else EMPTY
 
 
 # --- decisions -------------------------------------------------------------------------------------------------------
@@ -253,6 +282,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     rewritten: bool = False
     approver: str = ""
     elapsed_ns: int = 0
+    timings: tuple[tuple[str, int], ...] = ()
+    """Nanoseconds per interceptor, in the order in which they ran."""
 
     @property
     def allowed(self) -> bool:

@@ -1,0 +1,95 @@
+"""Who answers a question. No handler, a failing handler, or any answer but True means no."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol
+
+from interpose.errors import text_of
+from interpose.pipeline import Approve
+from interpose.types import Deny, Finding, PermissionRequest
+from interpose.waiting import Ask, Failure, Flow
+
+NO_HANDLER = "Interceptor requested permission but no confirmation handler configured: {message}"
+
+
+class ConfirmationHandler(Protocol):
+    """Puts one question to whoever may answer it. May be async."""
+
+    def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
+        """True lets the call run."""
+
+
+class AutoApprove:
+    """Says yes to everything. For tests and for runs that somebody watches."""
+
+    def confirm(self, _request: PermissionRequest, /) -> bool:
+        """Yes."""
+        return True
+
+
+class AutoDeny:
+    """Says no to everything."""
+
+    def confirm(self, _request: PermissionRequest, /) -> bool:
+        """No."""
+        return False
+
+
+class CallbackConfirmation:
+    """Asks a function of the embedding program."""
+
+    def __init__(self, callback: Callable[[PermissionRequest], bool | Awaitable[bool]]) -> None:
+        self._callback = callback
+
+    def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
+        """What the function says."""
+        return self._callback(request)
+
+
+class StandingAnswer(Protocol):
+    """Answers questions without a person: a grant, an organisation's `allow` rule."""
+
+    def answer(self, request: PermissionRequest, /) -> str:
+        """Who approves, for the record; empty if this question is none of its business."""
+
+
+def standing_answer(answers: Sequence[StandingAnswer], request: PermissionRequest) -> str:
+    """The first that answers. One that fails, or says anything but a name, has not answered."""
+    for standing in answers:
+        try:
+            name: object = standing.answer(request)
+        except BaseException:  # noqa: BLE001, S112 - a broken grant grants nothing, and the next is asked
+            continue
+        if isinstance(name, str) and name:
+            return name
+    return ""
+
+
+def ask_person(handler: ConfirmationHandler | None) -> Approve:
+    """The approval step of the law with nothing but a handler."""
+
+    def approve(payload: object, asks: tuple[Finding, ...]) -> Flow[str | Deny]:
+        return (yield from put_question(handler, question(payload, asks)))
+
+    return approve
+
+
+def question(payload: object, asks: Sequence[Finding]) -> PermissionRequest:
+    """One question for all that was asked about a payload."""
+    return PermissionRequest("\n".join(dict.fromkeys(ask.reason for ask in asks)), payload, tuple(asks))
+
+
+def put_question(handler: ConfirmationHandler | None, request: PermissionRequest) -> Flow[str | Deny]:
+    """Ask the handler. The approver's name, or why not."""
+    if handler is None:
+        return Deny(NO_HANDLER.format(message=request.message), rule="no-confirmation-handler")
+    answer = yield Ask(handler, request)
+    if isinstance(answer, Deny):
+        return answer
+    if isinstance(answer, Failure):
+        reason = f"Confirmation failed ({text_of(answer.error)}): {request.message}"
+        return Deny(reason, rule="confirmation-failed")
+    if answer is True:
+        return type(handler).__name__
+    return Deny(f"Confirmation denied: {request.message}", rule="confirmation-denied")

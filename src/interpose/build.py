@@ -1,0 +1,59 @@
+"""The composition root: which interceptors are built in, and the one registry that a process shares.
+
+The only module that knows the concrete classes.
+"""
+
+from __future__ import annotations
+
+import threading
+
+from interpose.registry import InterceptorRegistry, create_interceptor_registry
+from interpose.types import HookPoint
+
+_lock = threading.Lock()
+_global: InterceptorRegistry | None = None
+
+
+def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegistry:
+    """The guards that are on by default. Both are guards: they see every rewrite."""
+    from interpose.guards.command_safety_guard import CommandSafetyGuard
+    from interpose.guards.security_audit import SecurityAudit
+
+    registry.add(
+        id="builtin:command-safety-guard",
+        name=HookPoint.TOOL_BEFORE,
+        priority=100,
+        tool_matcher=r"^exec$",
+        interceptor=CommandSafetyGuard(),
+        guard=True,
+    )
+    registry.add(
+        id="builtin:security-audit",
+        name=HookPoint.TOOL_BEFORE,
+        priority=99,
+        tool_matcher=r"^(read|write|edit|apply_patch)$",
+        interceptor=SecurityAudit(),
+        guard=True,
+    )
+    return registry
+
+
+def initialize_global_interceptors() -> InterceptorRegistry:
+    """The process-wide registry; made with the built-in guards on the first call, the same one ever after."""
+    global _global  # noqa: PLW0603 - a process-wide registry is what this module is for
+    with _lock:
+        if _global is None:
+            _global = add_builtin_interceptors(create_interceptor_registry())
+        return _global
+
+
+def get_global_interceptor_registry() -> InterceptorRegistry | None:
+    """The process-wide registry, or None before it was initialised."""
+    return _global
+
+
+def reset_global_interceptors() -> None:
+    """Forget the process-wide registry. For tests."""
+    global _global  # noqa: PLW0603 - as above
+    with _lock:
+        _global = None

@@ -1,0 +1,363 @@
+"""THE FLOW: one run of an agent, from its message to the results of its tools.
+
+    message.before -> params.before -> tool.before -> [tool] -> tool.after
+
+Each flow is a generator under the law's one driver (waiting.py), so sync and async callers share every line. A flow
+reads top to bottom: canonical call -> decide -> ask -> record -> execute -> tool.after -> observe -> answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
+from interpose.batch import run_batch
+from interpose.errors import InvalidCallError, text_of
+from interpose.interceptor import Registration
+from interpose.observing import observe_all
+from interpose.pipeline import Approve, decide
+from interpose.points import BLOCKED
+from interpose.registration import registration
+from interpose.registry import Snapshot
+from interpose.status import Listener, Verbose, events_of, format_event, format_summary, tell
+from interpose.tools import canonical
+from interpose.toolsets import ToolSet
+from interpose.types import (
+    EMPTY,
+    Allow,
+    Confirm,
+    Context,
+    Deny,
+    Finding,
+    HookPoint,
+    Message,
+    Params,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+    freeze,
+    thaw,
+)
+from interpose.waiting import Execute, Failure, Flow, drive, drive_async
+from interpose.wire import WireLog
+
+Tool = Callable[[dict[str, Any]], Any]
+"""What runs when a call is allowed. It gets the arguments as a dict of its own."""
+
+NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
+"""A tool's own wish to be confirmed, asked with the arguments that it would really get."""
+
+
+class Interceptors(Protocol):
+    """A registry or a chain."""
+
+    def snapshot(self) -> Snapshot:
+        """The interceptors as they are now."""
+
+
+class Recorder(Protocol):
+    """Keeps what was decided and what came of it."""
+
+    def decided(self, verdict: Verdict[ToolCall], /) -> None:
+        """Called before the tool runs. If it raises, the tool does not run."""
+
+    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome, /) -> None:
+        """Called when the outcome is known."""
+
+
+class ToolRun(Struct, frozen=True):
+    """One call from question to answer. `response` is what the agent gets."""
+
+    response: Any
+    verdict: Verdict[ToolCall]
+    outcome: ToolOutcome
+
+
+class Engine:
+    """Interceptors, who answers their questions, and where decisions are recorded."""
+
+    def __init__(
+        self,
+        interceptors: Interceptors,
+        *,
+        confirm: ConfirmationHandler | None = None,
+        standing: Sequence[StandingAnswer] = (),
+        recorder: Recorder | None = None,
+        tools: ToolSet | None = None,
+        verbose: Verbose = "off",
+        sinks: Iterable[Callable[[str], object]] = (),
+    ) -> None:
+        """`confirm` answers what interceptors ask; without one every question is answered no."""
+        self.interceptors = interceptors
+        self.confirm = confirm
+        self.standing = tuple(standing)
+        self.recorder = recorder
+        self.tools = tools or ToolSet.all()
+        self.verbose: Verbose = verbose
+        self.sinks = tuple(sinks)
+        self.wire = WireLog.from_environment()
+
+    def run(self, context: Context | None = None, *, on_event: Iterable[Listener] = ()) -> Run:
+        """Start a run: one metadata bag, and listeners that hear of this run only."""
+        return Run(self, context or Context(), tuple(on_event))
+
+    def sub_agent(self, tools: ToolSet | None = None) -> Engine:
+        """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
+        return Engine(
+            self.interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder,
+            tools=(tools or ToolSet.inherit()).resolve(self.tools), verbose=self.verbose, sinks=self.sinks,
+        )  # fmt: skip
+
+    def decide(self, call: ToolCall) -> Verdict[ToolCall]:
+        """What the interceptors say about a call. Nobody is asked and nothing runs."""
+        return self.run(call.context).decide(call)
+
+    async def adecide(self, call: ToolCall) -> Verdict[ToolCall]:
+        """`decide` for async callers."""
+        return await self.run(call.context).adecide(call)
+
+    def run_tool(self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None) -> Any:
+        """Run a tool behind the interceptors, in a run of its own. Returns what the agent gets; never raises."""
+        return self.run(call.context).run_tool(call, execute, requires_confirmation=requires_confirmation).response
+
+    async def arun_tool(
+        self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
+    ) -> Any:
+        """`run_tool` for async callers; `execute` may be async."""
+        run = self.run(call.context)
+        return (await run.arun_tool(call, execute, requires_confirmation=requires_confirmation)).response
+
+
+class Run:
+    """One run of an agent."""
+
+    def __init__(self, engine: Engine, context: Context, listeners: tuple[Listener, ...]) -> None:
+        self._engine, self._context, self._listeners = engine, context, listeners
+        self.metadata: dict[str, Any] = EMPTY
+        self.stopped = ""
+        """Why message.before or params.before ended the run; empty while it may go on."""
+        self._message = ""
+
+    def message(self, text: str, *, provider: str = "", model: str = "") -> Verdict[Message]:
+        """message.before: the message as the agent should see it. A refusal stops the run."""
+        return drive(self._on_message(Message(text, EMPTY, self._context, provider, model)))
+
+    async def amessage(self, text: str, *, provider: str = "", model: str = "") -> Verdict[Message]:
+        """`message` for async callers."""
+        return await drive_async(self._on_message(Message(text, EMPTY, self._context, provider, model)))
+
+    def params(self, params: Params) -> Verdict[Params]:
+        """params.before: the parameters that the run should use, every field of them."""
+        return drive(self._on_params(params))
+
+    async def aparams(self, params: Params) -> Verdict[Params]:
+        """`params` for async callers."""
+        return await drive_async(self._on_params(params))
+
+    def decide(self, call: ToolCall) -> Verdict[ToolCall]:
+        """tool.before, without asking anybody and without running anything."""
+        return drive(self._decide(call))
+
+    async def adecide(self, call: ToolCall) -> Verdict[ToolCall]:
+        """`decide` for async callers."""
+        return await drive_async(self._decide(call))
+
+    def run_tool(
+        self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
+    ) -> ToolRun:
+        """The whole flow of one tool call."""
+        return drive(self._on_tool(call, execute, requires_confirmation))
+
+    async def arun_tool(
+        self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
+    ) -> ToolRun:
+        """`run_tool` for async callers."""
+        return await drive_async(self._on_tool(call, execute, requires_confirmation))
+
+    def run_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
+        """Several calls at once: all are decided, questions are put as one batch, then the calls run in order."""
+        return drive(self._batch(calls))
+
+    async def arun_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
+        """`run_tools` for async callers."""
+        return await drive_async(self._batch(calls))
+
+    def _on_message(self, message: Message) -> Flow[Verdict[Message]]:
+        snapshot = self._engine.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.MESSAGE_BEFORE, None, self._context.agent_id)
+        verdict: Verdict[Message] = yield from decide(entries, message, approve=self._approval(snapshot))
+        self.metadata, self._message = verdict.payload.metadata, verdict.payload.text
+        self._settle(HookPoint.MESSAGE_BEFORE, verdict)
+        return verdict
+
+    def _on_params(self, params: Params) -> Flow[Verdict[Params]]:
+        snapshot = self._engine.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.PARAMS_BEFORE, None, self._context.agent_id)
+        payload = replace(params, message=self._message, metadata=self.metadata, context=self._context)
+        verdict: Verdict[Params] = yield from decide(entries, payload, approve=self._approval(snapshot))
+        self._settle(HookPoint.PARAMS_BEFORE, verdict)
+        return verdict
+
+    def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
+        if not verdict.allowed:
+            self.stopped = verdict.reason
+        self._announce(point, verdict)
+
+    def _decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
+        snapshot = self._engine.interceptors.snapshot()
+        call, entries = self._prepare(call, snapshot)
+        return (yield from decide(entries, call))
+
+    def _batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
+        flows = [self._on_tool(call, execute, None) for call, execute in calls]
+        return (yield from run_batch(self._engine.confirm, flows, [call.name for call, _ in calls]))
+
+    def _on_tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
+        snapshot = self._engine.interceptors.snapshot()
+        call, entries = self._prepare(call, snapshot, wish)
+        self._engine.wire.call(call)
+        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        verdict = self._record(verdict)
+        self._announce(HookPoint.TOOL_BEFORE, verdict)
+        call = verdict.payload
+        if verdict.allowed:
+            start = perf_counter_ns()
+            answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
+            outcome = _outcome(call, answer, perf_counter_ns() - start)
+        else:
+            answer = None
+            outcome = ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
+        aborted = isinstance(answer, Failure) and not isinstance(answer.error, Exception)
+        outcome, response = yield from self._after(snapshot, outcome, look_only=outcome.denied or aborted)
+        yield from observe_all(entries, call, outcome)
+        self._finish(verdict, outcome)
+        if aborted:
+            raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
+        return ToolRun(response, verdict, outcome)
+
+    def _prepare(
+        self, call: ToolCall, snapshot: Snapshot, wish: NeedsConfirmation | None = None
+    ) -> tuple[ToolCall, tuple[Registration, ...]]:
+        """The canonical call in this run's context, and who has a say in it."""
+        refusal = self.stopped and f"The run was stopped: {self.stopped}"
+        try:
+            call = canonical(call)
+        except InvalidCallError as error:
+            refusal = text_of(error)
+        call = replace(call, context=self._context, metadata=self.metadata)
+        entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
+        if not refusal and not self._engine.tools.matches(call.name):
+            refusal = f"Tool '{call.name}' is not available to this agent"
+        if refusal:
+            entries = (_refusing(refusal), *entries)
+        if wish is not None:
+            deciding = sum(not entry.is_observer for entry in entries)
+            entries = (*entries[:deciding], _wishing(call.name, wish), *entries[deciding:])
+        return call, entries
+
+    def _approval(self, snapshot: Snapshot) -> Approve:
+        """The approval step: permission.ask, then standing answers, then a person."""
+
+        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny]:
+            request = question(payload, asks)
+            tool = payload.name if isinstance(payload, ToolCall) else None
+            entries = snapshot.select(HookPoint.PERMISSION_ASK, tool, self._context.agent_id)
+            verdict = yield from decide(entries, request)
+            if isinstance(verdict.decision, Deny):
+                return verdict.decision
+            request = verdict.payload
+            if name := standing_answer(self._engine.standing, request):
+                return name
+            return (yield from put_question(self._engine.confirm, request))
+
+        return approve
+
+    def _after(self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool) -> Flow[tuple[ToolOutcome, Any]]:
+        """tool.after: the outcome as it ended, and what the agent gets of it."""
+        call = outcome.call
+        entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        if not entries:
+            return outcome, outcome.result
+        shown = replace(outcome, result=freeze(outcome.result))
+        verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
+        if not verdict.allowed:
+            withheld = _blocked(call, verdict.reason)
+            return replace(outcome, result=withheld), withheld
+        if not verdict.rewritten:
+            return outcome, outcome.result
+        result = thaw(verdict.payload.result)
+        return replace(outcome, result=result), result
+
+    def _record(self, verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
+        """INVARIANT (law 9): no record, no execution."""
+        if self._engine.recorder is None:
+            return verdict
+        try:
+            self._engine.recorder.decided(verdict)
+        except Exception as error:  # noqa: BLE001 - a store that fails in any way is a store that failed
+            if verdict.allowed:
+                decision = Deny(f"audit_unavailable: {text_of(error)}", rule="audit_unavailable")
+                return replace(verdict, outcome="deny", decision=decision)
+        return verdict
+
+    def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
+        engine = self._engine
+        shown = engine.verbose != "off" and engine.sinks
+        if not shown and not self._listeners:
+            return
+        for event in events_of(point, verdict):
+            tell(self._listeners, event)
+            if shown and (line := format_event(event)) is not None:
+                tell(engine.sinks, line)
+
+    def _finish(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> None:
+        engine = self._engine
+        engine.wire.outcome(outcome)
+        if engine.recorder is not None:
+            tell((engine.recorder.finished,), verdict, outcome)
+        if engine.verbose != "off" and (line := format_summary(outcome, engine.verbose)) is not None:
+            tell(engine.sinks, line)
+
+
+def _outcome(call: ToolCall, answer: Any, duration_ns: int) -> ToolOutcome:
+    if isinstance(answer, Failure):
+        result = {"status": "error", "tool": call.name, "error": text_of(answer.error)}
+        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns)
+    return ToolOutcome(call, answer, duration_ns=duration_ns)
+
+
+def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:
+    return {"status": "blocked", "tool": call.name, "reason": reason or BLOCKED}
+
+
+class _Refusing:
+    def __init__(self, reason: str) -> None:
+        self._deny = Deny(reason, rule="not-available")
+
+    def intercept(self, _call: ToolCall) -> Deny:
+        return self._deny
+
+
+def _refusing(reason: str) -> Registration:
+    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
+
+
+class _Wishing:
+    def __init__(self, wish: NeedsConfirmation) -> None:
+        self._wish = wish
+
+    def intercept(self, call: ToolCall) -> Allow | Confirm:
+        answer: object = self._wish(thaw(call.arguments))
+        if answer is False:
+            return Allow()
+        return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
+
+
+def _wishing(tool: str, wish: NeedsConfirmation) -> Registration:
+    """The tool's own wish has the last word before observers: it sees what it would really get."""
+    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish))

@@ -1,0 +1,99 @@
+"""Every error that Interpose raises.
+
+InterposeError
+├── RegistrationError         an interceptor that cannot be registered; the text names it
+│   ├── DuplicateIdError      its id is taken
+│   ├── UnknownHookPointError its hook point does not exist
+│   └── MatcherError          its matcher is no regular expression, or can match nothing
+├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
+├── ToolSetError              a tool set that was used before it was resolved against its parent
+├── PluginError               an interceptor of another package that cannot be loaded
+├── RefusedError              an input that a chain refused to deliver
+├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
+└── InterceptError            what an interceptor raises to say that it failed
+    ├── ExecutionFailedError      its own logic failed
+    └── InvalidModificationError  it could not build the changed input
+
+Nothing that an interceptor raises leaves the pipeline: it becomes a finding, and `on_error` says what it means.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class InterposeError(Exception):
+    """The root of the tree."""
+
+
+class RegistrationError(InterposeError, ValueError):
+    """An interceptor cannot be registered."""
+
+
+class DuplicateIdError(RegistrationError):
+    """The id is taken."""
+
+
+class UnknownHookPointError(RegistrationError):
+    """No such hook point."""
+
+
+class MatcherError(RegistrationError):
+    """The matcher is broken or can match nothing."""
+
+
+class InvalidCallError(InterposeError, ValueError):
+    """This is not a call."""
+
+
+class ToolSetError(InterposeError, ValueError):
+    """The tool set was never resolved."""
+
+
+class PluginError(InterposeError):
+    """An interceptor of another package cannot be loaded."""
+
+
+class BlockedError(InterposeError):
+    """The call was blocked. `response` is what the agent would have been given."""
+
+    def __init__(self, response: dict[str, Any]) -> None:
+        super().__init__(f"{response['tool']} was blocked: {response['reason']}")
+        self.response = response
+
+
+class RefusedError(InterposeError):
+    """A chain refused an input. `verdict` says why."""
+
+    def __init__(self, verdict: Any) -> None:
+        super().__init__(verdict.reason)
+        self.verdict = verdict
+
+
+class InterceptError(InterposeError):
+    """An interceptor failed."""
+
+    prefix: ClassVar[str] = "Interceptor error"
+
+    def __str__(self) -> str:
+        return f"{self.prefix}: {super().__str__()}"
+
+
+class ExecutionFailedError(InterceptError):
+    """The interceptor's own logic failed."""
+
+    prefix = "Interceptor execution failed"
+
+
+class InvalidModificationError(InterceptError):
+    """The interceptor could not build the changed input."""
+
+    prefix = "Invalid input modification"
+
+
+def text_of(error: BaseException) -> str:
+    """The message of any exception, also of one whose `__str__` is broken."""
+    try:
+        return str(error) or type(error).__name__
+    except BaseException:  # noqa: BLE001 - a hostile __str__ must not escape into the pipeline
+        return type(error).__name__

@@ -1,0 +1,24 @@
+"""Showing outcomes to those who asked to see them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from interpose.errors import text_of
+from interpose.interceptor import Registration
+from interpose.types import Finding
+from interpose.waiting import Failure, Flow, ask
+
+
+def observe_all(entries: Iterable[Registration], payload: Any, outcome: Any) -> Flow[tuple[Finding, ...]]:
+    """Call `observe` of all, in order. A failing one is noted and stops nobody."""
+    findings: list[Finding] = []
+    for entry in entries:
+        if entry.observe is None:
+            continue
+        answer = yield from ask(entry, entry.observe, payload, outcome)
+        if isinstance(answer, Failure):
+            reason = f"observe failed: {text_of(answer.error)}"
+            findings.append(Finding(interceptor=entry.id, said="error", reason=reason, mode=entry.mode))
+    return tuple(findings)

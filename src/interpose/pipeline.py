@@ -1,0 +1,201 @@
+"""THE LAW: what a list of interceptors says about one payload.
+
+`decide` is the only place where decisions are combined. It is a generator: what has to be waited for (an async answer,
+one with a deadline, a person) is yielded as a step, and a driver (waiting.py) performs it, blocking or awaiting. So
+there is one law for sync and async callers, and it can be tested alone.
+
+1. Higher priority first; equal priorities in registration order (the registry sorts).
+2. Deny ends the chain; nobody below can undo it.
+3. Confirm does not stop the chain. The question is put once, at the end, about the payload that would really run.
+4. Transform replaces the payload for those below, and guards that already ran see the new payload again.
+5. Deny > Confirm > Transform > Allow. Allow lifts nothing.
+6. Observers (negative priority) always run last, see the final state and change nothing.
+7. An exception, a timeout or a malformed answer is a finding; `on_error` says what it means. It touches nobody else.
+8. With `look_only` (a denied call in tool.after) all interceptors are observers.
+
+Points 9 and 10 (no record, no execution; nothing the agent controls loosens a decision) are the engine's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter_ns
+from typing import Any
+
+from interpose.errors import text_of
+from interpose.interceptor import DECISIONS, Registration
+from interpose.points import POINTS
+from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Transform, Verdict
+from interpose.waiting import Failure, Flow, ask
+
+MAX_ROUNDS = 3
+"""How often guards may look again at one rewrite before a chain that keeps rewriting is refused."""
+
+Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny"]]
+"""Puts the question: the approver's name, or why not."""
+
+
+class _Chain:
+    """The state of one decision."""
+
+    __slots__ = ("asks", "denied", "findings", "payload", "rewritten", "timings")
+
+    def __init__(self, payload: Any) -> None:
+        self.payload = payload
+        self.findings: list[Finding] = []
+        self.asks: list[Finding] = []
+        self.denied: Deny | None = None
+        self.rewritten = False
+        self.timings: list[tuple[str, int]] = []
+
+
+def decide(
+    entries: Sequence[Registration], payload: Any, *, approve: Approve | None = None, look_only: bool = False
+) -> Flow[Verdict[Any]]:
+    """Run the chain over `payload`. Without `approve`, a question stays open: the verdict's outcome is `ask`."""
+    start = before = perf_counter_ns()
+    chain = _Chain(payload)
+    deciding = 0
+    for entry in entries:
+        if look_only or entry.priority < 0:
+            break
+        deciding += 1
+        # INVARIANT: only Allow leaves the chain as it is, so only Allow may skip `_take`.
+        answer = yield from ask(entry, entry.consult, chain.payload)
+        if type(answer) is not Allow and _take(chain, entry, answer):
+            yield from _recheck(chain, entries[: deciding - 1])
+        now = perf_counter_ns()
+        chain.timings.append((entry.id, now - before))
+        before = now
+        if chain.denied is not None:
+            break
+    approver = ""
+    if chain.asks and chain.denied is None and approve is not None:
+        answer = yield from approve(chain.payload, tuple(chain.asks))
+        if isinstance(answer, Deny):
+            chain.denied = answer
+        else:
+            approver = answer
+    verdict = _verdict(chain, approver, perf_counter_ns() - start)
+    for entry in entries[deciding:]:
+        if look_only or entry.priority < 0:
+            yield from _look(chain, entry, verdict)
+    return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, approver, verdict.elapsed_ns)
+
+
+def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
+    """Add one answer to the chain. True if it replaced the payload."""
+    problem = ""
+    if isinstance(answer, Failure):
+        problem = text_of(answer.error)
+    elif isinstance(answer, Transform):
+        problem = _misfit(entry, chain.payload, answer.payload)
+    elif type(answer) not in DECISIONS:
+        problem = f"answered {type(answer).__name__} instead of Allow, Transform, Confirm or Deny"
+    if problem:
+        answer = _note_failure(chain, entry, problem)
+    match answer:
+        case Transform(payload=new) if not _same(chain.payload, new):
+            described = POINTS[entry.name].describe(chain.payload, new) if entry.name else "rewritten"
+            _note(chain, entry, Finding(interceptor=entry.id, said="rewrite", reason=described, mode=entry.mode))
+            if entry.mode == "watch":
+                return False
+            chain.payload, chain.rewritten = new, True
+            return True
+        case Confirm(message, rule, severity, part, instead):
+            _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead))
+        case Deny(reason, rule, severity, part, instead):
+            _note(chain, entry, _finding(entry, "deny", reason, rule, severity, part, instead))
+            if entry.mode == "enforce":
+                chain.denied = answer
+        case _:
+            pass
+    return False
+
+
+def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
+    """A rewrite is shown to the guards that already ran. A guard that rewrites again starts another round."""
+    guards = [entry for entry in ran if entry.guard]
+    for _ in range(MAX_ROUNDS):
+        settled = True
+        for guard in guards:
+            answer = yield from ask(guard, guard.consult, chain.payload)
+            if _take(chain, guard, answer):
+                settled = False
+            if chain.denied is not None:
+                return
+        if settled:
+            return
+    reason = f"The rewrites of {guards[-1].id} did not settle in {MAX_ROUNDS} rounds"
+    chain.denied = Deny(reason, rule="unsettled-rewrite")
+    chain.findings.append(_finding(guards[-1], "deny", reason, "unsettled-rewrite", "error", "", ""))
+
+
+def _look(chain: _Chain, entry: Registration, verdict: Verdict[Any]) -> Flow[None]:
+    """Show the final state to an observer. Only its failure is noted."""
+    answer = yield from ask(entry, entry.look, chain.payload, verdict)
+    if isinstance(answer, Failure):
+        chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
+
+
+def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[Any]:
+    chain.findings.append(_finding(entry, "error", problem, "", "error", "", ""))
+    match entry.on_error:
+        case "deny":
+            return Deny(f"{entry.id} failed: {problem}", rule="interceptor-error")
+        case "ask":
+            return Confirm(f"{entry.id} failed: {problem}. Go on without it?", rule="interceptor-error")
+        case "allow":
+            return Allow()
+
+
+def _note(chain: _Chain, entry: Registration, finding: Finding) -> None:
+    if finding in chain.findings:
+        return  # a guard that looked again and said the same
+    chain.findings.append(finding)
+    if finding.said == "ask" and entry.mode == "enforce":
+        chain.asks.append(finding)
+
+
+def _finding(entry: Registration, said: Any, reason: str, rule: str, severity: Any, part: str, instead: str) -> Finding:
+    return Finding(
+        interceptor=entry.id, said=said, reason=reason, rule=rule, severity=severity, part=part, instead=instead,
+        mode=entry.mode,
+    )  # fmt: skip
+
+
+def _misfit(entry: Registration, old: Any, new: object) -> str:
+    if entry.name is None:
+        return ""
+    try:
+        why = POINTS[entry.name].misfit(old, new)
+    except BaseException as error:  # noqa: BLE001 - comparing may run a hostile __eq__
+        why = text_of(error)
+    return f"returned a rewrite that does not fit: {why}" if why else ""
+
+
+def _same(old: Any, new: Any) -> bool:
+    try:
+        return bool(old == new)
+    except BaseException:  # noqa: BLE001 - a payload that can't be compared counts as changed
+        return False
+
+
+def _verdict(chain: _Chain, approver: str, elapsed_ns: int) -> Verdict[Any]:
+    decision: Decision[Any]
+    outcome: Outcome
+    if chain.denied is not None:
+        outcome, decision = "deny", chain.denied
+    elif chain.asks and not approver:
+        first = chain.asks[0]
+        message = "\n".join(ask.reason for ask in chain.asks)
+        outcome, decision = "ask", Confirm(message, first.rule, first.severity, first.part, first.instead)
+    elif chain.rewritten:
+        outcome, decision = "rewrite", Transform(chain.payload)
+    else:
+        outcome, decision = "allow", Allow()
+    return Verdict(
+        outcome=outcome, decision=decision, payload=chain.payload, findings=tuple(chain.findings),
+        questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten, approver=approver,
+        elapsed_ns=elapsed_ns, timings=tuple(chain.timings),
+    )  # fmt: skip

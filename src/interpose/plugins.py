@@ -1,0 +1,90 @@
+"""Interceptors of other packages, from the entry point group `interpose.interceptors`.
+
+A package offers them in its metadata; they run only when they are switched on by name:
+
+    [project.entry-points."interpose.interceptors"]
+    no-fridays = "no_fridays:register"
+
+An entry point is a function that takes the registry and adds what it has. Nothing is ever loaded from the directory
+that an agent works in: neither metadata nor modules there count, or a repository could bring its own rules.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from importlib.metadata import Distribution, EntryPoint, distributions
+from pathlib import Path
+
+from interpose.errors import PluginError, text_of
+from interpose.registry import InterceptorRegistry
+
+GROUP = "interpose.interceptors"
+
+
+def available_plugins() -> dict[str, EntryPoint]:
+    """What the installed packages offer, by name."""
+    found: dict[str, EntryPoint] = {}
+    for distribution in distributions(path=_trusted_paths()):
+        for point in _points(distribution):
+            if point.name in found and found[point.name].value != point.value:
+                raise PluginError(
+                    f"two packages offer interceptors named {point.name!r}: {found[point.name].value}, {point.value}"
+                )
+            found[point.name] = point
+    return found
+
+
+def load_plugins(registry: InterceptorRegistry, names: Iterable[str]) -> None:
+    """Switch on the interceptors of these names."""
+    offered = available_plugins()
+    for name in names:
+        if name not in offered:
+            known = ", ".join(sorted(offered)) or "none"
+            raise PluginError(f"no installed package offers interceptors named {name!r}; offered: {known}")
+        _register(registry, offered[name])
+
+
+def _register(registry: InterceptorRegistry, point: EntryPoint) -> None:
+    with _only_trusted_paths():
+        try:
+            register: Callable[[InterceptorRegistry], object] = point.load()
+        except Exception as error:
+            raise PluginError(f"{point.name!r} ({point.value}) can't be loaded: {text_of(error)}") from error
+    module = sys.modules.get(point.module)
+    origin = getattr(module, "__file__", None)
+    if origin is None or _in_working_directory(Path(origin)):
+        raise PluginError(f"{point.name!r} ({point.value}) comes from the working directory; that is never trusted")
+    if not callable(register):
+        raise PluginError(f"{point.name!r} ({point.value}) is no function that takes the registry")
+    register(registry)
+
+
+def _points(distribution: Distribution) -> Iterator[EntryPoint]:
+    return (point for point in distribution.entry_points if point.group == GROUP)
+
+
+def _trusted_paths() -> list[str]:
+    """Where installed packages are: `sys.path` without what stands for, or lies in, the working directory."""
+    return [entry for entry in sys.path if entry and not _in_working_directory(Path(entry))]
+
+
+def _in_working_directory(path: Path) -> bool:
+    """The interpreter's own environment is trusted wherever it lies, often as `.venv` inside the project."""
+    real, cwd = path.resolve(), Path.cwd().resolve()
+    prefixes = (Path(sys.prefix).resolve(), Path(sys.base_prefix).resolve())
+    if any(real.is_relative_to(prefix) and prefix != cwd for prefix in prefixes):
+        return False
+    return real.is_relative_to(cwd)
+
+
+@contextmanager
+def _only_trusted_paths() -> Iterator[None]:
+    """Import without the working directory: a module there must not stand in for an installed one."""
+    before = sys.path[:]
+    sys.path[:] = _trusted_paths()
+    try:
+        yield
+    finally:
+        sys.path[:] = before

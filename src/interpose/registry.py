@@ -1,0 +1,140 @@
+"""The registry: which interceptors there are. Changing it never disturbs a call that is under way."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+from interpose.errors import DuplicateIdError, RegistrationError
+from interpose.interceptor import Registration
+from interpose.registration import Matcher, registration
+from interpose.types import HookPoint, Mode, OnError
+
+H = TypeVar("H", bound=Callable[[Any, Any], object])
+
+_MAX_SELECTIONS = 512
+
+
+class Snapshot:
+    """The interceptors at one moment. A call takes one snapshot and keeps it to its end."""
+
+    __slots__ = ("_selections", "entries")
+
+    def __init__(self, entries: tuple[Registration, ...] = ()) -> None:
+        self.entries = entries
+        self._selections: dict[tuple[HookPoint, str | None, str | None], tuple[Registration, ...]] = {}
+
+    def select(self, point: HookPoint, tool: str | None = None, agent: str | None = None) -> tuple[Registration, ...]:
+        """Those that stand at `point` and match, in the order of law 1. None means: do not ask that matcher."""
+        key = (point, tool, agent)
+        found = self._selections.get(key)
+        if found is None:
+            if len(self._selections) >= _MAX_SELECTIONS:
+                self._selections.clear()  # agents choose names: the memory must not grow with them
+            found = self._selections[key] = tuple(sorted(self._matching(point, tool, agent), key=_order))
+        return found
+
+    def _matching(self, point: HookPoint, tool: str | None, agent: str | None) -> Iterable[Registration]:
+        for entry in self.entries:
+            if entry.name is not point:
+                continue
+            if tool is not None and entry.tool_matcher is not None and not entry.tool_matcher.search(tool):
+                continue
+            if agent is not None and entry.agent_matcher is not None and not entry.agent_matcher.search(agent):
+                continue
+            yield entry
+
+
+def _order(entry: Registration) -> int:
+    return -entry.priority  # sorted() is stable: equal priorities stay in registration order
+
+
+class InterceptorRegistry:
+    """An ordered set of interceptors with unique ids. Safe to change from any thread at any time."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._snapshot = Snapshot()
+        self._declared: tuple[str, ...] = ()
+
+    def add(
+        self,
+        *,
+        id: str,
+        name: str | HookPoint,
+        handler: Callable[[Any, Any], object] | None = None,
+        interceptor: object | None = None,
+        priority: int = 0,
+        tool_matcher: Matcher | None = None,
+        agent_matcher: Matcher | None = None,
+        timeout: float | None = None,
+        on_error: OnError = "deny",
+        guard: bool = False,
+        mode: Mode = "enforce",
+    ) -> Registration:
+        """Register a handler or an interceptor object at a hook point.
+
+        `priority`: higher runs first, below 0 only observes. `tool_matcher`, `agent_matcher`: regular expressions
+        on the canonical tool name and the agent id. `timeout`: seconds; `on_error`: what a failure means. `guard`:
+        sees the payload again when somebody below rewrites it. `mode`: `watch` says but never blocks.
+        """
+        with self._lock:
+            entry = registration(
+                id=id, name=name, handler=handler, interceptor=interceptor, priority=priority,
+                tool_matcher=tool_matcher, agent_matcher=agent_matcher, timeout=timeout, on_error=on_error,
+                guard=guard, mode=mode, declared=self._declared,
+            )  # fmt: skip
+            if any(known.id == entry.id for known in self._snapshot.entries):
+                raise DuplicateIdError(f'Interceptor "{id}": this id is registered already')
+            self._snapshot = Snapshot((*self._snapshot.entries, entry))
+            return entry
+
+    def on(self, name: str | HookPoint, *, id: str | None = None, **options: Any) -> Callable[[H], H]:
+        """`add` as a decorator. Without an id, the function's own name is taken."""
+
+        def register(handler: H) -> H:
+            self.add(id=id or f"{handler.__module__}.{handler.__qualname__}", name=name, handler=handler, **options)
+            return handler
+
+        return register
+
+    def remove(self, id: str) -> bool:
+        """Remove one. Says whether there was one."""
+        with self._lock:
+            kept = tuple(entry for entry in self._snapshot.entries if entry.id != id)
+            found = len(kept) < len(self._snapshot.entries)
+            if found:
+                self._snapshot = Snapshot(kept)
+            return found
+
+    def get(
+        self, name: str | HookPoint, tool_name: str | None = None, agent_id: str | None = None
+    ) -> tuple[Registration, ...]:
+        """Those that would run at a hook point, in order. Without a tool or an agent, that matcher is not asked."""
+        return self._snapshot.select(HookPoint(name), tool_name, agent_id)
+
+    def list(self) -> tuple[Registration, ...]:
+        """All, in registration order."""
+        return self._snapshot.entries
+
+    def clear(self) -> None:
+        """Remove all."""
+        with self._lock:
+            self._snapshot = Snapshot()
+
+    def declare_tools(self, names: Iterable[str]) -> None:
+        """Make the tools of plugins and MCP servers known, so that matchers may name them."""
+        if isinstance(names, str):
+            raise RegistrationError(f"declare_tools takes a list of names, not the one text {names!r}")
+        with self._lock:
+            self._declared = tuple(dict.fromkeys((*self._declared, *(name.strip().lower() for name in names))))
+
+    def snapshot(self) -> Snapshot:
+        """The interceptors as they are now."""
+        return self._snapshot
+
+
+def create_interceptor_registry() -> InterceptorRegistry:
+    """An empty registry."""
+    return InterceptorRegistry()

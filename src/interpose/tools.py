@@ -1,0 +1,228 @@
+"""What tools are called, and which of their arguments is the command, the path or the url.
+
+Every agent has its own names for the same few tools. Interceptors see one canonical name: `Bash`,
+`run_shell_command` and `execute_bash` are all `exec`.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.errors import InvalidCallError
+from interpose.types import FrozenDict, ToolCall, freeze, thaw
+
+TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
+    "group:fs": ("read", "write", "edit", "apply_patch"),
+    "group:search": ("glob", "grep", "list"),
+    "group:runtime": ("exec", "process"),
+    "group:memory": ("memory_search", "memory_get"),
+    "group:web": ("web_search", "web_fetch"),
+    "group:sessions": ("sessions_list", "sessions_history", "sessions_send", "sessions_spawn", "session_status"),
+    "group:agents": ("agents_list", "task", "skill", "todo"),
+    "group:ui": ("browser", "canvas"),
+    "group:automation": ("cron", "gateway"),
+    "group:messaging": ("message",),
+    "group:nodes": ("nodes",),
+    "group:media": ("image", "tts"),
+    "group:data": ("sql",),
+}
+
+KNOWN_TOOL_NAMES: tuple[str, ...] = tuple(name for names in TOOL_GROUPS.values() for name in names)
+
+TOOL_ALIASES: Mapping[str, str] = {
+    alias: name
+    for name, aliases in {
+        "exec": "bash shell powershell run_shell_command execute_bash execute_command execute run_command exec_command "
+        "run_terminal_cmd run_in_terminal terminal local_shell shell_command monitor",
+        "process": "read_bash stop_bash write_bash write_stdin bashoutput killshell killbash taskoutput taskstop",
+        "read": "view read_file file_read fs_read readfile cat_file open_file notebookread",
+        "write": "create write_file file_write fs_write writefile create_file write_to_file",
+        "edit": "replace file_edit edit_file str_replace str_replace_editor str_replace_based_edit_tool multiedit "
+        "multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file",
+        "apply_patch": "apply-patch applypatch apply_diff",
+        "glob": "file_glob find_files file_search",
+        "grep": "grep_search search_file_content search_files file_grep codebase_search rg",
+        "list": "ls list_directory list_dir list_files",
+        "web_fetch": "webfetch fetch fetch_url url_fetch",
+        "web_search": "websearch google_web_search search_web",
+        "task": "agent invoke_agent spawn_agent subagent dispatch_agent",
+        "skill": "activate_skill",
+        "todo": "todowrite todoread todo_write todo_read write_todos update_plan",
+        "message": "sendmessage send_message",
+        "cron": "croncreate crondelete cronlist automations",
+        "image": "view_image",
+        "sql": "run_sql execute_sql query_database",
+    }.items()
+    for alias in aliases.split()
+}
+
+WRAPPER_TOOLS: Mapping[str, tuple[str, str]] = {
+    "tool_call": ("name", "arguments"),
+    "call_tool": ("name", "arguments"),
+    "dispatch_action": ("name", "arguments"),
+    "use_mcp_tool": ("tool_name", "arguments"),
+}
+"""Tools whose arguments are another call: (argument with its name, argument with its arguments)."""
+
+_COMMAND = ("command", "cmd", "script", "commands")
+_PATH = (
+    "path", "file_path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "file", "dir_path",
+    "directory", "base_dir", "paths", "files", "file_paths", "operations", "edits",
+)  # fmt: skip
+_URL = ("url", "uri", "urls")
+_PATCH = ("input", "patch", "patchText", "patch_text", "diff", "command")
+_CWD = ("cwd", "workdir", "dir_path", "directory", "working_directory")
+_CONTENT = ("content", "file_text", "new_string", "new_str", "newString", "new_source", "replacement", "text")
+
+_MAX_WRAPPERS = 8
+
+
+class McpName(Struct, frozen=True):
+    """The name of an MCP tool. `server` is empty where the agent's spelling loses it."""
+
+    server: str
+    tool: str
+
+
+def normalize_tool_name(name: str) -> str:
+    """The canonical name: trimmed, lower case, aliases folded. Unknown names stay as they are."""
+    plain = name.strip().lower()
+    return TOOL_ALIASES.get(plain, plain)
+
+
+def mcp_name(name: str) -> McpName | None:
+    """The server and tool of an MCP tool name in any agent's spelling, or None."""
+    plain = name.strip()
+    lower = plain.lower()
+    if lower.startswith("mcp__"):
+        server, _, tool = plain[5:].partition("__")
+        return McpName(server, tool) if tool else McpName("", server)
+    if lower.startswith("mcp:"):
+        return McpName("", plain[4:])
+    if plain.startswith("@") and "/" in plain:
+        server, _, tool = plain[1:].partition("/")
+        return McpName(server, tool)
+    if lower.startswith("mcp_"):
+        # Gemini joins with single underscores: the first is taken as the border, a server with `_` stays ambiguous.
+        server, _, tool = plain[4:].partition("_")
+        return McpName(server, tool) if tool else McpName("", server)
+    return None
+
+
+def canonical(call: ToolCall) -> ToolCall:
+    """The call under its canonical name, unwrapped if it only carries another call."""
+    if call.original_name:
+        return call
+    original, name, arguments = call.name, normalize_tool_name(call.name), call.arguments
+    for _ in range(_MAX_WRAPPERS):
+        keys = WRAPPER_TOOLS.get(name)
+        if keys is None:
+            return replace(call, name=name, arguments=arguments, original_name=original)
+        inner, carried = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict())
+        if not isinstance(inner, str) or not inner.strip():
+            raise InvalidCallError(f"{original} carries no tool name in its argument {keys[0]!r}")
+        if isinstance(carried, str):
+            carried = _decoded(original, keys[1], carried)
+        if not isinstance(carried, dict):
+            raise InvalidCallError(f"{original} carries {type(carried).__name__} in {keys[1]!r}, expected an object")
+        if server := arguments.get("server_name"):
+            inner = f"mcp__{server}__{inner}"
+        name, arguments = normalize_tool_name(inner), freeze(carried)
+    raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
+
+
+def _decoded(tool: str, key: str, text: str) -> object:
+    import json
+
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidCallError(f"{tool} carries text in {key!r} that is no JSON object: {error}") from None
+
+
+def command_of(call: ToolCall) -> str | None:
+    """The shell command of a call, or None if it has none.
+
+    A list is one command given as words. Several command arguments are all returned, one a line: which of them
+    the tool would run is not ours to guess.
+    """
+    found = [text for key in _COMMAND if (text := _command(call.arguments.get(key))) is not None]
+    return "\n".join(found) if found else None
+
+
+def _command(value: object) -> str | None:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+        return shlex.join(value)
+    return None
+
+
+def cwd_of(call: ToolCall) -> str:
+    """The directory that the call itself asks to start in, or an empty text."""
+    values = (call.arguments.get(key) for key in _CWD)
+    return next((value for value in values if isinstance(value, str)), "")
+
+
+def paths_of(call: ToolCall) -> tuple[str, ...]:
+    """The paths that a file tool's arguments name, those inside a patch or a list of edits included."""
+    if call.name == "apply_patch":
+        texts = (call.arguments.get(key) for key in _PATCH)
+        named = [path for text in texts if isinstance(text, str) for path in _patched(text)]
+    else:
+        named = []
+    for key in _PATH:
+        named.extend(_texts(call.arguments.get(key)))
+    return tuple(dict.fromkeys(named))
+
+
+def _texts(value: object) -> Iterable[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if isinstance(item, str):
+                yield item
+            elif isinstance(item, dict):
+                for key in ("path", "file_path", "filePath"):
+                    yield from _texts(item.get(key))
+
+
+_PATCH_HEADS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ ", "--- ")
+
+
+def _patched(patch: str) -> Iterable[str]:
+    for line in patch.splitlines():
+        head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
+        if head is None:
+            continue
+        path = line[len(head) :].split("\t")[0].strip()
+        if head in ("+++ ", "--- ") and path.startswith(("a/", "b/")):
+            path = path[2:]
+        if path and path != "/dev/null":
+            yield path
+
+
+def urls_of(call: ToolCall) -> tuple[str, ...]:
+    """The urls that a web tool's arguments name."""
+    named = [url for key in _URL for url in _texts(call.arguments.get(key))]
+    prompt = call.arguments.get("prompt")
+    if isinstance(prompt, str):
+        named.extend(word for word in prompt.split() if word.startswith(("http://", "https://")))
+    return tuple(dict.fromkeys(named))
+
+
+def content_of(call: ToolCall) -> str:
+    """The text that a file tool would write."""
+    return "\n".join(value for key in _CONTENT if isinstance(value := call.arguments.get(key), str))
+
+
+def plain_arguments(call: ToolCall) -> dict[str, Any]:
+    """The call's arguments as ordinary dicts and lists that may be changed."""
+    thawed: dict[str, Any] = thaw(call.arguments)
+    return thawed

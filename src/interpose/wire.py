@@ -1,0 +1,50 @@
+"""The wire log: everything in and out, for debugging. On when INTERPOSE_LOUD_WIRE is set, to stderr."""
+
+from __future__ import annotations
+
+import os
+import sys
+from itertools import count
+from typing import Any, TextIO
+
+from interpose.types import ToolCall, ToolOutcome
+
+VARIABLE = "INTERPOSE_LOUD_WIRE"
+
+
+class WireLog:
+    """Writes calls and outcomes. A call and its outcome have the same number, also when many are under way."""
+
+    def __init__(self, *, enabled: bool, stream: TextIO | None = None) -> None:
+        self._enabled, self._stream = enabled, stream
+        self._count = count(1)
+        self._open: dict[str, int] = {}
+
+    @staticmethod
+    def from_environment() -> WireLog:
+        """Enabled if the variable is set to anything."""
+        return WireLog(enabled=VARIABLE in os.environ)
+
+    def call(self, call: ToolCall) -> None:
+        """A call comes in."""
+        if self._enabled:
+            number = self._open[call.call_id] = next(self._count)
+            self._write(number, f">>> {call.name}", call.arguments)
+
+    def outcome(self, outcome: ToolOutcome) -> None:
+        """An answer goes out."""
+        if self._enabled:
+            number = self._open.pop(outcome.call.call_id, 0)
+            word = "BLOCKED" if outcome.denied else "ERROR" if outcome.is_error else "OK"
+            self._write(number, f"<<< {word} {outcome.call.name}", outcome.result)
+
+    def _write(self, number: int, head: str, body: Any) -> None:
+        import json
+        from datetime import UTC, datetime
+
+        stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        try:
+            text = json.dumps(body, indent=2, ensure_ascii=True, default=repr)
+            print(f"[LOUD_WIRE] {stamp} [TOOL#{number}] {head}\n{text}", file=self._stream or sys.stderr)
+        except Exception as error:  # noqa: BLE001 - a log for debugging must not change what happens
+            print(f"[LOUD_WIRE] {stamp} [TOOL#{number}] {head}: {error!r}", file=self._stream or sys.stderr)
