@@ -1,0 +1,120 @@
+"""How long one decision takes: new short commands, commands seen before, and one of 640 segments; beside our peers.
+
+python -m bench.check_speed            (--no-peers: only ourselves)
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import tempfile
+import time
+from datetime import UTC, datetime
+from pathlib import Path
+
+from bench import peers
+
+from interpose.guards.command_safety_guard import CommandSafetyGuard
+from interpose.types import Context, ToolCall, freeze
+
+SHORT = [
+    "ls -la src", "git status", "git diff HEAD~{n}", "npm test", "rm -rf build{n}", "cat README.md | head -{n}",
+    "grep -rn pattern{n} src", "python3 -m pytest tests/test_{n}.py -x", "cd packages/p{n} && npm run build",
+    "docker ps -a", "curl -s https://example.com/{n} | jq .name", "git commit -m 'change {n}'", "mkdir -p out/{n}",
+    "find . -name '*.py' -newer f{n}", "echo done > log{n}.txt", "sudo systemctl status svc{n}", "git push origin b{n}",
+    "sed -i 's/a{n}/b/' src/app.py", "kubectl get pods -n ns{n}", "for f in a b c; do wc -l $f{n}; done",
+]  # fmt: skip
+ROUNDS = 100
+LONG = "; ".join(f"echo part {n:03}" for n in range(640))
+
+_NAH = """
+import sys, time, statistics
+from nah.bash import classify_command
+commands = sys.stdin.read().split("\\0")
+def p50(texts):
+    spent = []
+    for text in texts:
+        start = time.perf_counter_ns(); classify_command(text); spent.append(time.perf_counter_ns() - start)
+    return statistics.median(spent) / 1000
+classify_command("ls")
+print(p50(commands[1:]), p50(commands[1:]), p50([commands[0]] * 5))
+"""
+
+_AGENT_OS = """
+import sys, time, statistics
+from agent_os.policies import PolicyEvaluator, PolicyDocument
+from agent_os.policies.schema import PolicyRule, PolicyCondition, PolicyAction, PolicyOperator
+patterns = [r"rm\\s+-rf\\s+/", r"curl.*\\|\\s*(ba)?sh", r"mkfs", r"dd\\s+.*of=/dev/", r"chmod\\s+777",
+            r"git\\s+push.*--force", r"git\\s+reset\\s+--hard", r"DROP\\s+TABLE", r"shutdown", r"nc\\s+-l"]
+rules = [PolicyRule(name=f"r{i}", condition=PolicyCondition(field="command", operator=PolicyOperator.MATCHES, value=p),
+                    action=PolicyAction.DENY, priority=i) for i, p in enumerate(patterns)]
+evaluator = PolicyEvaluator(policies=[PolicyDocument(name="bench", version="1.0", rules=rules)])
+commands = sys.stdin.read().split("\\0")
+def p50(texts):
+    spent = []
+    for text in texts:
+        start = time.perf_counter_ns(); evaluator.evaluate({"tool_name": "exec", "command": text})
+        spent.append(time.perf_counter_ns() - start)
+    return statistics.median(spent) / 1000
+evaluator.evaluate({"command": "ls"})
+print(p50(commands[1:]), p50(commands[1:]), p50([commands[0]] * 5))
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--no-peers", action="store_true")
+    options = parser.parse_args()
+    commands = [shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in SHORT]
+    print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, {len(commands)} commands")
+    print(f"{'':34} {'new':>10} {'seen':>10} {'640 parts':>12}")
+    _line("interpose", *_ours(commands))
+    if options.no_peers:
+        return
+    text = "\0".join([LONG, *commands])
+    with tempfile.TemporaryDirectory() as place:
+        for name, script, note in (
+            (peers.NAH, _NAH, ""),
+            (peers.AGENT_OS, _AGENT_OS, " (10 patterns)"),
+        ):
+            python = peers.python_with(Path(place), name)
+            if isinstance(python, str):
+                print(f"left out: {python}")
+                continue
+            done = subprocess.run([python, "-c", script], input=text, capture_output=True, text=True, check=False)
+            if done.returncode:
+                print(f"left out: {name}: {done.stderr.strip().splitlines()[-1]}")
+                continue
+            _line(name + note, *map(float, done.stdout.split()))
+
+
+def _line(name: str, new: float, seen: float, long: float) -> None:
+    print(f"{name:34} {new:10.1f} {seen:10.1f} {long:12.1f}")
+
+
+def _ours(commands: list[str]) -> tuple[float, float, float]:
+    context = Context(cwd="/workspace/project")
+    calls = [ToolCall("exec", freeze({"command": command}), "bench", context) for command in commands]
+    warm = CommandSafetyGuard(home="/home/dev")
+    for call in calls[: len(SHORT)]:
+        warm.intercept(call)
+    guard = CommandSafetyGuard(home="/home/dev")
+    new = _p50(guard, list({call.arguments["command"]: call for call in calls}.values()))
+    seen = _p50(guard, calls)
+    long = ToolCall("exec", freeze({"command": LONG}), "bench", context)
+    spent = [_p50(CommandSafetyGuard(home="/home/dev"), [long]) for _ in range(5)]
+    return new, seen, statistics.median(spent)
+
+
+def _p50(guard: CommandSafetyGuard, calls: list[ToolCall]) -> float:
+    spent = []
+    for call in calls:
+        start = time.perf_counter_ns()
+        guard.intercept(call)
+        spent.append(time.perf_counter_ns() - start)
+    return statistics.median(spent) / 1000
+
+
+if __name__ == "__main__":
+    main()

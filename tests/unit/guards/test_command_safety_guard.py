@@ -1,0 +1,138 @@
+from __future__ import annotations
+
+import pytest
+
+from interpose.guards import command_safety_guard
+from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
+from interpose.types import Allow, Confirm, Context, Decision, Deny, ToolCall, freeze
+
+CWD, HOME = "/workspace/project", "/home/dev"
+
+
+def _call(command: object, cwd: str = CWD, **arguments: object) -> ToolCall:
+    return ToolCall("exec", freeze({"command": command, **arguments}), context=Context(cwd=cwd))
+
+
+@pytest.fixture
+def guard() -> CommandSafetyGuard:
+    return CommandSafetyGuard(home=HOME)
+
+
+def test_its_id_is_the_one_that_configurations_name(guard: CommandSafetyGuard) -> None:
+    assert guard.id == "builtin:command-safety-guard"
+
+
+def test_the_three_words(guard: CommandSafetyGuard) -> None:
+    assert guard.intercept(_call("ls -la")) == Allow()
+    assert isinstance(guard.intercept(_call("git reset --hard")), Confirm)
+    assert isinstance(guard.intercept(_call("rm -rf /")), Deny)
+
+
+def test_a_refusal_says_which_rule_how_bad_and_which_part(guard: CommandSafetyGuard) -> None:
+    denied = guard.intercept(_call("echo hi && rm -rf ~"))
+    assert isinstance(denied, Deny)
+    assert denied.rule == "delete-home"
+    assert denied.severity == "critical"
+    assert denied.reason
+    assert "rm" in denied.part or "~" in denied.part
+
+
+@pytest.mark.parametrize("command", [None, 7, {"a": 1}, True])
+def test_a_command_that_is_no_text_is_refused(guard: CommandSafetyGuard, command: object) -> None:
+    decision = guard.intercept(_call(command))
+    assert isinstance(decision, Deny)
+    assert decision.rule == "bad-command"
+
+
+def test_a_call_without_a_command_is_refused(guard: CommandSafetyGuard) -> None:
+    assert isinstance(guard.intercept(ToolCall("exec")), Deny)
+
+
+def test_a_readable_second_command_does_not_hide_an_unreadable_first(guard: CommandSafetyGuard) -> None:
+    assert isinstance(guard.intercept(_call({"x": 1}, cmd="ls")), Deny)
+
+
+def test_a_list_is_one_command_and_its_words_are_data(guard: CommandSafetyGuard) -> None:
+    assert isinstance(guard.intercept(_call(["rm", "-rf", "/"])), Deny)
+    assert guard.intercept(_call(["echo", "a; rm -rf /"])) == Allow()
+
+
+def test_the_worst_effect_decides_wherever_it_stands(guard: CommandSafetyGuard) -> None:
+    for command in ("git reset --hard; rm -rf /", "rm -rf /; git reset --hard"):
+        denied = guard.intercept(_call(command))
+        assert isinstance(denied, Deny)
+        assert denied.rule == "delete-system"
+
+
+def test_of_equals_the_first_in_the_text_is_named(guard: CommandSafetyGuard) -> None:
+    judgement = guard.judge("rm -rf /etc; rm -rf /usr", CWD, HOME, CWD)
+    assert judgement.span[0] < 10
+
+
+def test_an_argument_moves_the_start_but_not_the_project(guard: CommandSafetyGuard) -> None:
+    assert isinstance(guard.intercept(_call("rm -rf *", cwd=CWD, workdir="/etc")), Deny)
+    moved = guard.intercept(ToolCall("exec", freeze({"command": "rm -rf src", "cwd": "/"}), context=Context(cwd=CWD)))
+    assert not isinstance(moved, Allow)
+
+
+def test_strict_asks_where_balanced_lets_pass(guard: CommandSafetyGuard) -> None:
+    strict = CommandSafetyGuard(profile="strict", home=HOME)
+    for command in ("npm install left-pad", "curl https://example.com", "sudo ls", "touch ~/note"):
+        assert guard.intercept(_call(command)) == Allow(), command
+        assert isinstance(strict.intercept(_call(command)), Confirm), command
+    for command in ("ls -la", "git status", "cat README.md", "echo hi > out.txt"):
+        assert strict.intercept(_call(command)) == Allow(), command
+
+
+def test_profiles_are_a_closed_set() -> None:
+    with pytest.raises(ValueError, match="unknown profile 'lax'"):
+        CommandSafetyGuard(profile="lax")  # type: ignore[arg-type]
+
+
+def test_a_command_seen_before_is_not_analysed_again(
+    guard: CommandSafetyGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = guard.intercept(_call("rm -rf /"))
+    monkeypatch.setattr(command_safety_guard, "analyse", lambda *_a, **_k: pytest.fail("analysed again"))
+    assert guard.intercept(_call("rm -rf /")) is first
+
+
+def test_the_answer_depends_on_where(guard: CommandSafetyGuard) -> None:
+    assert guard.intercept(_call("rm -rf build")) == Allow()
+    assert isinstance(guard.intercept(_call("rm -rf build", workdir="/usr/lib")), Deny)
+    assert guard.intercept(_call("rm -rf build")) == Allow()
+
+
+def test_advice_is_only_given_when_the_guard_would_allow_it(
+    guard: CommandSafetyGuard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real = CommandSafetyGuard._judge
+
+    def with_advice(self: CommandSafetyGuard, command: str, cwd: str, home: str, workspace: str) -> Judgement:
+        if command == "x":
+            return Judgement("ask", "r", "warning", "Reason.", advice)
+        return real(self, command, cwd, home, workspace)
+
+    monkeypatch.setattr(CommandSafetyGuard, "_judge", with_advice)
+    advice = "git stash"
+    assert guard.judge("x", CWD, HOME, CWD).instead == "git stash"
+    advice = "rm -rf /"
+    assert guard.judge("x", CWD, HOME, CWD).instead == ""
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf / " + "x" * 1_000_000,
+        "a; " * 50_000,
+        "$(" * 2_000,
+        "echo " + "$(echo " * 300 + ")" * 300,
+        "(" * 5_000,
+        "${a:-" * 3_000,
+        "'" + "x" * 200_000,
+    ],
+    ids=["1MB", "50k-commands", "unclosed", "nested-300", "parens", "expansions", "open-quote"],
+)
+def test_what_is_too_much_is_never_allowed(guard: CommandSafetyGuard, command: str) -> None:
+    decision: Decision[ToolCall] = guard.intercept(_call(command))
+    assert not isinstance(decision, Allow)
