@@ -26,7 +26,6 @@ from interpose.paths.resolve import UNKNOWN
 Strength = Literal["key", "soft"]
 """`key`: surely of that sort. `soft`: of that sort often enough to mention, but honest work touches it too."""
 
-WILD = "*?[" + UNKNOWN
 _LONGEST_NAME = 255
 
 
@@ -86,9 +85,10 @@ class Catalogue:
 
     def find_wild(self, parts: list[str]) -> Mark | None:
         """Like `find`, for a path that holds wildcards or unknown parts."""
-        found = self.find([*parts[:-1], parts[-1].rstrip(")]}")])
-        if found:
-            return found
+        for alternative in parts[-1].rpartition("(")[2].rstrip(")]}").split("|"):
+            found = self.find([*parts[:-1], alternative])
+            if found:
+                return found
         for index, part in enumerate(parts):
             if not says_enough(part):
                 continue
@@ -127,7 +127,7 @@ def _ends_with(parts: list[str], end: int, entry: _Entry) -> bool:
 
 def is_wild(text: str) -> bool:
     """Whether `text` holds wildcards or unknown parts."""
-    return "*" in text or "?" in text or "[" in text or UNKNOWN in text
+    return "*" in text or "?" in text or "[" in text or UNKNOWN in text or "(" in text
 
 
 def says_enough(part: str) -> bool:

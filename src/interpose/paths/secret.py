@@ -226,10 +226,18 @@ def _is_public(name: str, mark: Mark) -> bool:
 
 
 def _is_trial(mark: Mark, parts: list[str], home: str) -> bool:
-    """Keys that come with a package or a test suite. Names above a home do not count: a user may be called `test`."""
+    """Keys that come with a package or a test suite.
+
+    Names above a home do not count (a user may be called `test`), nor what lies inside a dot directory.
+    """
     if mark not in _SHIPPED or (_VENDORED.isdisjoint(parts) and _TRIALS.isdisjoint(parts)):
         return False
     if mark.strength == "key" and mark is not _KEY_FILE and "fixtures" not in parts:
         return False
     below = parts[home.count("/") + 1 :] if parts[1:2] == home.lower().split("/")[1:2] else parts[2:]
-    return not (_VENDORED.isdisjoint(below) and _TRIALS.isdisjoint(below))
+    for part in below:
+        if part in _VENDORED or part in _TRIALS:
+            return True
+        if part[:1] == ".":
+            return False
+    return False

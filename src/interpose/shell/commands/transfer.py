@@ -1,0 +1,158 @@
+"""What it means to talk to another machine: shared by all commands that send or fetch."""
+
+from __future__ import annotations
+
+import ipaddress
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+
+from interpose.shell.commands.admin import words
+from interpose.shell.commands.streams import joined
+from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
+
+REMOTE = Stream(taints=frozenset({"remote"}))
+"""What comes from the network: unknown, and not ours."""
+
+_METADATA_HOSTS = frozenset(
+    {"169.254.169.254", "169.254.170.2", "169.254.170.23", "100.100.100.200", "metadata.google.internal", "metadata"}
+    | {"fd00:ec2::254", "metadata.azure.internal"}
+)
+_LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "host.docker.internal", "ip6-localhost", "0"})
+_DESTROYING = words("delete deletes destroy purge drop truncate wipe terminate remove undeploy unpublish revoke")
+_DESTROYING_ENDPOINTS = frozenset({"_close", "_shutdown", "flushall", "quitquitquit", "shutdown"})
+_BODY_ENDINGS = (
+    ".json",
+    ".jsonl",
+    ".ndjson",
+    ".xml",
+    ".graphql",
+    ".gql",
+    ".yaml",
+    ".yml",
+    ".txt",
+    ".csv",
+    ".html",
+    ".md",
+)
+"""What people keep request bodies in."""
+
+
+class Url(Struct, frozen=True):
+    """The parts of a URL that matter here."""
+
+    scheme: str
+    host: str
+    path: str
+
+    @property
+    def name(self) -> str:
+        """The file name at the end of the path."""
+        return self.path.rpartition("/")[2]
+
+
+def url_of(text: str, scheme: str = "http") -> Url:
+    """Read a URL as command line tools do: without a scheme, the first part is the host."""
+    try:
+        parts = urlsplit(text if "://" in text else f"{scheme}://{text}")
+        return Url(parts.scheme.lower(), (parts.hostname or "").rstrip("."), parts.path)
+    except ValueError:
+        return Url(scheme, UNKNOWN, "")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine."""
+    if host in _LOCAL_NAMES or host.endswith(".localhost"):
+        return True
+    address = _address(host)
+    return address is not None and (address.is_loopback or address.is_unspecified)
+
+
+def is_metadata(host: str) -> bool:
+    """Whether a host is the service by which a cloud hands out credentials."""
+    return host in _METADATA_HOSTS or str(_address(host)) in _METADATA_HOSTS
+
+
+def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
+    try:
+        # Clients also take an address as one number: 2852039166 and 0xa9fea9fe are 169.254.169.254.
+        if host.isdigit() or host.startswith("0x"):
+            return ipaddress.ip_address(int(host, 0)) if len(host) <= 12 else None
+        return ipaddress.ip_address(host)
+    except ValueError:
+        return None
+
+
+def send(low: Lowering, host: str, what: Stream, at: Word | None = None) -> None:
+    """State that `what` goes to `host`. What is not known may be secret when it leaves the machine."""
+    if "secret" in what.taints:
+        low.emit("net.upload", host, at=at, secret=True)
+    elif what.text is None and not is_loopback(host):
+        low.emit("net.upload", host, certainty="possible", at=at, secret=True)
+    else:
+        low.emit("net.upload", host, at=at)
+
+
+def send_file(low: Lowering, host: str, path: Word, at: Word | None = None, *, body: bool = False) -> None:
+    """State that a file is read and sent. `body`: as the body of a request, where small data files are usual."""
+    content = low.read(path)
+    if body and content.text is None and not content.taints and path.known and path.text.endswith(_BODY_ENDINGS):
+        content = Stream("", content.taints)
+    send(low, host, content, at or path)
+
+
+def send_words(low: Lowering, host: str, *sent: Word | None) -> None:
+    """State that words are sent. Only secrets among them are worth a word: people type the rest."""
+    for word in sent:
+        if word is not None and "secret" in word.taints:
+            low.emit("net.upload", host, at=word, secret=True)
+
+
+def fetch(low: Lowering, url: Word, scheme: str = "http") -> Stream:
+    """State that `url` is fetched and return what comes back."""
+    address = url_of(url.text, scheme)
+    if address.scheme == "file":
+        return low.read(Word(url.text, url.span, url.glob, url.quoted, url.taints))
+    if is_metadata(address.host):
+        low.emit(
+            "secret.read",
+            url.text,
+            at=url,
+            rule="cloud-metadata",
+            reason="Asks the cloud's metadata service, which hands out the machine's credentials.",
+        )
+        return joined((REMOTE, Stream(taints=frozenset({"secret"}))))
+    low.emit("net.download", url.text, at=url)
+    return REMOTE
+
+
+def request(low: Lowering, method: str, url: Word, scheme: str = "http") -> None:
+    """State what an HTTP request with this method destroys at the other end."""
+    method = method.upper()
+    address = url_of(url.text, scheme)
+    if method == "DELETE":
+        low.emit(
+            "data.destroy",
+            url.text,
+            at=url,
+            rule="http-delete",
+            reason="Sends a DELETE request, which removes what the URL names on the server.",
+        )
+    elif method not in ("GET", "HEAD", "OPTIONS", "TRACE") and _destroys(address.path):
+        low.emit(
+            "data.destroy",
+            url.text,
+            at=url,
+            rule="http-delete",
+            reason="Calls an endpoint whose name says that it deletes or shuts down.",
+        )
+
+
+def _destroys(path: str) -> bool:
+    for part in path.split("/"):
+        if part.lower() in _DESTROYING_ENDPOINTS:
+            return True
+        spaced = "".join(f" {c.lower()}" if c.isupper() else c for c in part)
+        if not _DESTROYING.isdisjoint(spaced.replace("_", " ").replace("-", " ").split()):
+            return True
+    return False
