@@ -1,0 +1,51 @@
+"""Shell text to effects: `analyse` says what a command would do, without running anything."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from interpose.shell.syntax import parse
+from interpose.shell.syntax.tree import Problem
+from interpose.shell.walk import Exhausted, Ran, Walker
+from interpose.types import Effect
+
+__all__ = ["Analysis", "Problem", "Ran", "analyse"]
+
+MAX_TEXT = 131_072
+
+
+class Analysis(Struct, frozen=True):
+    """What a text would do. `problems` is what was not understood; each is an `opaque` effect too."""
+
+    effects: tuple[Effect, ...]
+    problems: tuple[Problem, ...] = ()
+    commands: tuple[Ran, ...] = ()
+
+
+def analyse(
+    text: str,
+    *,
+    cwd: str = "/workspace/project",
+    home: str = "/home/dev",
+    workspace: str | None = None,  # noqa: ARG001
+    dialect: str = "bash",
+) -> Analysis:
+    """The effects of running `text` in `cwd`. Never raises; what is beyond our bounds is an `opaque` effect."""
+    walker = Walker(cwd, home)
+    span = (0, len(text))
+    if len(text) > MAX_TEXT:
+        walker.give_up("too-large", f"The text is longer than {MAX_TEXT} characters", span)
+        return Analysis(tuple(walker.effects))
+    try:
+        if dialect == "bash":
+            walker.script(parse(text), None)
+        else:
+            walker.lowering(span).shell(text, via=dialect, dialect=dialect)
+    except Exhausted:
+        walker.give_up("too-large", "The text stands for more commands than are looked at", span)
+    except RecursionError:
+        walker.give_up("too-deep", "The text is nested too deeply to be understood", span)
+    effects = walker.effects
+    if walker.runs > 1:
+        effects = list(dict.fromkeys(effects))
+    return Analysis(tuple(effects), tuple(walker.problems), tuple(walker.commands))

@@ -1,0 +1,299 @@
+"""Raw words to the words a command gets: braces, tilde, parameters, substitutions, splitting, quote removal."""
+
+from __future__ import annotations
+
+import re
+from typing import Protocol
+
+from interpose.shell import parameters
+from interpose.shell.arithmetic import Evaluator, Unknown
+from interpose.shell.braces import brace_expand
+from interpose.shell.model import NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.parameters import Values
+from interpose.shell.state import FROM_ENVIRONMENT, State, Variable
+from interpose.shell.syntax.parser import expansions_of
+from interpose.shell.syntax.tree import Arithmetic, Parameter, Part, RawWord, Sequence, Span, Substitution, Text
+
+_GLOB = re.compile(r"[*?\[]")
+_GLOB_CHARACTERS = re.compile(r"([*?\[\\\]()|])")
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z", re.ASCII)
+_REFERENCE = re.compile(r"\s*+[A-Za-z_][A-Za-z0-9_]*+\[", re.ASCII)
+_MAX_VALUES_DEPTH = 8
+_MAX_TEXT = 65_536
+
+
+class Shell(Protocol):
+    """What expansion asks of the shell that runs it."""
+
+    state: State
+    home: str
+    code_taints: frozenset[str]
+
+    def substitute(self, body: Sequence) -> Stream:
+        """Run a command substitution."""
+
+    def process(self, part: Substitution) -> Word:
+        """Start a process substitution; the path that stands for it."""
+
+    def pick(self, key: str, count: int) -> int:
+        """Which of `count` alternatives to take this time."""
+
+    def assign(self, name: str, variable: Variable) -> None:
+        """Set a variable."""
+
+    def run_text(self, text: str, via: str) -> None:
+        """Analyse code that an expansion runs."""
+
+
+class Fields:
+    """The words being built from one raw word."""
+
+    __slots__ = ("done", "glob", "pieces", "quoted", "span", "started", "taints")
+
+    def __init__(self, span: Span) -> None:
+        self.span = span
+        self.done: list[Word] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.pieces: list[str] = []
+        self.glob = False
+        self.quoted = False
+        self.started = False
+        self.taints: frozenset[str] = NOTHING
+
+    def add(self, text: str, quoted: bool, taints: frozenset[str] = NOTHING) -> None:
+        if text or quoted:
+            self.started = True
+        self.pieces.append(text)
+        self.quoted = self.quoted or quoted
+        if taints:
+            self.taints = self.taints | taints
+        if not quoted and not self.glob and _GLOB.search(text):
+            self.glob = True
+
+    def close(self) -> None:
+        if self.started:
+            self.done.append(Word("".join(self.pieces), self.span, self.glob, self.quoted, self.taints))
+        self._clear()
+
+    def split(self, text: str, taints: frozenset[str], separators: str) -> None:
+        """Add an unquoted value: it falls apart at IFS characters."""
+        if not separators or not any(mark in text for mark in separators):
+            self.add(text, False, taints)
+            return
+        blank = "".join(mark for mark in separators if mark in " \t\n")
+        hard = "".join(mark for mark in separators if mark not in " \t\n")
+        if text[0] in blank:
+            self.close()
+        marks = re.escape(blank)
+        pattern = (
+            f"[{marks}]*[{re.escape(hard)}][{marks}]*|[{marks}]+" if hard and blank else f"[{re.escape(separators)}]"
+        )
+        if not hard:
+            pieces = text.strip(blank).translate({ord(mark): " " for mark in blank}).split(" ")
+            pieces = [piece for piece in pieces if piece]
+        else:
+            pieces = re.split(pattern, text.strip(blank))
+        for position, piece in enumerate(pieces):
+            if position:
+                self.started = self.started or bool(hard)
+                self.close()
+            self.add(piece, False, taints)
+        if text[-1] in blank and pieces:
+            self.close()
+
+
+class Expander:
+    """Expands the words of one shell."""
+
+    __slots__ = ("_depth", "shell")
+
+    def __init__(self, shell: Shell) -> None:
+        self.shell = shell
+        self._depth = 0
+
+    def fields(self, word: RawWord) -> list[Word]:
+        """The words that a raw word becomes: none, one or many."""
+        if word.plain is not None:
+            return [Word(word.plain, word.span)]
+        parts = word.parts
+        if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].quoted:
+            return [Word(parts[0].text, word.span, False, True, self._literal_taints(parts[0].text))]
+        fields = Fields(word.span)
+        braces = any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in parts)
+        for alternative in brace_expand(parts) if braces else (parts,):
+            self._fill(fields, alternative)
+            fields.close()
+        return fields.done
+
+    def single(self, word: RawWord) -> Word:
+        """The value of a word that is not split: an assignment, a redirection target, a here-document."""
+        if word.plain is not None:
+            return Word(word.plain, word.span)
+        pieces: list[str] = []
+        taints: frozenset[str] = NOTHING
+        glob = quoted = False
+        for position, part in enumerate(word.parts):
+            match part:
+                case Text(text, is_quoted):
+                    if position == 0 and not is_quoted and text[:1] == "~":
+                        text = self._tilde(text)
+                    pieces.append(text)
+                    quoted = quoted or is_quoted
+                    glob = glob or (not is_quoted and _GLOB.search(text) is not None)
+                    taints |= self._literal_taints(text)
+                case _:
+                    values = self.values(part)
+                    pieces.append(" ".join(values.texts))
+                    taints |= values.taints
+        return Word("".join(pieces), word.span, glob, quoted, taints)
+
+    def pattern(self, word: RawWord) -> Word:
+        """The value of a pattern: its quoted characters are escaped."""
+        if word.plain is not None:
+            return Word(word.plain, word.span)
+        pieces: list[str] = []
+        taints: frozenset[str] = NOTHING
+        for part in word.parts:
+            values = Values((part.text,)) if isinstance(part, Text) else self.values(part)
+            text = " ".join(values.texts)
+            taints |= values.taints
+            pieces.append(_GLOB_CHARACTERS.sub(r"\\\1", text) if part.quoted else text)
+        return Word("".join(pieces), word.span, False, False, taints)
+
+    def _literal_taints(self, text: str) -> frozenset[str]:
+        return self.shell.code_taints if UNKNOWN in text else NOTHING
+
+    def _fill(self, fields: Fields, parts: tuple[Part, ...]) -> None:
+        for position, part in enumerate(parts):
+            match part:
+                case Text(text, quoted):
+                    if position == 0 and not quoted and text[:1] == "~":
+                        text = self._tilde(text)
+                    fields.add(text, quoted, self._literal_taints(text))
+                case _:
+                    values = self.values(part)
+                    self._fill_values(fields, values, part.quoted)
+
+    def _fill_values(self, fields: Fields, values: Values, quoted: bool) -> None:
+        if quoted and not values.separate:
+            fields.add(
+                self._joiner().join(values.texts) if len(values.texts) > 1 else "".join(values.texts),
+                True,
+                values.taints,
+            )
+            return
+        separators = "" if quoted else self._separators()
+        for position, text in enumerate(values.texts):
+            if position:
+                fields.close()
+            if quoted:
+                fields.add(text, True, values.taints)
+            elif values.whole:
+                fields.add(text, False, values.taints)
+            else:
+                fields.split(text, values.taints, separators)
+
+    def _separators(self) -> str:
+        ifs = self.shell.state.variables.get("IFS")
+        return " \t\n" if ifs is None or UNKNOWN in ifs.text else ifs.text
+
+    def _joiner(self) -> str:
+        ifs = self.shell.state.variables.get("IFS")
+        return " " if ifs is None else ifs.text[:1]
+
+    def _tilde(self, text: str) -> str:
+        user, slash, rest = text[1:].partition("/")
+        if not user:
+            home = self.shell.state.variables.get("HOME")
+            return (home.text if home else self.shell.home) + slash + rest
+        if user == "+":
+            return self.cwd() + slash + rest
+        if user == "-":
+            return UNKNOWN + slash + rest
+        return text
+
+    def cwd(self) -> str:
+        cwds = self.shell.state.cwds
+        return cwds[0] if len(cwds) == 1 else cwds[self.shell.pick("cwd", len(cwds))]
+
+    # Values
+
+    def values(self, part: Parameter | Substitution | Arithmetic) -> Values:
+        """The value or values of one expansion."""
+        match part:
+            case Parameter():
+                return parameters.values(self, part)
+            case Substitution(kind, body, _, _):
+                if kind != "$(":
+                    path = self.shell.process(part)
+                    return Values((path.text,), path.taints, whole=True)
+                stream = self.shell.substitute(body)
+                if stream.text is None or len(stream.text) > _MAX_TEXT:
+                    return Values((UNKNOWN,), stream.taints | {"output"})
+                return Values((stream.text.rstrip("\n"),), stream.taints)
+            case Arithmetic(expression, _):
+                number = self.arithmetic(self.single(expression).text)
+                return Values((UNKNOWN if number is None else str(number),))
+
+    def variable(self, name: str) -> Variable:
+        """A variable as it is now. One that was never set may come from the environment."""
+        found = self.shell.state.variables.get(name)
+        if found is None:
+            known = self._environment(name)
+            return FROM_ENVIRONMENT if known is None else Variable(known)
+        if found.others:
+            index = self.shell.pick("$" + name, len(found.others) + 1)
+            return found if index == 0 else found.others[index - 1]
+        return found
+
+    def _environment(self, name: str) -> str | None:
+        if name == "HOME":
+            return self.shell.home
+        if name == "PWD":
+            return self.cwd()
+        return parameters.ENVIRONMENT.get(name)
+
+    def arithmetic(self, text: str) -> int | None:
+        """Evaluate an expression; array subscripts in it run the substitutions they contain, as in bash."""
+        self._depth += 1
+        try:
+            if self._depth > _MAX_VALUES_DEPTH:
+                return None
+            if "[" in text and ("$(" in text or "`" in text):
+                self.run_expansions(text)
+                return None
+            if UNKNOWN in text:
+                return None
+            text = text.strip().replace('"', "").replace("'", "")
+            if _NUMBER.match(text) and not text.lstrip("+-").startswith("0"):
+                return int(text)
+            return Evaluator(text, self._number_of, self._assign_number).value()
+        except Unknown:
+            return None
+        finally:
+            self._depth -= 1
+
+    def run_expansions(self, text: str) -> Word:
+        """Expand `text` as if it stood in double quotes."""
+        return self.single(RawWord(expansions_of(text), (0, 0)))
+
+    def reference(self, text: str) -> None:
+        """A variable name given as text: `a[$(x)]` runs x, even where the text was quoted."""
+        if _REFERENCE.match(text) and ("$" in text or "`" in text):
+            self.run_expansions(text)
+
+    def _number_of(self, name: str, index: int | None) -> int | None:
+        variable = self.variable(name)
+        if index is not None:
+            if variable.items is None:
+                return self.arithmetic(variable.text) if index == 0 else None
+            element = dict(variable.items).get(str(index))
+            return 0 if element is None else self.arithmetic(element)
+        if variable is FROM_ENVIRONMENT:
+            return None
+        return self.arithmetic(variable.text)
+
+    def _assign_number(self, name: str, value: int | None) -> None:
+        self.shell.assign(name, Variable(UNKNOWN if value is None else str(value)))

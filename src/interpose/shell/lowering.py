@@ -1,0 +1,257 @@
+"""How handlers speak: `CommandLowering` turns what one command states into effects, streams and changed state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interpose import paths
+from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.state import Variable
+from interpose.shell.streams import joined
+from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+
+_HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
+_UNTRUSTED = frozenset({"remote", "decoded"})
+SAME_SHELL = frozenset({"eval", "source", ".", "trap", "alias", "fc", "mapfile", "readarray", "complete", "bind"})
+"""Through these, code runs in the shell itself and changes its state; through others it runs in a child."""
+
+
+class CommandLowering:
+    """The `Lowering` of one command."""
+
+    __slots__ = ("inv", "nested", "printed", "taints", "via", "walker")
+
+    def __init__(self, walker: Walker, inv: Invocation, via: tuple[str, ...]) -> None:
+        self.walker = walker
+        self.inv = inv
+        self.via = via
+        self.printed: Stream | None = None
+        self.nested: Stream | None = None
+        self.taints: frozenset[str] = NOTHING if inv.stdin is None else inv.stdin.taints
+
+    @property
+    def cwd(self) -> str:
+        return self.walker.expander.cwd()
+
+    @property
+    def home(self) -> str:
+        return self.walker.home
+
+    @property
+    def result(self) -> Stream:
+        """What the command prints, after its handler has run."""
+        if self.printed is not None:
+            return self.printed
+        if self.nested is not None:
+            return self.nested
+        return Stream(None, self.taints)
+
+    def emit(
+        self,
+        kind: EffectKind,
+        resource: str = "",
+        *,
+        certainty: Certainty = "proven",
+        at: Word | None = None,
+        **details: Any,
+    ) -> None:
+        if certainty == "proven" and self.walker.doubt:
+            certainty = "possible"
+        span = self.inv.span if at is None or at.span == (0, 0) else at.span
+        kept = FrozenDict({name: value for name, value in details.items() if value}) if details else EMPTY
+        self.walker.effects.append(Effect(kind, resource, certainty, span, kept, self.via))
+
+    def path(self, word: Word | str) -> str:
+        return paths.resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
+
+    def read(self, path: Word | str, **details: Any) -> Stream:
+        where = self.path(path)
+        special = self._descriptor(where)
+        if special is not None:
+            self.taints |= special.taints
+            return special
+        if where in _HARMLESS:
+            return Stream()
+        self._state("fs.read", where, path, details)
+        stream = self.walker.state.files.get(where) or Stream()
+        secret = paths.secret_of(where, self.walker.home)
+        if secret:
+            self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
+            stream = Stream(stream.text, stream.taints | {"secret"})
+        self.taints |= stream.taints
+        return stream
+
+    def _descriptor(self, where: str) -> Stream | None:
+        """What is read from a path that stands for an open descriptor or a process substitution."""
+        if not where.startswith(("/dev/stdin", "/dev/fd/", "/proc/self/fd/")):
+            return None
+        found = self.walker.state.files.get(where)
+        if found is not None:
+            return found
+        if where in ("/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"):
+            return self.inv.stdin or Stream()
+        channel = self.walker.state.fds.get(int(number)) if (number := where.rpartition("/")[2]).isdecimal() else None
+        return channel.stream if channel is not None else Stream()
+
+    def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
+        where = self.path(path)
+        if where in _HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
+            self.walker.feed(where, content or Stream(None, self.taints))
+            return
+        self._state("fs.write", where, path, details)
+        self._meaning(where, path, details)
+        files = self.walker.state.files
+        if UNKNOWN not in where and not where.endswith("/"):
+            new = content or Stream(None, self.taints)
+            before = files.get(where)
+            if details.get("append"):
+                new = joined((before, new)) if before is not None else Stream(None, new.taints)
+            elif details.get("in_place"):
+                new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
+            files[where] = new
+
+    def delete(self, path: Word | str, **details: Any) -> None:
+        where = self.path(path)
+        if where in _HARMLESS:
+            return
+        self._state("fs.delete", where, path, details)
+        self._meaning(where, path, details)
+        self.walker.state.files.pop(where, None)
+
+    def permission(self, path: Word | str, **details: Any) -> None:
+        where = self.path(path)
+        self._state("fs.permission", where, path, details)
+        tamper = paths.tamper_of(where, self.walker.home)
+        if tamper:
+            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "strength": tamper.strength})
+
+    def _meaning(self, where: str, path: Word | str, details: dict[str, Any]) -> None:
+        """State what follows from changing this path."""
+        home = self.walker.home
+        persistence = paths.persistence_of(where, home)
+        if persistence:
+            more = details | {"reason": persistence.reason, "strength": persistence.strength}
+            self._state("persistence", where, path, more)
+        tamper = paths.tamper_of(where, home)
+        if tamper:
+            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "strength": tamper.strength})
+        device = paths.device_of(where)
+        if device:
+            self._state(
+                "system", where, path, details | {"rule": "raw-device", "wide": True, "reason": f"Writes to {device}"}
+            )
+
+    def _state(self, kind: EffectKind, where: str, path: Word | str, details: dict[str, Any]) -> None:
+        at = path if isinstance(path, Word) else None
+        certainty: Certainty = "possible" if UNKNOWN in where else "proven"
+        self.emit(kind, where, certainty=details.get("certainty", certainty), at=at,
+                  **{name: value for name, value in details.items() if name != "certainty"})  # fmt: skip
+
+    def output(self, stream: Stream) -> None:
+        self.printed = stream if self.printed is None else joined((self.printed, stream))
+
+    # Code
+
+    def shell(self, code: Word | Stream | str, *, via: str, args: tuple[Word, ...] = (), dialect: str = "bash") -> None:
+        if dialect != "bash" and dialect in ("powershell", "cmd"):
+            self.code(dialect, code, via=via)
+            return
+        text, taints = self._code_text(code, via)
+        if text is not None:
+            child = via.split(" ")[0] not in SAME_SHELL
+            out = self.walker.run_code(
+                text, span=_span(code, self.inv), via=(*self.via, via), taints=taints, args=args,
+                stdin=None if isinstance(code, Stream) else self.inv.stdin, child=child, env=self.inv.env,
+            )  # fmt: skip
+            self._add(out)
+
+    def run(self, words: tuple[Word, ...], *, via: str, stdin: Stream | None = None) -> None:
+        if words:
+            out = self.walker.invoke(
+                words, stdin=self.inv.stdin if stdin is None else stdin, via=(*self.via, via), span=self.inv.span,
+                env=self.inv.env, piped=self.inv.piped_out, external=True,
+            )  # fmt: skip
+            self._add(out)
+
+    def code(self, language: str, code: Word | Stream | str, *, via: str) -> None:
+        text, _ = self._code_text(code, via)
+        if text is None:
+            return
+        analyse = self.walker.languages().get(language)
+        if analyse is not None and self.walker.deeper(self.inv.span):
+            analyse(text, self, via)
+            self.walker.depth -= 1
+
+    def _code_text(self, code: Word | Stream | str, via: str) -> tuple[str | None, frozenset[str]]:
+        """The known text of some code. What is not known of it is stated here."""
+        if isinstance(code, str):
+            text, taints = code, NOTHING
+        else:
+            text, taints = code.text, code.taints
+        at = code if isinstance(code, Word) else None
+        if text is not None and UNKNOWN not in text and "remote" not in taints:
+            return text, taints
+        if taints & _UNTRUSTED:
+            self.emit("code.remote", via, certainty="proven" if "remote" in taints else "possible", at=at,
+                      rule="remote-code" if "remote" in taints else "decoded-code")  # fmt: skip
+        elif text is None or not text.replace(UNKNOWN, "").strip():
+            self.emit("opaque", via, certainty="unknown", at=at, rule="unknown-code",
+                      reason="The code that runs cannot be known from the text")  # fmt: skip
+            return None, taints
+        return text, taints
+
+    def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
+        where = self.path(path)
+        content = self._descriptor(where)
+        if content is None:
+            content = self.walker.state.files.get(where)
+        if content is None:
+            self._state("process.exec", where, path, {"script": True})
+            return
+        at = path if isinstance(path, Word) else None
+        if content.text is None and not content.taints & _UNTRUSTED:
+            self.emit("opaque", where, certainty="unknown", at=at, rule="unknown-code",
+                      reason="The script that runs was written by this very command, with content that cannot be known")  # fmt: skip
+            return
+        self._run_content(content, via, language)
+
+    def _run_content(self, content: Stream, via: str, language: str) -> None:
+        language = _shebang(content.text or "") or language
+        if language in ("bash", "sh"):
+            self.shell(content, via=via)
+        else:
+            self.code(language, content, via=via)
+
+    def _add(self, out: Stream) -> None:
+        self.nested = out if self.nested is None else joined((self.nested, out))
+
+    # State
+
+    def set_cwd(self, path: Word | str) -> None:
+        where = self.path(path)
+        self.walker.state.cwds = (UNKNOWN if UNKNOWN in where else where,)
+
+    def set_variable(self, name: str, value: Word) -> None:
+        self.walker.expander.reference(name)
+        base = name.partition("[")[0]
+        if base == name:
+            self.walker.assign(name, Variable(value.text, value.taints))
+        else:
+            self.walker.assign(base, Variable(UNKNOWN, value.taints))
+
+
+def _span(code: Word | Stream | str, inv: Invocation) -> tuple[int, int]:
+    return code.span if isinstance(code, Word) and code.span != (0, 0) else inv.span
+
+
+def _shebang(text: str) -> str:
+    """The language that a script's first line names, or an empty text."""
+    if not text.startswith("#!"):
+        return ""
+    first = text[2:].partition("\n")[0].split()
+    program = next((word for word in first if not word.startswith("-") and not word.endswith("/env")), "")
+    name = program.rpartition("/")[2].rstrip("0123456789.")
+    return {"sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "node": "javascript"}.get(name, name)

@@ -1,0 +1,244 @@
+"""Parameter expansion: `$x`, `${x:-y}`, `${x//a/b}`, `${!x}`, `${x[@]:1:2}`, `${x@P}` ... as far as values are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from interpose.shell import patterns
+from interpose.shell.model import NOTHING, UNKNOWN
+from interpose.shell.state import FROM_ENVIRONMENT, Variable
+from interpose.shell.syntax.escapes import ansi_c
+from interpose.shell.syntax.tree import Parameter, RawWord
+
+if TYPE_CHECKING:
+    from interpose.shell.expand import Expander
+
+ENVIRONMENT = {
+    "USER": "dev", "LOGNAME": "dev", "TMPDIR": "/tmp", "IFS": " \t\n", "PATH": "/usr/local/bin:/usr/bin:/bin",  # noqa: S108
+    "SHELL": "/bin/bash", "BASH": "/bin/bash", "UID": "1000", "EUID": "1000", "PS1": "", "PS2": "> ", "PS4": "+ ",
+    "OSTYPE": "linux-gnu", "OPTIND": "1", "SHLVL": "1",
+}  # fmt: skip
+"""Variables whose values are the same nearly everywhere: enough to see through `${PATH:0:1}`."""
+
+_PARAM = frozenset({"param"})
+
+
+class Values(Struct, frozen=True):
+    """What an expansion gives. `separate`: even quoted, each text is a word of its own; `whole`: never split."""
+
+    texts: tuple[str, ...]
+    taints: frozenset[str] = NOTHING
+    separate: bool = False
+    whole: bool = False
+
+
+_UNKNOWN = Values((UNKNOWN,))
+
+
+def values(expander: Expander, part: Parameter) -> Values:
+    """The values of `part`, after its operator."""
+    if part.indirect:
+        return _indirect(expander, part)
+    base, is_set = _base(expander, part.name, part.subscript)
+    return _operate(expander, part, base, is_set)
+
+
+def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Values, bool | None]:
+    """The values of a parameter, and whether it is set (None: it may come from outside)."""
+    arguments = expander.shell.state.arguments
+    if name in "@*":
+        if arguments is None:
+            return Values((UNKNOWN,), _PARAM, name == "@"), None
+        taints = frozenset().union(*(word.taints for word in arguments))
+        return Values(tuple(word.text for word in arguments), taints, name == "@"), bool(arguments)
+    if name.isdigit():
+        return _positional(expander, int(name))
+    if name == "#":
+        return (_UNKNOWN if arguments is None else Values((str(len(arguments)),))), True
+    if not (name[0].isalpha() or name[0] == "_"):
+        return _UNKNOWN, True
+    variable = expander.variable(name)
+    is_set = None if variable is FROM_ENVIRONMENT else True
+    if subscript is None:
+        return Values((variable.text,), variable.taints), is_set
+    return _element(expander, variable, subscript), is_set
+
+
+def _positional(expander: Expander, number: int) -> tuple[Values, bool | None]:
+    if number == 0:
+        return Values(("bash",)), True
+    arguments = expander.shell.state.arguments
+    if arguments is None:
+        return Values((UNKNOWN,), _PARAM), None
+    if number > len(arguments):
+        return Values(("",)), False
+    word = arguments[number - 1]
+    return Values((word.text,), word.taints), True
+
+
+def _element(expander: Expander, variable: Variable, subscript: RawWord) -> Values:
+    key = expander.single(subscript)
+    items = variable.items if variable.items is not None else (("0", variable.text),)
+    if key.text in ("@", "*"):
+        return Values(tuple(text for _, text in items), variable.taints, key.text == "@")
+    if variable is FROM_ENVIRONMENT:
+        expander.arithmetic(key.text)
+        return Values((UNKNOWN,), variable.taints)
+    found = dict(items)
+    if key.text in found:
+        return Values((found[key.text],), variable.taints)
+    number = expander.arithmetic(key.text)
+    if number is None:
+        return Values((UNKNOWN,), variable.taints)
+    if number < 0:
+        return Values((items[number][1] if -number <= len(items) else "",), variable.taints)
+    return Values((found.get(str(number), ""),), variable.taints)
+
+
+def _indirect(expander: Expander, part: Parameter) -> Values:
+    """`${!x}` is the variable that x names; `${!x[@]}` are the keys; `${!x@}` the names that start with x."""
+    if part.subscript is not None and expander.single(part.subscript).text in ("@", "*"):
+        items = expander.variable(part.name).items
+        return Values(tuple(key for key, _ in items), separate=True) if items is not None else _UNKNOWN
+    if part.operator == "@" or part.name in "@*":
+        return _UNKNOWN
+    base, _ = _base(expander, part.name, part.subscript)
+    name = "".join(base.texts)
+    expander.reference(name)
+    if UNKNOWN in name or not (name.replace("_", "a").isalnum() and name.isascii()):
+        return Values((UNKNOWN,), base.taints)
+    target, is_set = _base(expander, name, None)
+    return _operate(expander, part, target, is_set)
+
+
+def _operate(expander: Expander, part: Parameter, base: Values, is_set: bool | None) -> Values:
+    operator = part.operator
+    if not operator:
+        return base
+    if operator == "length":
+        every = part.name in "@*" or (part.subscript is not None and expander.single(part.subscript).text in ("@", "*"))
+        return _length(base, every=every)
+    argument = part.argument or RawWord((), (0, 0), "")
+    match operator.lstrip(":")[:1]:
+        case "-" | "=" | "?" | "+":
+            return _default(expander, part, argument, base, is_set)
+        case "":
+            return _slice(expander, argument, base)
+        case "@":
+            return _transform(expander, argument, base)
+        case "^" | "," | "~":
+            return _each(base, lambda text: _case(text, operator))
+        case "#" | "%":
+            pattern = expander.pattern(argument)
+            strip = patterns.strip_prefix if operator[0] == "#" else patterns.strip_suffix
+            if UNKNOWN in pattern.text:
+                return Values((UNKNOWN,), base.taints | pattern.taints)
+            return _each(base, lambda text: strip(text, pattern.text, longest=len(operator) == 2))
+        case _:
+            pattern = expander.pattern(argument)
+            new = expander.single(part.replacement) if part.replacement is not None else None
+            text_of_new = new.text if new is not None else ""
+            base = Values(base.texts, base.taints | (new.taints if new else NOTHING), base.separate)
+            if UNKNOWN in pattern.text:
+                return Values((UNKNOWN,), base.taints)
+            return _each(base, lambda text: patterns.substitute(text, pattern.text, text_of_new, operator))
+
+
+def _each(base: Values, change: _Change) -> Values:
+    texts = tuple(UNKNOWN if UNKNOWN in text or (new := change(text)) is None else new for text in base.texts)
+    return Values(texts, base.taints, base.separate)
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Change = Callable[[str], str | None]
+
+
+def _length(base: Values, *, every: bool) -> Values:
+    if every:
+        return _UNKNOWN if UNKNOWN in base.texts else Values((str(len(base.texts)),))
+    text = "".join(base.texts)
+    return _UNKNOWN if UNKNOWN in text else Values((str(len(text)),))
+
+
+def _default(expander: Expander, part: Parameter, argument: RawWord, base: Values, is_set: bool | None) -> Values:
+    """`-`, `=`, `?`, `+` and their colon forms. An unset variable takes the default: what is written is what is meant."""
+    empty = part.operator.startswith(":") and all(not text for text in base.texts)
+    absent = is_set is not True or empty
+    if part.operator.endswith("+"):
+        if is_set is None and expander.shell.pick(f"+{part.name}", 2) == 1:
+            return Values(("",))
+        if is_set is False or empty:
+            return Values(("",))
+        return _word(expander, argument)
+    if part.operator.endswith("?"):
+        return base
+    if not absent:
+        return base
+    value = _word(expander, argument)
+    if is_set is None:
+        value = Values(value.texts, value.taints | base.taints, value.separate)
+    if part.operator.endswith("=") and (part.name[0].isalpha() or part.name[0] == "_"):
+        expander.shell.assign(part.name, Variable("".join(value.texts), value.taints))
+    return value
+
+
+def _word(expander: Expander, argument: RawWord) -> Values:
+    word = expander.single(argument)
+    return Values((word.text,), word.taints)
+
+
+def _slice(expander: Expander, argument: RawWord, base: Values) -> Values:
+    first, colon, second = expander.single(argument).text.partition(":")
+    start = expander.arithmetic(first)
+    count = expander.arithmetic(second) if colon else None
+    if start is None or (colon and count is None):
+        return Values((UNKNOWN,), base.taints)
+    if base.separate:
+        texts = ("bash", *base.texts) if start == 0 else base.texts
+        begin = start if start <= 0 else start - 1
+        return Values(texts[begin:] if count is None else texts[begin:][:count], base.taints, True)
+    return _each(base, lambda text: _part(text, start, count))
+
+
+def _part(text: str, start: int, count: int | None) -> str:
+    begin = start if start >= 0 else len(text) + start
+    if begin < 0:
+        return ""
+    end = len(text) if count is None else begin + count if count >= 0 else len(text) + count
+    return text[begin:end]
+
+
+def _case(text: str, operator: str) -> str:
+    match operator:
+        case "^^":
+            return text.upper()
+        case ",,":
+            return text.lower()
+        case "^":
+            return text[:1].upper() + text[1:]
+        case ",":
+            return text[:1].lower() + text[1:]
+        case _:
+            return text.swapcase() if operator == "~~" else text[:1].swapcase() + text[1:]
+
+
+def _transform(expander: Expander, argument: RawWord, base: Values) -> Values:
+    """`${x@P}` expands x as a prompt, which runs the substitutions in it; the others only change its spelling."""
+    kind = expander.single(argument).text
+    match kind:
+        case "P":
+            for text in base.texts:
+                expander.run_expansions(text)
+            return Values((UNKNOWN,), base.taints)
+        case "U" | "u" | "L":
+            return _each(base, lambda text: _case(text, {"U": "^^", "u": "^", "L": ",,"}[kind]))
+        case "E":
+            return _each(base, ansi_c)
+        case "Q" | "K" | "A" | "k" | "a":
+            return Values((UNKNOWN,) * len(base.texts), base.taints, base.separate)
+        case _:
+            return Values((UNKNOWN,), base.taints)

@@ -1,0 +1,100 @@
+"""Shell patterns over known text: what `${x#p}`, `${x/p/r}` and `case` match."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_MAX_TEXT = 4_000
+_MAX_STARS = 3
+"""Beyond these the answer is `unknown`: several stars over a long text would take too long to try."""
+
+
+@lru_cache(maxsize=256)
+def _regex(pattern: str, greedy: bool) -> re.Pattern[str] | None:
+    if pattern.count("*") > _MAX_STARS or len(pattern) > 200 or "(" in pattern:
+        return None
+    pieces: list[str] = []
+    position = 0
+    while position < len(pattern):
+        character = pattern[position]
+        position += 1
+        if character == "*":
+            pieces.append(".*" if greedy else ".*?")
+        elif character == "?":
+            pieces.append(".")
+        elif character == "\\" and position < len(pattern):
+            pieces.append(re.escape(pattern[position]))
+            position += 1
+        elif (
+            character == "[" and (end := pattern.find("]", position + 1 + pattern.startswith(("!", "^"), position))) > 0
+        ):
+            inner = pattern[position:end]
+            negated = inner.startswith(("!", "^"))
+            pieces.append(("[^" if negated else "[") + _class(inner[1:] if negated else inner) + "]")
+            position = end + 1
+        else:
+            pieces.append(re.escape(character))
+    try:
+        return re.compile("".join(pieces), re.DOTALL)
+    except re.error:
+        return None
+
+
+def _class(inner: str) -> str:
+    named = {
+        "[:alpha:": "A-Za-z",
+        "[:digit:": "0-9",
+        "[:alnum:": "A-Za-z0-9",
+        "[:space:": r"\s",
+        "[:upper:": "A-Z",
+        "[:lower:": "a-z",
+    }
+    if inner in named:
+        return named[inner]
+    return inner.replace("\\", "\\\\").replace("[", "\\[").replace("^", "\\^")
+
+
+def matches(text: str, pattern: str) -> bool | None:
+    """Whether `pattern` matches the whole text; None when that cannot be said."""
+    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    return None if compiled is None else compiled.fullmatch(text) is not None
+
+
+def strip_prefix(text: str, pattern: str, *, longest: bool) -> str | None:
+    """`${text#pattern}` and `${text##pattern}`."""
+    compiled = _regex(pattern, longest) if len(text) <= _MAX_TEXT else None
+    if compiled is None:
+        return None
+    found = compiled.match(text)
+    return text[found.end() :] if found else text
+
+
+def strip_suffix(text: str, pattern: str, *, longest: bool) -> str | None:
+    """`${text%pattern}` and `${text%%pattern}`."""
+    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    if compiled is None:
+        return None
+    starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
+    if "*" in pattern and len(text) > 400:
+        return None
+    for start in starts:
+        if compiled.fullmatch(text, start):
+            return text[:start]
+    return text
+
+
+def substitute(text: str, pattern: str, replacement: str, how: str) -> str | None:
+    """`${text/pattern/replacement}`; `how` is the operator: `/`, `//`, `/#` or `/%`."""
+    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    if compiled is None or not pattern:
+        return text if not pattern else None
+    if how.endswith("#"):
+        found = compiled.match(text)
+        return replacement + text[found.end() :] if found else text
+    if how.endswith("%"):
+        for start in range(len(text) + 1):
+            if compiled.fullmatch(text, start):
+                return text[:start] + replacement
+        return text
+    return compiled.sub(lambda found: replacement if found.group() else "", text, count=1 if how == "/" else 0)

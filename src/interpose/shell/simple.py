@@ -1,0 +1,272 @@
+"""Simple commands: expand the words, find out what the command is, let its handler speak, place what it prints."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import cache
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from interpose.shell.commands import load
+from interpose.shell.commands.table import HANDLERS, Handler
+from interpose.shell.lowering import CommandLowering
+from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.redirects import Opened, opened
+from interpose.shell.state import Variable
+from interpose.shell.streams import joined
+from interpose.shell.syntax import parse
+from interpose.shell.syntax.tree import Assignment, RawWord, Simple, Span
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+
+SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "busybox"})
+LEAVING = frozenset({"exit", "return", "break", "continue"})
+SUCCEEDING = frozenset(
+    {"true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf"}
+)
+_MAX_GLOB_MATCHES = 8
+
+
+def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
+    """What a simple command prints."""
+    walker.count()
+    words = node.words
+    if len(words) and words[0].plain in walker.state.aliases:
+        return _alias(walker, node, stdin, piped)
+    return walker.each_alternative(lambda: _once(walker, node, stdin, piped))
+
+
+def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
+    mark = walker.waiting
+    fields: list[Word] = []
+    expander = walker.expander
+    for raw in node.words:
+        if raw.plain is not None:
+            fields.append(Word(raw.plain, raw.span))
+        else:
+            fields.extend(expander.fields(raw))
+    if not (node.redirects or node.assignments or walker.state.fds or node.declared):
+        out = (
+            walker.invoke(tuple(fields), span=node.span, stdin=stdin, via=walker.via, piped=piped)
+            if fields
+            else EMPTY_STREAM
+        )
+    else:
+        out = _redirected(walker, node, fields, stdin, piped)
+    if walker.waiting > mark:
+        walker.drain(out, mark)
+    return out
+
+
+def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream | None, piped: bool) -> Stream:
+    opening = opened(walker, node.redirects, stdin, node.span)
+    if not fields:
+        for assignment in node.assignments:
+            assign(walker, assignment)
+        walker.success = True
+        return opening.finish(EMPTY_STREAM, opening.lowering)
+    env = tuple((item.name, walker.expander.single(item.value)) for item in node.assignments)
+    if len(fields) == 1 and fields[0].text == "exec":
+        walker.state.fds = opening.channels
+        return opening.finish(EMPTY_STREAM, opening.lowering)
+    _reverse_shell(fields[0], opening)
+    out = walker.invoke(tuple(fields), span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
+    for assignment in node.declared:
+        assign(walker, assignment)
+    return opening.finish(out, opening.lowering)
+
+
+def _reverse_shell(word: Word, opening: Opened) -> None:
+    if opening.remote and base_name(word.text) in SHELLS:
+        opening.lowering.emit("process.exec", word.text, at=word, rule="reverse-shell", wide=True,
+                              reason="Hands a shell on this machine to whoever is at the other end of the connection")  # fmt: skip
+
+
+def assign(walker: Walker, assignment: Assignment) -> None:
+    """Set a variable or the elements of an array."""
+    expander = walker.expander
+    before = walker.state.variables.get(assignment.name)
+    if assignment.items is not None:
+        items = list(before.items or ()) if before is not None and assignment.append else []
+        taints = before.taints if before is not None and assignment.append else NOTHING
+        for key, raw in assignment.items:
+            if key is not None:
+                value = expander.single(raw)
+                index = expander.single(key).text
+                items.append((index, value.text))
+                taints |= value.taints
+                continue
+            for field in expander.fields(raw):
+                items.append((str(len(items)), field.text))
+                taints |= field.taints
+        walker.assign(assignment.name, Variable(items[0][1] if items else "", taints, tuple(items)))
+        return
+    value = expander.single(assignment.value)
+    if assignment.subscript is not None:
+        _assign_element(walker, assignment, before, value)
+        return
+    text, taints = value.text, value.taints
+    if assignment.append:
+        old = expander.variable(assignment.name)
+        text, taints = old.text + text, taints | old.taints
+    walker.assign(assignment.name, Variable(text, taints))
+
+
+def _assign_element(walker: Walker, assignment: Assignment, before: Variable | None, value: Word) -> None:
+    subscript = assignment.subscript or RawWord((), (0, 0), "")
+    key = walker.expander.single(subscript).text
+    number = walker.expander.arithmetic(key)
+    items = dict((before.items if before.items is not None else (("0", before.text),)) if before is not None else ())
+    items[key if number is None else str(number)] = value.text
+    taints = value.taints | (before.taints if before is not None else NOTHING)
+    walker.assign(assignment.name, Variable(items.get("0", ""), taints, tuple(items.items())))
+
+
+def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
+    """An alias is replaced by its text; what stood behind it is appended to the last command of that text."""
+    name = node.words[0].plain or ""
+    text = walker.state.aliases.pop(name)
+    parsed = parse(text, fixed=node.words[0].span)
+    items = list(parsed.script.items)
+    if items and isinstance(last := items[-1], Simple):
+        items[-1] = Simple(
+            (*last.words, *node.words[1:]), node.span, (*node.assignments, *last.assignments),
+            (*last.redirects, *node.redirects), (*last.declared, *node.declared),
+        )  # fmt: skip
+    elif len(node.words) > 1:
+        items.append(replace(node, words=node.words[1:]))
+    outs = [walker.run(item, stdin, piped=piped) for item in items]
+    walker.state.aliases.setdefault(name, text)
+    return joined(outs)
+
+
+def base_name(text: str) -> str:
+    """A command's name without directory and `.exe`."""
+    if "/" in text:
+        text = text.rpartition("/")[2]
+    elif "\\" in text:
+        text = text.rpartition("\\")[2]
+    return text[:-4] if text[-4:].lower() == ".exe" else text
+
+
+def invoke(
+    walker: Walker,
+    words: tuple[Word, ...],
+    span: Span,
+    stdin: Stream | None,
+    via: tuple[str, ...],
+    env: tuple[tuple[str, Word], ...],
+    piped: bool,
+    external: bool,
+) -> Stream:
+    """Run a command given as words. `external`: a wrapper runs it, so functions are out of its reach."""
+    first = words[0]
+    name = base_name(first.text)
+    if not walker.deeper(span):
+        return Stream()
+    walker.success = True if name in SUCCEEDING else False if name == "false" else None
+    inv = Invocation(name, words[1:], span, first, stdin, env, piped)
+    if external:
+        walker.count()
+    functions = walker.state.functions.get(first.text) if not external else None
+    if functions is not None:
+        out = _call(walker, first.text, inv)
+    elif UNKNOWN in name or (first.glob and not first.quoted) or not name:
+        out = _computed(walker, inv, words, via)
+    else:
+        out = _handle(walker, inv, via)
+        if name in LEAVING and not external:
+            walker.left = True
+    walker.depth -= 1
+    return out
+
+
+def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
+    from interpose.shell.walk import Ran
+
+    walker.commands.append(Ran(inv.name, tuple([word.text for word in inv.args]), inv.span, via))
+    low = CommandLowering(walker, inv, via)
+    if "/" in inv.argv0.text and walker.state.files and low.path(inv.argv0) in walker.state.files:
+        low.run_file(inv.argv0, via=inv.name)
+        return low.result
+    handlers, general = _handlers()
+    handler = handlers.get(inv.name)
+    outer_via = walker.via
+    walker.via = via
+    if handler is None:
+        low.emit("process.exec", inv.argv0.text, at=inv.argv0)
+        if general is not None:
+            general(inv, low)
+    else:
+        handler(inv, low)
+    walker.via = outer_via
+    return low.result
+
+
+def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
+    """Call a function. One that is already running is not entered again: if it forks on the way, it is a bomb."""
+    if name in walker.active:
+        if walker.forks > walker.active[name]:
+            walker.lowering(inv.span).emit("system", name, rule="fork-bomb", wide=True,
+                                           reason="A function that starts itself again and again until nothing else can run")  # fmt: skip
+        return Stream()
+    outer = walker.state.arguments
+    walker.active[name] = walker.forks
+    outs: list[Stream] = []
+    for body in walker.state.functions[name]:
+        walker.state.arguments = inv.args
+        for variable, value in inv.env:
+            walker.assign(variable, Variable(value.text, value.taints))
+        outs.append(walker.run(body, inv.stdin, piped=inv.piped_out))
+    walker.left = False
+    walker.active.pop(name, None)
+    walker.state.arguments = outer
+    return joined(outs)
+
+
+def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tuple[str, ...]) -> Stream:
+    """The command word is not known. What is known of it may still be the whole of it."""
+    first = inv.argv0
+    low = CommandLowering(walker, inv, via)
+    if not first.text and (first.quoted or not first.taints):
+        return Stream()
+    if {"remote", "decoded"} & first.taints:
+        low.emit("code.remote", first.text, at=first, rule="remote-code")
+    else:
+        low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
+                 reason="Which command runs is only known when it runs")  # fmt: skip
+    walker.doubt += 1
+    outs = [Stream(None, low.taints)]
+    if UNKNOWN in first.text:
+        rest = replace(first, text=first.text.replace(UNKNOWN, ""), glob=False, taints=NOTHING)
+        remaining = (rest, *words[1:]) if rest.text else words[1:]
+        if remaining and UNKNOWN not in remaining[0].text:
+            outs.append(invoke(walker, remaining, inv.span, inv.stdin, via, inv.env, inv.piped_out, False))
+    else:
+        for name in _matching(inv.name):
+            known = replace(first, text=name, glob=False)
+            outs.append(invoke(walker, (known, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True))
+    walker.doubt -= 1
+    return Stream(None, joined(outs).taints)
+
+
+def _matching(pattern: str) -> list[str]:
+    """The commands we know that a glob in command position may stand for."""
+    if pattern.count("*") > 3 or len(pattern) > 40:
+        return []
+    compiled = re.compile(translate(pattern))
+    handlers, _ = _handlers()
+    return [name for name in handlers if compiled.match(name)][:_MAX_GLOB_MATCHES]
+
+
+@cache
+def _handlers() -> tuple[dict[str, Handler], Handler | None]:
+    load()
+    try:
+        from interpose.shell.commands.verbs import general
+    except ImportError:
+        return HANDLERS, None
+    return HANDLERS, general

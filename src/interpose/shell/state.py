@@ -1,0 +1,116 @@
+"""What a shell knows while it runs: directory, variables, functions, aliases, files it wrote, open descriptors."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.shell.model import NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.syntax.tree import Node
+
+MAX_ALTERNATIVES = 4
+"""How many values a variable may have on different branches before it counts as unknown."""
+
+
+class Variable(Struct, frozen=True):
+    """A variable's value. `items` are the elements of an array; `others` what it may be on other branches."""
+
+    text: str
+    taints: frozenset[str] = NOTHING
+    items: tuple[tuple[str, str], ...] | None = None
+    exported: bool = False
+    others: tuple[Variable, ...] = ()
+
+
+FROM_ENVIRONMENT = Variable(UNKNOWN, frozenset({"env"}))
+
+
+class Channel(Struct, frozen=True):
+    """What a file descriptor leads to. `inherit` is the surrounding stdout (1) or stderr (2)."""
+
+    kind: Literal["inherit", "file", "net", "null", "input"]
+    target: Word = Word("")
+    stream: Stream = Stream()
+    number: int = 1
+    append: bool = False
+
+
+OUT = Channel("inherit")
+ERR = Channel("inherit", number=2)
+NULL = Channel("null")
+
+
+class State:
+    """One shell's state. Subshells get a copy; branches get a copy and are merged."""
+
+    __slots__ = ("aliases", "arguments", "cwds", "fds", "files", "functions", "variables")
+
+    def __init__(self, cwd: str) -> None:
+        self.cwds: tuple[str, ...] = (cwd,)
+        self.variables: dict[str, Variable] = {}
+        self.functions: dict[str, tuple[Node, ...]] = {}
+        self.aliases: dict[str, str] = {}
+        self.files: dict[str, Stream] = {}
+        self.fds: dict[int, Channel] = {}
+        self.arguments: tuple[Word, ...] | None = None
+
+    def copy(self) -> State:
+        other = State.__new__(State)
+        other.cwds = self.cwds
+        other.variables = self.variables.copy()
+        other.functions = self.functions.copy()
+        other.aliases = self.aliases.copy()
+        other.files = self.files.copy()
+        other.fds = self.fds.copy()
+        other.arguments = self.arguments
+        return other
+
+    def same(self, other: State) -> bool:
+        return (
+            self.variables == other.variables
+            and self.cwds == other.cwds
+            and self.functions == other.functions
+            and self.aliases == other.aliases
+            and self.files == other.files
+            and self.fds == other.fds
+            and self.arguments == other.arguments
+        )
+
+    def merge(self, other: State) -> None:
+        """Go on knowing only that either `self` or `other` happened."""
+        if self.cwds != other.cwds:
+            cwds = tuple(dict.fromkeys((*self.cwds, *other.cwds)))
+            self.cwds = cwds if len(cwds) <= MAX_ALTERNATIVES else (UNKNOWN,)
+        for name in self.variables.keys() | other.variables.keys():
+            mine, theirs = self.variables.get(name), other.variables.get(name)
+            if mine is not theirs and mine != theirs:
+                self.variables[name] = _either(mine or FROM_ENVIRONMENT, theirs or FROM_ENVIRONMENT)
+        for name, bodies in other.functions.items():
+            known = self.functions.get(name, ())
+            if bodies != known:
+                self.functions[name] = (*known, *(body for body in bodies if body not in known))[:MAX_ALTERNATIVES]
+        self.aliases = other.aliases | self.aliases
+        for path, stream in other.files.items():
+            mine_ = self.files.get(path)
+            if mine_ is None:
+                self.files[path] = stream
+            elif mine_ != stream:
+                self.files[path] = Stream(None, mine_.taints | stream.taints)
+        self.fds = other.fds | self.fds
+        if self.arguments != other.arguments:
+            self.arguments = None
+
+
+def _either(one: Variable, other: Variable) -> Variable:
+    flat: dict[Variable, None] = {}
+    for variable in (one, other):
+        flat[replace(variable, others=())] = None
+        for alternative in variable.others:
+            flat[alternative] = None
+    values = list(flat)
+    if len(values) > MAX_ALTERNATIVES:
+        taints = frozenset().union(*(value.taints for value in values))
+        return Variable(UNKNOWN, taints, exported=one.exported or other.exported)
+    return replace(values[0], others=tuple(values[1:]))

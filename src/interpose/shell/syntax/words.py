@@ -1,0 +1,368 @@
+"""Words: quoting, `$` forms, backquotes, process substitution. One pass by index, with compiled character classes.
+
+Every pattern is a possessive run of one character class, so no input makes a scan backtrack.
+"""
+
+from __future__ import annotations
+
+import re
+
+from interpose.shell.syntax.escapes import ansi_c
+from interpose.shell.syntax.tree import (
+    Arithmetic,
+    HereDocument,
+    Node,
+    Parameter,
+    Part,
+    RawWord,
+    Sequence,
+    Span,
+    Substitution,
+    Text,
+)
+
+MAX_NESTING = 40
+"""How deep constructs may nest: far above what people write, far below the interpreter's own limit."""
+
+MAX_COMMANDS = 5_000
+
+
+class SyntaxFault(Exception):
+    """The text stops being understood at `position`."""
+
+    def __init__(self, message: str, position: int, rule: str = "syntax") -> None:
+        super().__init__(message)
+        self.message = message
+        self.position = position
+        self.rule = rule
+
+
+PLAIN = re.compile(r"[\w./:,@%+\-=^]++(?=[ \t\n;&|)]|[<>](?!\()|\Z)", re.ASCII)
+NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
+PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-]", re.ASCII)
+OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+DIGITS_OR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!_-]", re.ASCII)
+SINGLE = re.compile(r"[^']*+")
+ANSI = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
+BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*+", re.DOTALL)
+BACKQUOTE_ESCAPES = re.compile(r"\\([$`\\])")
+BACKQUOTE_ESCAPES_QUOTED = re.compile(r'\\([$`\\"])')
+
+RUNS = {
+    "word": re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
+    "double": re.compile(r'[^"$`\\]++'),
+    "here": re.compile(r"[^$`\\]++"),
+    "brace": re.compile(r"[^}$`\"'\\]++"),
+    "brace-double": re.compile(r'[^}"$`\\]++'),
+    "pattern": re.compile(r"[^}/$`\"'\\]++"),
+    "subscript": re.compile(r"[^\[\]$`\"'\\]++"),
+    "arithmetic": re.compile(r"[^()$`\"\\]++"),
+    "bracket": re.compile(r"[^\[\]$`\"\\]++"),
+    "glob": re.compile(r"[^()$`\"'\\]++"),
+}
+"""The ordinary characters of each context; every other character is looked at."""
+
+QUOTING = frozenset({"double", "here", "brace-double", "arithmetic", "bracket"})
+"""Contexts in which text counts as quoted and a single quote is an ordinary character."""
+
+CLOSERS = {
+    "brace": "}", "brace-double": "}", "pattern": "}", "subscript": "]", "arithmetic": ")", "bracket": "]", "glob": ")",
+}  # fmt: skip
+OPENERS = {"subscript": "[", "arithmetic": "(", "bracket": "[", "glob": "("}
+
+
+class Shared:
+    """What a parser and the parsers of its backquoted parts have in common."""
+
+    __slots__ = ("commands", "salvaged")
+
+    def __init__(self) -> None:
+        self.commands = 0
+        self.salvaged: list[Node] = []
+
+
+class Words:
+    """The half of the parser that reads words. `pos` always stands on the next unread character."""
+
+    __slots__ = ("depth", "end", "fixed", "not_arithmetic", "pending", "pos", "shared", "text")
+
+    def __init__(self, text: str, fixed: Span | None, shared: Shared, depth: int) -> None:
+        self.text = text
+        self.pos = 0
+        self.end = len(text)
+        self.fixed = fixed
+        self.shared = shared
+        self.depth = depth
+        self.pending: list[HereDocument] = []
+        self.not_arithmetic: set[int] = set()
+
+    def sequence(self, closer: str) -> Sequence:
+        raise NotImplementedError
+
+    def nested(self, text: str, span: Span) -> Sequence:
+        raise NotImplementedError
+
+    def span(self, start: int) -> Span:
+        return self.fixed or (start, self.pos)
+
+    def enter(self) -> None:
+        self.depth += 1
+        if self.depth > MAX_NESTING:
+            raise SyntaxFault(f"constructs are nested deeper than {MAX_NESTING} levels", self.pos, "too-deep")
+
+    def word(self) -> RawWord:
+        """The word at `pos`, which must not stand on a blank or an operator."""
+        start = self.pos
+        plain = PLAIN.match(self.text, start)
+        if plain is not None:
+            self.pos = plain.end()
+            return RawWord((), self.fixed or (start, self.pos), plain.group())
+        parts = self.parts("word")
+        if self.pos == start:
+            raise SyntaxFault(f"unexpected {self.text[start : start + 10]!r}", start)
+        return RawWord(tuple(parts), self.span(start))
+
+    def until(self, context: str) -> RawWord:
+        """The text up to the closing character of `context`, which is read too."""
+        start = self.pos
+        parts = self.parts(context)
+        word = RawWord(tuple(parts), self.span(start))
+        self.expect(CLOSERS[context])
+        return word
+
+    def expect(self, token: str) -> None:
+        if not self.text.startswith(token, self.pos):
+            raise SyntaxFault(f"{token!r} is missing", self.pos)
+        self.pos += len(token)
+
+    def parts(self, context: str) -> list[Part]:
+        """Everything up to a character that ends `context`, which is left unread."""
+        text, end, run = self.text, self.end, RUNS[context]
+        quoted = context in QUOTING
+        opener, closer = OPENERS.get(context, ""), CLOSERS.get(context, "")
+        level = 0
+        parts: list[Part] = []
+        while True:
+            plain = run.match(text, self.pos)
+            if plain is not None:
+                parts.append(Text(plain.group(), quoted))
+                self.pos = plain.end()
+            if self.pos >= end:
+                return parts
+            character = text[self.pos]
+            if character == closer:
+                if level == 0:
+                    return parts
+                level -= 1
+                parts.append(Text(character, quoted))
+                self.pos += 1
+            elif character == opener:
+                level += 1
+                parts.append(Text(character, quoted))
+                self.pos += 1
+            elif not self._special(character, context, quoted, parts):
+                return parts
+
+    def _special(self, character: str, context: str, quoted: bool, parts: list[Part]) -> bool:
+        """Read a quoting or expansion at `pos`; False if the character ends the context instead."""
+        match character:
+            case "\\":
+                self._backslash(context, quoted, parts)
+            case "$":
+                self._dollar(context, quoted, parts)
+            case '"':
+                if context == "double":
+                    return False
+                self._double(parts, context)
+            case "'":
+                self.pos += 1
+                inner = SINGLE.match(self.text, self.pos)
+                self.pos = inner.end() if inner else self.pos
+                parts.append(Text(inner.group() if inner else "", True))
+                self.expect("'")
+            case "`":
+                self._backquote(quoted, parts)
+            case "<" | ">" if context == "word" and self.text.startswith("(", self.pos + 1):
+                start = self.pos
+                self.pos += 2
+                body = self._body(")")
+                parts.append(Substitution("<(" if character == "<" else ">(", body, quoted, self.span(start)))
+            case "(" if context == "word" and parts and self.text[self.pos - 1] in "?*+@!":
+                self.pos += 1
+                parts.append(Text("(", False))
+                parts.extend(self.parts("glob"))
+                self.expect(")")
+                parts.append(Text(")", False))
+            case "\r" if context == "word" and not self.text.startswith("\n", self.pos + 1):
+                self.pos += 1
+                parts.append(Text("\r", quoted))
+            case _:
+                return False
+        return True
+
+    def _backslash(self, context: str, quoted: bool, parts: list[Part]) -> None:
+        following = self.text[self.pos + 1 : self.pos + 2]
+        self.pos += 2
+        if following == "\n":
+            return
+        if not following:
+            self.pos = self.end
+            parts.append(Text("\\", True))
+        elif (
+            quoted and following not in ('$`"\\' if context != "here" else "$`\\") and following != CLOSERS.get(context)
+        ):
+            parts.append(Text("\\" + following, True))
+        else:
+            parts.append(Text(following, True))
+
+    def _double(self, parts: list[Part], context: str) -> None:
+        """A double-quoted part. Inside `"${x:-...}"` a double quote toggles back, which has no further meaning."""
+        self.enter()
+        self.pos += 1
+        inner = self.parts("double")
+        self.expect('"')
+        self.depth -= 1
+        if inner or context == "brace-double":
+            parts.extend(inner)
+        else:
+            parts.append(Text("", True))
+
+    def _backquote(self, quoted: bool, parts: list[Part]) -> None:
+        start = self.pos
+        inner = BACKQUOTED.match(self.text, start + 1)
+        self.pos = inner.end() if inner else start + 1
+        self.expect("`")
+        code = (BACKQUOTE_ESCAPES_QUOTED if quoted else BACKQUOTE_ESCAPES).sub(r"\1", inner.group() if inner else "")
+        span = self.span(start)
+        parts.append(Substitution("$(", self.nested(code, span), quoted, span))
+
+    def _body(self, closer: str) -> Sequence:
+        self.enter()
+        body = self.sequence(closer)
+        self.depth -= 1
+        return body
+
+    def _dollar(self, context: str, quoted: bool, parts: list[Part]) -> None:
+        text, start = self.text, self.pos
+        following = text[start + 1 : start + 2]
+        match following:
+            case "(":
+                if not (text.startswith("(", start + 2) and self._arithmetic(quoted, parts)):
+                    self.pos = start + 2
+                    body = self._body(")")
+                    parts.append(Substitution("$(", body, quoted, self.span(start)))
+            case "{":
+                self.pos = start + 2
+                self.enter()
+                parts.append(self._braced(start, context, quoted))
+                self.depth -= 1
+            case "[":
+                self.pos = start + 2
+                self.enter()
+                parts.append(Arithmetic(self.until("bracket"), quoted))
+                self.depth -= 1
+            case "'" if not quoted:
+                inner = ANSI.match(text, start + 2)
+                self.pos = inner.end() if inner else start + 2
+                parts.append(Text(ansi_c(inner.group() if inner else ""), True))
+                self.expect("'")
+            case '"' if not quoted:
+                self.pos = start + 1
+                self._double(parts, context)
+            case _:
+                name = DIGITS_OR_NAME.match(text, start + 1)
+                if name is None:
+                    self.pos = start + 1
+                    parts.append(Text("$", quoted))
+                else:
+                    self.pos = name.end()
+                    parts.append(Parameter(name.group(), quoted))
+
+    def _arithmetic(self, quoted: bool, parts: list[Part]) -> bool:
+        """`$((...))`; False when it turns out to be a command substitution that starts with a subshell."""
+        start = self.pos
+        if start in self.not_arithmetic:
+            return False
+        expression = self.double_parentheses(start + 3)
+        if expression is None:
+            self.not_arithmetic.add(start)
+            self.pos = start
+            return False
+        parts.append(Arithmetic(expression, quoted))
+        return True
+
+    def double_parentheses(self, start: int) -> RawWord | None:
+        """The expression from `start` to `))`, which is read; None when it does not end that way."""
+        self.pos = start
+        self.enter()
+        depth = self.depth
+        try:
+            parts = self.parts("arithmetic")
+            closed = self.text.startswith("))", self.pos)
+        except SyntaxFault as fault:
+            if fault.rule != "syntax":
+                raise
+            closed = False
+            parts = []
+        self.depth = depth - 1
+        if not closed:
+            return None
+        word = RawWord(tuple(parts), self.span(start))
+        self.pos += 2
+        return word
+
+    def _braced(self, start: int, context: str, quoted: bool) -> Part:
+        """What follows `${`, up to and including `}`."""
+        text = self.text
+        if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
+            self.pos += 1
+            return Substitution("$(", self.sequence("}"), quoted, self.span(start))
+        operator, indirect = "", False
+        after = text[self.pos + 1 : self.pos + 2]
+        if text.startswith("#", self.pos) and after != "}" and PARAMETER.match(text, self.pos + 1):
+            if after not in ("-", "?", "#") or text.startswith("}", self.pos + 2):
+                operator = "length"
+                self.pos += 1
+        elif text.startswith("!", self.pos) and PARAMETER.match(text, self.pos + 1) and after not in ("-", "?"):
+            indirect = True
+            self.pos += 1
+        name = PARAMETER.match(text, self.pos)
+        if name is None:
+            raise SyntaxFault("this parameter expansion is not understood", start)
+        self.pos = name.end()
+        subscript = None
+        if text.startswith("[", self.pos):
+            self.pos += 1
+            subscript = self.until("subscript")
+        if not text.startswith("}", self.pos) and not operator:
+            return self._operator(name.group(), subscript, indirect, context, quoted)
+        self.expect("}")
+        return Parameter(name.group(), quoted, operator, None, None, subscript, indirect)
+
+    def _operator(self, name: str, subscript: RawWord | None, indirect: bool, context: str, quoted: bool) -> Parameter:
+        found = OPERATOR.match(self.text, self.pos)
+        if found is None:
+            raise SyntaxFault("this parameter expansion is not understood", self.pos)
+        operator = found.group()
+        self.pos = found.end()
+        replacement = None
+        if operator in ("/", "//"):
+            if self.text.startswith(("#", "%"), self.pos):
+                operator += self.text[self.pos]
+                self.pos += 1
+            begin = self.pos
+            parts = self.parts("pattern") or [Text("", False)]
+            if self.pos == begin and self.text.startswith("/", begin):
+                self.pos += 1
+                parts = [Text("/", False), *self.parts("pattern")]
+            argument = RawWord(tuple(parts), self.span(begin))
+            if self.text.startswith("/", self.pos):
+                self.pos += 1
+                replacement = self.until("brace")
+            else:
+                self.expect("}")
+        elif quoted and context != "arithmetic" and operator[-1] in "-=?+":
+            argument = self.until("brace-double")
+        else:
+            argument = self.until("brace")
+        return Parameter(name, quoted, operator, argument, replacement, subscript, indirect)

@@ -1,0 +1,536 @@
+"""Runs a syntax tree without running anything: every branch is looked at, with the state it would have."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import cache
+from itertools import islice, product
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.shell import simple
+from interpose.shell.expand import Expander
+from interpose.shell.lowering import CommandLowering
+from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.redirects import Opened, opened
+from interpose.shell.state import State, Variable
+from interpose.shell.streams import either, joined
+from interpose.shell.syntax import parse
+from interpose.shell.syntax.tree import (
+    AndOr,
+    ArithmeticCommand,
+    ArithmeticFor,
+    Background,
+    Case,
+    Coprocess,
+    For,
+    Function,
+    Group,
+    If,
+    Node,
+    Not,
+    Parsed,
+    Pipeline,
+    Problem,
+    RawWord,
+    Redirect,
+    Sequence,
+    Simple,
+    Span,
+    Substitution,
+    Test,
+    While,
+)
+from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
+from interpose.types import Effect
+
+MAX_LOOP_VALUES = 8
+MAX_COMBINATIONS = 8
+MAX_RUNS = 4 * MAX_COMMANDS
+"""How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
+
+NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+LEAVING = frozenset({"exit", "return", "break", "continue"})
+_READS = re.compile(r"(?:read)\Z")
+
+
+class Ran(Struct, frozen=True):
+    """One command that would run."""
+
+    name: str
+    args: tuple[str, ...]
+    span: Span
+    via: tuple[str, ...]
+
+
+class Exhausted(Exception):
+    """The analysis has used up its bounds."""
+
+
+class Walker:
+    """One analysis. `state` is the shell that runs now; `doubt` is above zero while it is not certain that it runs."""
+
+    def __init__(self, cwd: str, home: str) -> None:
+        self.home = home
+        self.state = State(cwd)
+        self.expander = Expander(self)
+        self.effects: list[Effect] = []
+        self.commands: list[Ran] = []
+        self.problems: list[Problem] = []
+        self.doubt = 0
+        self.depth = 0
+        self.runs = 0
+        self.forks = 0
+        self.active: dict[str, int] = {}
+        self.via: tuple[str, ...] = ()
+        self.code_taints: frozenset[str] = NOTHING
+        self.success: bool | None = True
+        self.left = False
+        self._choice: dict[str, int] = {}
+        self._touched: dict[str, int] = {}
+        self._before: State | None = None
+        self._descriptors = 63
+        self._feeds: list[tuple[str, Sequence, Stream | None]] = []
+
+    # Bounds
+
+    def deeper(self, span: Span) -> bool:
+        """Enter one more level; False (and an effect) when there are too many."""
+        if self.depth >= MAX_NESTING:
+            self.give_up("too-deep", f"Commands are nested deeper than {MAX_NESTING} levels", span)
+            return False
+        self.depth += 1
+        return True
+
+    def give_up(self, rule: str, reason: str, span: Span) -> None:
+        from interpose.types import FrozenDict
+
+        details = FrozenDict({"rule": rule, "reason": reason})
+        effect = Effect("opaque", "", "unknown", span, details, self.via)
+        if effect not in self.effects[-8:]:
+            self.effects.append(effect)
+
+    def count(self) -> None:
+        self.runs += 1
+        if self.runs > MAX_RUNS:
+            raise Exhausted
+
+    # Alternatives
+
+    def pick(self, key: str, count: int) -> int:
+        if self._before is None:
+            self._before = self.state.copy()
+        self._touched[key] = count
+        return min(self._choice.get(key, 0), count - 1)
+
+    def each_alternative(self, once: Callable[[], Stream]) -> Stream:
+        """Run `once` for every combination of the alternatives that it turns out to depend on."""
+        outer = self._touched, self._before, self._choice
+        self._touched, self._before = {}, None
+        first = len(self.effects)
+        out = once()
+        if self._touched and self._before is not None:
+            out = self._others(once, out, first, self._before)
+        self._touched, self._before, self._choice = outer
+        return out
+
+    def _others(self, once: Callable[[], Stream], out: Stream, first: int, before: State) -> Stream:
+        self.effects[first:] = [
+            replace(effect, certainty="possible") if effect.certainty == "proven" else effect
+            for effect in self.effects[first:]
+        ]
+        outs = [out]
+        after = self.state
+        outer_choice = self._choice
+        names = [name for name in self._touched if name not in outer_choice]
+        self.doubt += 1
+        for combination in islice(product(*(range(self._touched[name]) for name in names)), 1, MAX_COMBINATIONS):
+            self.state = before.copy()
+            self._choice = outer_choice | dict(zip(names, combination, strict=True))
+            outs.append(once())
+            after.merge(self.state)
+        self.doubt -= 1
+        self.state = after
+        self._choice = outer_choice
+        return either(outs)
+
+    # What expansion and lowering ask for
+
+    def assign(self, name: str, variable: Variable) -> None:
+        before = self.state.variables.get(name)
+        if before is not None and before.exported and not variable.exported:
+            variable = replace(variable, exported=True)
+        self.state.variables[name] = variable
+
+    def substitute(self, body: Sequence) -> Stream:
+        """A command substitution runs in a subshell; `$(< file)` prints the file."""
+        if len(body.items) == 1 and isinstance(only := body.items[0], Simple):
+            if not only.words and not only.assignments and len(only.redirects) == 1:
+                opening = opened(self, only.redirects, None, only.span)
+                return opening.stdin or Stream()
+        return self.subshell(body, None, piped=True)
+
+    def subshell(self, body: Node, stdin: Stream | None, *, piped: bool = False) -> Stream:
+        outer, left, active = self.state, self.left, self.active
+        self.state = outer.copy()
+        self.active = dict(active)
+        out = self.run(body, stdin, piped=piped)
+        self._keep_files(outer)
+        self.state, self.left, self.active = outer, left, active
+        return out
+
+    def _keep_files(self, outer: State) -> None:
+        """What a subshell wrote stays on disk."""
+        if self.state.files != outer.files:
+            outer.files = self.state.files
+
+    def process(self, part: Substitution) -> Word:
+        path = f"/dev/fd/{self._descriptors}"
+        self._descriptors = self._descriptors - 1 or 9_999
+        if part.kind == "<(":
+            stream = self.subshell(part.body, None, piped=True)
+            self.state.files[path] = stream
+            return Word(path, part.span, taints=stream.taints)
+        self._feeds.append((path, part.body, None))
+        return Word(path, part.span)
+
+    def feed(self, path: str, content: Stream) -> None:
+        """Something was written to a descriptor path: if it is a process substitution, that is its input."""
+        self._feeds = [(name, body, content if name == path else old) for name, body, old in self._feeds]
+
+    def drain(self, default: Stream, mark: int) -> None:
+        """Run the `>(...)` of a command after it: what the command wrote is what they read."""
+        feeds, self._feeds = self._feeds[mark:], self._feeds[:mark]
+        for _, body, content in feeds:
+            self.subshell(body, content or default)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._feeds)
+
+    def run_text(self, text: str, via: str) -> None:
+        self.run_code(text, span=(0, 0), via=(*self.via, via))
+
+    def run_code(
+        self,
+        text: str,
+        *,
+        span: Span,
+        via: tuple[str, ...] = (),
+        taints: frozenset[str] = NOTHING,
+        args: tuple[Word, ...] = (),
+        stdin: Stream | None = None,
+        child: bool = False,
+        env: tuple[tuple[str, Word], ...] = (),
+    ) -> Stream:
+        """Analyse `text` as a script: in this shell, or in a child that inherits only what is exported."""
+        if not self.deeper(span):
+            return Stream()
+        parsed = parse(text, fixed=span, depth=0)
+        outer_via, outer_taints, outer_state = self.via, self.code_taints, self.state
+        outer_arguments = outer_state.arguments
+        self.via, self.code_taints = via, taints
+        if child:
+            self.state = _child(outer_state, env)
+            self.state.arguments = args[1:] if args else ()
+        elif args:
+            self.state.arguments = args
+        out = self.script(parsed, stdin)
+        if child:
+            self._keep_files(outer_state)
+            self.state = outer_state
+        else:
+            self.state.arguments = outer_arguments
+        self.via, self.code_taints = outer_via, outer_taints
+        self.depth -= 1
+        return out
+
+    def script(self, parsed: Parsed, stdin: Stream | None) -> Stream:
+        for problem in parsed.problems:
+            self.problems.append(problem)
+            rule = "unparsed" if problem.rule == "syntax" else problem.rule
+            self.give_up(rule, f"The text is not understood: {problem.message}", problem.span)
+        return self.run(parsed.script, stdin)
+
+    def lowering(self, span: Span) -> CommandLowering:
+        """A lowering for what no command but the shell itself does."""
+        return CommandLowering(self, Invocation("", (), span), self.via)
+
+    def languages(self) -> dict[str, Callable[[str, Lowering, str], None]]:
+        return _languages()
+
+    def invoke(
+        self,
+        words: tuple[Word, ...],
+        *,
+        span: Span,
+        stdin: Stream | None = None,
+        via: tuple[str, ...] = (),
+        env: tuple[tuple[str, Word], ...] = (),
+        piped: bool = False,
+        external: bool = False,
+    ) -> Stream:
+        return simple.invoke(self, words, span, stdin, via, env, piped, external)
+
+    # Nodes
+
+    def run(self, node: Node, stdin: Stream | None, *, piped: bool = False) -> Stream:
+        """What `node` prints."""
+        match node:
+            case Simple():
+                return simple.run(self, node, stdin, piped)
+            case Sequence(items):
+                return self._sequence(items, stdin, piped)
+            case Pipeline(stages):
+                return self._pipeline(stages, stdin, piped)
+            case AndOr(first, rest):
+                return self._and_or(first, rest, stdin, piped)
+            case Not(body):
+                out = self.run(body, stdin, piped=piped)
+                self.success = None if self.success is None else not self.success
+                return out
+            case Background(body):
+                self.forks += 1
+                out = self.subshell(body, stdin if stdin is not None else EMPTY_STREAM, piped=piped)
+                self.forks -= 1
+                self.success = True
+                return out
+            case Function(name, body, _):
+                self.state.functions[name] = (body,)
+                self.success = True
+                return EMPTY_STREAM
+            case Coprocess(_, body):
+                self.forks += 1
+                self.subshell(body, Stream(), piped=True)
+                self.forks -= 1
+                return EMPTY_STREAM
+            case _:
+                return self._redirected(node, stdin, piped)
+
+    def _sequence(self, items: tuple[Node, ...], stdin: Stream | None, piped: bool) -> Stream:
+        if len(items) == 1:
+            return self.run(items[0], stdin, piped=piped)
+        outs: list[Stream] = []
+        kept: State | None = None
+        self.left = False
+        for item in items:
+            outs.append(self.run(item, stdin, piped=piped))
+            if self.left and kept is None:
+                # What follows `exit` is looked at, but what it would change never happens.
+                kept, self.state = self.state, self.state.copy()
+        if kept is not None:
+            self.state, self.left = kept, True
+        return joined(outs)
+
+    def _pipeline(self, stages: tuple[Node, ...], stdin: Stream | None, piped: bool) -> Stream:
+        stream = stdin
+        last = len(stages) - 1
+        self.forks += 1
+        for position, stage in enumerate(stages):
+            stream = self.subshell(stage, stream, piped=piped or position < last)
+        self.forks -= 1
+        self.success = None
+        return stream or EMPTY_STREAM
+
+    def _and_or(self, first: Node, rest: tuple[tuple[str, Node], ...], stdin: Stream | None, piped: bool) -> Stream:
+        outs = [self.run(first, stdin, piped=piped)]
+        self.left = False
+        for operator, node in rest:
+            certain = self.success is (operator == "&&")
+            before = None if certain else self.state.copy()
+            outs.append(self.run(node, stdin, piped=piped))
+            if before is not None:
+                before.merge(self.state) if self.left else self.state.merge(before)
+                self.state = before if self.left else self.state
+                self.success = None
+                self.left = False
+        return joined(outs)
+
+    def _redirected(self, node: Node, stdin: Stream | None, piped: bool) -> Stream:
+        redirects: tuple[Redirect, ...] = getattr(node, "redirects", ())
+        if not redirects:
+            return self._compound(node, stdin, piped)
+        mark = self.waiting
+        opening: Opened = opened(self, redirects, stdin, redirects[0].span)
+        outer = self.state.fds
+        self.state.fds = opening.inner()
+        out = self._compound(node, opening.stdin, piped)
+        self.state.fds = outer
+        out = opening.finish(out, opening.lowering)
+        self.drain(out, mark)
+        return out
+
+    def _compound(self, node: Node, stdin: Stream | None, piped: bool) -> Stream:
+        match node:
+            case Group(body, _, subshell):
+                return self.subshell(body, stdin, piped=piped) if subshell else self.run(body, stdin, piped=piped)
+            case If(branches, otherwise, _):
+                return self._if(branches, otherwise, stdin, piped)
+            case While(condition, body, _):
+                return self._while(condition, body, stdin, piped)
+            case For():
+                return self._for(node, stdin, piped)
+            case ArithmeticFor(expressions, body, _):
+                text = self.expander.single(expressions).text
+                for expression in text.split(";")[:3]:
+                    self.expander.arithmetic(expression)
+                for name in set(re.findall(r"[A-Za-z_]\w*", text)):
+                    self.assign(name, Variable(UNKNOWN))
+                return self._repeat(body, stdin, piped)
+            case Case():
+                return self._case(node, stdin, piped)
+            case Test(tokens, _, _):
+                self._test(tokens)
+                return EMPTY_STREAM
+            case ArithmeticCommand(expression, _, _):
+                number = self.expander.arithmetic(self.expander.single(expression).text)
+                self.success = None if number is None else number != 0
+                return EMPTY_STREAM
+            case _:
+                return self.run(node, stdin, piped=piped)
+
+    def _if(
+        self,
+        branches: tuple[tuple[Sequence, Sequence], ...],
+        otherwise: Sequence | None,
+        stdin: Stream | None,
+        piped: bool,
+    ) -> Stream:
+        outs: list[Stream] = []
+        ends: list[State] = []
+        for condition, body in branches:
+            outs.append(self.run(condition, stdin, piped=piped))
+            after_condition = self.state
+            self.state = after_condition.copy()
+            outs.append(self.run(body, stdin, piped=piped))
+            if not self.left:
+                ends.append(self.state)
+            self.left = False
+            self.state = after_condition
+        if otherwise is not None:
+            outs.append(self.run(otherwise, stdin, piped=piped))
+            if self.left and ends:
+                self.state = ends.pop()
+            self.left = False
+        for end in ends:
+            self.state.merge(end)
+        self.success = None
+        return Stream(None, joined(outs).taints) if len(outs) > 2 else joined(outs)
+
+    def _while(self, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
+        whole = Sequence((*condition.items, *body.items))
+        lines = _lines_for(condition, stdin)
+        if lines is None:
+            return self._repeat(whole, stdin, piped)
+        outs = [self._repeat(whole, Stream(line + "\n", stdin.taints if stdin else NOTHING), piped) for line in lines]
+        return joined(outs)
+
+    def _repeat(self, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
+        """A body that runs any number of times: once, and again if the first time changed what it sees."""
+        before = self.state.copy()
+        outs = [self.run(body, stdin, piped=piped)]
+        self.left = False
+        if not self.state.same(before):
+            self.state.merge(before)
+            outs.append(self.run(body, stdin, piped=piped))
+            self.left = False
+            self.state.merge(before)
+        self.success = None
+        taints = frozenset().union(*(out.taints for out in outs))
+        return outs[0] if outs[0] == EMPTY_STREAM else Stream(None, taints)
+
+    def _for(self, node: For, stdin: Stream | None, piped: bool) -> Stream:
+        values: list[Word] = []
+        if node.words is None:
+            values = (
+                [Word(UNKNOWN, taints=frozenset({"param"}))]
+                if self.state.arguments is None
+                else [*self.state.arguments]
+            )
+        else:
+            words = node.words
+
+            def collect() -> Stream:
+                values.extend(field for word in words for field in self.expander.fields(word))
+                return EMPTY_STREAM
+
+            self.each_alternative(collect)
+        outs: list[Stream] = []
+        for value in values[:MAX_LOOP_VALUES]:
+            text = UNKNOWN if value.glob and not value.quoted and value.text == "*" else value.text
+            self.assign(node.name, Variable(text, value.taints))
+            outs.append(self.run(node.body, stdin, piped=piped))
+            self.left = False
+        if len(values) > MAX_LOOP_VALUES or any(value.glob or not value.known for value in values):
+            rest = frozenset().union(*(value.taints for value in values))
+            self.assign(node.name, Variable(UNKNOWN, rest))
+            outs.append(Stream(None, self._repeat(node.body, stdin, piped).taints))
+        self.success = None
+        return joined(outs)
+
+    def _case(self, node: Case, stdin: Stream | None, piped: bool) -> Stream:
+        self.expander.single(node.word)
+        before = self.state
+        outs: list[Stream] = []
+        merged = before.copy()
+        carried: State | None = None
+        for patterns, body, terminator in node.clauses:
+            self.state = before.copy()
+            if carried is not None:
+                self.state.merge(carried)
+            for pattern in patterns:
+                self.expander.pattern(pattern)
+            outs.append(self.run(body, stdin, piped=piped))
+            carried = self.state if terminator in (";&", ";;&") else None
+            if not self.left:
+                merged.merge(self.state)
+            self.left = False
+        self.state = merged
+        self.success = None
+        return outs[0] if len(outs) == 1 else Stream(None, joined(outs).taints)
+
+    def _test(self, tokens: tuple[str | RawWord, ...]) -> None:
+        texts = [token if isinstance(token, str) else self.expander.pattern(token).text for token in tokens]
+        for position, text in enumerate(texts):
+            following = texts[position + 1] if position + 1 < len(texts) else ""
+            if text in ("-v", "-R"):
+                self.expander.reference(following)
+            elif text in NUMERIC_TESTS and position:
+                self.expander.arithmetic(texts[position - 1])
+                self.expander.arithmetic(following)
+        self.success = None
+
+
+def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
+    """The lines that `while read` goes through, when they are known and few."""
+    if stdin is None or not stdin.text or not condition.items:
+        return None
+    last = condition.items[-1]
+    if not isinstance(last, Simple) or not last.words or last.words[0].plain != "read":
+        return None
+    lines = stdin.text.removesuffix("\n").split("\n")
+    return lines if len(lines) <= MAX_LOOP_VALUES else [*lines[:MAX_LOOP_VALUES], UNKNOWN]
+
+
+def _child(state: State, env: tuple[tuple[str, Word], ...]) -> State:
+    """What a program started from this shell sees of its state."""
+    child = State(state.cwds[0])
+    child.cwds = state.cwds
+    child.variables = {name: variable for name, variable in state.variables.items() if variable.exported}
+    for name, value in env:
+        child.variables[name] = Variable(value.text, value.taints, exported=True)
+    child.files = state.files.copy()
+    child.fds = state.fds
+    child.functions = {name: body for name, body in state.functions.items() if f"BASH_FUNC_{name}" in state.variables}
+    return child
+
+
+@cache
+def _languages() -> dict[str, Callable[[str, Lowering, str], None]]:
+    try:
+        from interpose.shell.languages import LANGUAGES
+    except ImportError:
+        return {}
+    return LANGUAGES
