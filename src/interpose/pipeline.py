@@ -150,7 +150,7 @@ def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[
 
 
 def _note(chain: _Chain, entry: Registration, finding: Finding) -> None:
-    if finding in chain.findings:
+    if finding.said != "rewrite" and finding in chain.findings:
         return  # a guard that looked again and said the same
     chain.findings.append(finding)
     if finding.said == "ask" and entry.mode == "enforce":
