@@ -1,0 +1,407 @@
+"""SQL on the command line: what its statements destroy, open, or run.
+
+The text is cut into tokens by the rules of its dialect (quotes, comments and dollar strings are where tricks live), and
+each statement is read for the few forms that matter. Text that is no valid SQL is read word by word, and what is found
+there is only possible. All of it is linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from msgspec import Struct
+
+from interpose.shell.model import UNKNOWN, Lowering
+from interpose.types import Certainty
+
+DIALECTS = {
+    "psql": "postgres", "pgcli": "postgres", "cockroach": "postgres", "mysql": "mysql", "mariadb": "mysql",
+    "mycli": "mysql", "sqlite3": "sqlite", "litecli": "sqlite", "duckdb": "duckdb", "sqlcmd": "tsql",
+    "mssql-cli": "tsql", "bq": "bigquery", "snow": "snowflake", "snowsql": "snowflake",
+    "clickhouse-client": "clickhouse", "trino": "trino", "hive": "hive", "beeline": "hive", "spark-sql": "spark", "sqlplus": "oracle",
+}  # fmt: skip
+
+MAX_NESTING = 4
+"""How deep SQL inside of SQL is followed."""
+
+MAX_LENGTH = 32_768
+"""Longer text is read word by word, so that an answer never takes long."""
+
+REACH = 400
+"""How many tokens after DELETE or UPDATE its condition is looked for. One that is further away counts as none."""
+
+_DROPPED = frozenset(
+    {
+        "AGGREGATE", "ASSEMBLY", "CATALOG", "COLLECTION", "COLUMN", "COLUMNFAMILY", "DATABASE", "DICTIONARY", "DOMAIN",
+        "EVENT", "EXTENSION", "EXTERNAL", "FOREIGN", "FUNCTION", "GRAPH", "INDEX", "KEYSPACE", "LOGIN", "MATERIALIZED",
+        "MODEL", "OWNED", "PARTITION", "PIPELINE", "POLICY", "PROCEDURE", "PUBLICATION", "RETENTION", "ROLE", "SCHEMA",
+        "SEQUENCE", "SERVER", "SERIES", "SHARD", "STAGE", "STREAM", "SUBSCRIPTION", "TABLE", "TABLESPACE", "TASK",
+        "TEMPORARY", "TRIGGER", "TYPE", "USER", "VIEW", "WAREHOUSE",
+    }
+)  # fmt: skip
+_WHOLE = frozenset({"CATALOG", "DATABASE", "KEYSPACE", "OWNED", "SCHEMA", "SERVER", "TABLESPACE", "WAREHOUSE"})
+_PLAYGROUND = ("test", "tmp", "temp", "dev", "scratch", "sandbox", "local", "demo")
+_HARMLESS_DROPS = frozenset(
+    {"CONSTRAINT", "DEFAULT", "EXPRESSION", "FOREIGN", "IDENTITY", "INDEX", "KEY", "NOT", "PRIMARY"}
+)
+_LEADERS = frozenset({"ANALYZE", "AS", "BEGIN", "DECLARE", "ELSE", "EXPLAIN", "LOOP", "PERFORM", "THEN", "VERBOSE"})
+_READERS = frozenset(
+    {
+        "GLOB", "LOAD_FILE", "LO_IMPORT", "PG_LS_DIR", "PG_READ_BINARY_FILE", "PG_READ_FILE", "READFILE", "READ_BLOB",
+        "READ_CSV", "READ_CSV_AUTO", "READ_JSON", "READ_JSON_AUTO", "READ_NDJSON", "READ_PARQUET", "READ_TEXT",
+    }
+)  # fmt: skip
+_WRITERS = frozenset({"LO_EXPORT", "WRITEFILE"})
+_EXECUTORS = frozenset({"SYS_EVAL", "SYS_EXEC", "XP_CMDSHELL"})
+_DYNAMIC = frozenset({"EXEC", "EXECUTE", "IMMEDIATE", "SP_EXECUTESQL", "PREPARE", "DBLINK_EXEC"})
+_SUPER = frozenset(
+    {"ALL", "CONTROL", "CREATEROLE", "DBA", "IMPERSONATE", "RDS_SUPERUSER", "SUPER", "SUPERUSER", "SYSADMIN"}
+)
+_HEADS = {
+    "SHUTDOWN": "Stops the database server.",
+    "RESTORE": "Replaces a database by an older copy.",
+    "PURGE": "Deletes logs that are needed to restore the database.",
+}
+_RISKY = re.compile(
+    r"\b(?:alter|attach|copy|create|delete|do|drop|exec|execute|glob|grant|infile|insert|into|load_extension|load_file|lo_export"
+    r"|lo_import|pg_\w+|prepare|purge|read\w+|reset|restore|shutdown|sys_e\w+|truncate|update|writefile|xp_\w+|dblink\w*)\b",
+    re.IGNORECASE,
+)
+_CRUDE = re.compile(r"'[^']*'|\w+|[^\s\w]")
+_VERSIONED_COMMENT = re.compile(r"/\*!\d*")
+
+TokenSort = Literal["word", "string", "name", "sign"]
+
+
+class Token(Struct, frozen=True):
+    """A piece of a statement. `word` is its text in capitals if it can be a keyword, else empty."""
+
+    text: str
+    word: str
+    sort: TokenSort
+    depth: int
+
+
+class Reader(Struct, frozen=True):
+    """Where a statement's effects are said, how surely, and how deep it lies in other SQL."""
+
+    low: Lowering
+    via: str
+    certainty: Certainty
+    nesting: int = 0
+
+    def destroys(self, resource: str, rule: str, reason: str, *, wide: bool = False, recoverable: bool = False) -> None:
+        """State that data is lost."""
+        self.low.emit(
+            "data.destroy",
+            resource,
+            certainty=self.certainty,
+            rule=rule,
+            reason=reason,
+            wide=wide,
+            recoverable=recoverable,
+        )
+
+
+def lower(code: str, low: Lowering, via: str) -> None:
+    """Say what an SQL text would do."""
+    _read(code, Reader(low, via, "proven"))
+
+
+def _read(code: str, reader: Reader) -> None:
+    if reader.nesting > MAX_NESTING:
+        reader.destroys("", "sql-nested", "SQL is nested too deep in SQL to be read.")
+        return
+    if not _RISKY.search(code):
+        return
+    statements = _tokens(code, DIALECTS.get(reader.via, "")) if len(code) <= MAX_LENGTH else None
+    if statements is None:
+        reader = Reader(reader.low, reader.via, "possible", reader.nesting)
+        statements = _crude_tokens(code)
+    for statement in statements:
+        _statement(statement, reader)
+
+
+def _tokens(code: str, dialect: str, *, rest: bool = False) -> list[list[Token]] | None:
+    from sqlglot import TokenType
+    from sqlglot.dialects.dialect import Dialect
+    from sqlglot.errors import SqlglotError
+
+    if "/*!" in code:
+        # MySQL runs what stands in such a comment.
+        code = _VERSIONED_COMMENT.sub(" ", code).replace("*/", " ")
+    code = code.replace(UNKNOWN, "unknown_value")
+    try:
+        language = Dialect.get_or_raise(dialect or None)
+        found = language.tokenize(code)
+    except (SqlglotError, ValueError, IndexError):
+        return None
+    strings = [kind for kind in TokenType if kind.name.endswith("STRING")]
+    statements: list[list[Token]] = [[]]
+    depth = 0
+    handed_over = False
+    for token in found:
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append([])
+            depth = 0
+            continue
+        if token.token_type in (TokenType.L_PAREN, TokenType.R_PAREN):
+            depth += 1 if token.token_type is TokenType.L_PAREN else -1
+        if token.token_type in strings:
+            if handed_over and len(statements[-1]) == 1:
+                # The tokenizer hands the rest of a statement that it does not know over as one text.
+                statements[-1] += [part for inner in _tokens(token.text, dialect, rest=True) or () for part in inner]
+            else:
+                statements[-1].append(Token(token.text, "", "string", depth))
+        elif token.token_type is TokenType.IDENTIFIER:
+            statements[-1].append(Token(token.text, "", "name", depth))
+        else:
+            for part in token.text.split():
+                sort: TokenSort = "word" if part[0].isalnum() or part[0] in "_#@" else "sign"
+                statements[-1].append(Token(part, part.upper(), sort, depth))
+        handed_over = token.token_type in language.tokenizer_class.COMMANDS and not rest
+    return [statement for statement in statements if statement]
+
+
+def _crude_tokens(code: str) -> list[list[Token]]:
+    statements: list[list[Token]] = [[]]
+    for part in _CRUDE.findall(code):
+        if part == ";":
+            statements.append([])
+        elif part[0] == "'" and len(part) > 1:
+            statements[-1].append(Token(part[1:-1], "", "string", 0))
+        else:
+            statements[-1].append(Token(part, part.upper(), "word" if part[0].isalnum() else "sign", 0))
+    return [statement for statement in statements if statement]
+
+
+def _statement(tokens: list[Token], reader: Reader) -> None:
+    if tokens[0].word == "EXPLAIN" and not any(token.word == "ANALYZE" for token in tokens[1:4]):
+        return
+    start = 0
+    while start < len(tokens) - 1 and tokens[start].word in _LEADERS:
+        start += 1
+    tokens = tokens[start:]
+    head = tokens[0].word
+    if head in _HEADS:
+        reader.destroys(_name(tokens, 1), f"sql-{head.lower()}", _HEADS[head])
+    elif head in ("GRANT", "REVOKE"):
+        _grant(tokens, reader)
+        return
+    elif head in ("ALTER", "CREATE"):
+        _define(tokens, reader)
+        if any(token.word in ("FUNCTION", "PROCEDURE", "TRIGGER", "RULE", "EVENT") for token in tokens[:5]):
+            return
+    elif head == "DO":
+        for token in tokens[1:]:
+            if token.sort == "string":
+                _read(token.text, _inside(reader))
+        return
+    elif head == "RESET" and _word(tokens, 1) in ("MASTER", "SLAVE", "REPLICA"):
+        reader.destroys("logs", "sql-reset", "Deletes logs that are needed to restore the database.")
+    for index, token in enumerate(tokens):
+        if token.sort == "word":
+            _keyword(tokens, index, reader)
+
+
+def _keyword(tokens: list[Token], index: int, reader: Reader) -> None:
+    word = tokens[index].word
+    before, after = _word(tokens, index - 1), _word(tokens, index + 1)
+    match word:
+        case "DROP" if after in _DROPPED and tokens[0].word not in ("ALTER", "COMMENT"):
+            _drop(tokens, index, reader)
+        case "TRUNCATE" if index == 0 or after == "TABLE":
+            if after != "(":
+                reader.destroys(_name(tokens, index + 1), "sql-truncate", "Empties a table.")
+        case "DELETE" if after == "FROM" or (index == 0 and before not in ("ON", "FOR")):
+            _rows(tokens, index, "delete", reader)
+        case "UPDATE" if before not in ("DO", "FOR", "KEY", "NO", "ON", "OR") and _has(tokens, index, "SET"):
+            _rows(tokens, index, "update", reader)
+        case "OVERWRITE" if before == "INSERT":
+            reader.destroys(_name(tokens, index + 1), "sql-overwrite", "Replaces everything in a table.")
+        case _ if word in _DYNAMIC and (index == 0 or word == "DBLINK_EXEC"):
+            _dynamic(tokens, index, reader)
+        case _:
+            _outside(tokens, index, reader)
+
+
+def _outside(tokens: list[Token], index: int, reader: Reader) -> None:
+    """Where a statement leaves the database: files and programs."""
+    word = tokens[index].word
+    before, after = _word(tokens, index - 1), _word(tokens, index + 1)
+    match word:
+        case "PROGRAM" if tokens[0].word in ("COPY", "\\COPY"):
+            _run(tokens, index, reader)
+        case "OUTFILE" | "DUMPFILE" if before == "INTO":
+            _file(tokens, index, reader, writes=True)
+        case "INFILE" | "ATTACH":
+            _file(tokens, index, reader, writes=False)
+        case "TO" | "FROM" if tokens[0].word == "COPY" and _is_string(tokens, index + 1):
+            _file(tokens, index, reader, writes=word == "TO")
+        case "LOAD_EXTENSION":
+            reader.low.emit(
+                "opaque",
+                _string(tokens, index),
+                certainty="possible",
+                rule="sql-load",
+                reason="Loads a program library.",
+            )
+        case _ if word in _READERS and after == "(":
+            _file(tokens, index, reader, writes=False)
+        case _ if word in _WRITERS and after == "(":
+            _file(tokens, index, reader, writes=True)
+        case _ if word in _EXECUTORS:
+            _run(tokens, index, reader)
+        case _:
+            pass
+
+
+def _drop(tokens: list[Token], index: int, reader: Reader) -> None:
+    kind = _word(tokens, index + 1)
+    name = _name(tokens, index + 2)
+    if kind == "TEMPORARY":
+        return
+    whole = kind in _WHOLE and not any(mark in name.lower() for mark in _PLAYGROUND)
+    thing = "everything that someone owns" if kind == "OWNED" else f"a {kind.lower()}"
+    reader.destroys(name, f"sql-drop-{kind.lower()}", f"Drops {thing}; only a backup brings it back.", wide=whole)
+
+
+def _rows(tokens: list[Token], index: int, verb: str, reader: Reader) -> None:
+    depth = tokens[index].depth
+    name = _name(tokens, index + (2 if _word(tokens, index + 1) == "FROM" else 1))
+    for position in range(index + 1, min(len(tokens), index + REACH)):
+        token = tokens[position]
+        if token.depth < depth:
+            break
+        if token.word == "WHERE" and token.depth == depth and not _always(tokens[position + 1 :]):
+            # Chosen rows are ordinary work; what they were is still lost.
+            reader.destroys(name, f"sql-{verb}", f"Would {verb} chosen rows of a table.", recoverable=True)
+            return
+    reader.destroys(name, f"sql-{verb}-all", f"Has no condition: it would {verb} every row of the table.")
+
+
+def _always(condition: list[Token]) -> bool:
+    """Whether a condition holds for every row: `1=1`, `true`, `'a'='a'`."""
+    match [token.text.lower() for token in condition[:4] if token.text not in "()"]:
+        case ["true" | "1"] | ["true" | "1", "or", *_]:
+            return True
+        case [left, "=", right, *rest]:
+            return left == right and (not rest or rest[0] == "or")
+        case _:
+            return False
+
+
+def _grant(tokens: list[Token], reader: Reader) -> None:
+    if tokens[0].word == "REVOKE":
+        return
+    wide = any(token.word in _SUPER for token in tokens[1:4]) or any(
+        token.word == "OPTION" and _word(tokens, index - 1) in ("GRANT", "ADMIN") for index, token in enumerate(tokens)
+    )
+    if wide:
+        reader.low.emit(
+            "privilege",
+            " ".join(token.text for token in tokens),
+            certainty=reader.certainty,
+            rule="sql-grant-all",
+            reason="Gives someone every right on the data.",
+        )
+
+
+def _define(tokens: list[Token], reader: Reader) -> None:
+    kind = _word(tokens, 1)
+    name = _name(tokens, 2)
+    if kind in ("USER", "ROLE", "LOGIN") and any(token.word in _SUPER for token in tokens[2:]):
+        reader.low.emit("privilege", name, rule="sql-superuser", reason="Makes someone the master of the database.")
+    elif (
+        tokens[0].word == "ALTER"
+        and kind in ("USER", "LOGIN")
+        and any(t.word in ("PASSWORD", "IDENTIFIED") for t in tokens)
+    ):
+        reader.low.emit("privilege", name, rule="sql-password", reason="Changes how someone logs in.")
+    elif tokens[0].word == "ALTER":
+        for index, token in enumerate(tokens):
+            if token.word == "DROP" and _word(tokens, index + 1) not in _HARMLESS_DROPS:
+                reader.destroys(name, "sql-drop-column", "Drops a part of a table with its data.")
+                return
+    elif [token.word for token in tokens[1:4]] == ["OR", "REPLACE", "TABLE"]:
+        reader.destroys(_name(tokens, 4), "sql-replace-table", "Replaces a table and everything in it.")
+
+
+def _dynamic(tokens: list[Token], index: int, reader: Reader) -> None:
+    """SQL that is put together from pieces: known pieces are read, unknown ones are a doubt."""
+    pieces = tokens[index + 1 : index + REACH]
+    literal = "".join(token.text for token in pieces if token.sort == "string")
+    glued = any(token.text in ("||", "+") or token.word in ("CONCAT", "FORMAT") for token in pieces)
+    _read(literal, _inside(reader))
+    if glued and any(token.sort == "name" or _is_variable(token) for token in pieces):
+        reader.low.emit(
+            "data.destroy",
+            "",
+            certainty="possible",
+            rule="sql-dynamic",
+            reason="Runs SQL that is put together at run time.",
+        )
+
+
+def _is_variable(token: Token) -> bool:
+    return token.sort == "word" and token.word not in ("CONCAT", "FORMAT", "USING", "FROM", "INTO", "N", "IMMEDIATE")
+
+
+def _inside(reader: Reader) -> Reader:
+    return Reader(reader.low, reader.via, reader.certainty, reader.nesting + 1)
+
+
+def _run(tokens: list[Token], index: int, reader: Reader) -> None:
+    code = _string(tokens, index)
+    if code:
+        reader.low.shell(code, via=f"{reader.via} SQL")
+    else:
+        reader.low.emit("opaque", reader.via, certainty="possible", rule="sql-shell", reason="Runs a program from SQL.")
+
+
+def _file(tokens: list[Token], index: int, reader: Reader, *, writes: bool) -> None:
+    path = _string(tokens, index)
+    if not path or path.startswith(("http://", "https://", "s3://")):
+        return
+    if writes:
+        reader.low.write(path)
+    else:
+        reader.low.read(path)
+
+
+def _string(tokens: list[Token], index: int) -> str:
+    return next((token.text for token in tokens[index + 1 : index + 6] if token.sort == "string"), "")
+
+
+def _is_string(tokens: list[Token], index: int) -> bool:
+    return index < len(tokens) and tokens[index].sort == "string"
+
+
+def _has(tokens: list[Token], index: int, word: str) -> bool:
+    return any(token.word == word and token.depth == tokens[index].depth for token in tokens[index + 1 : index + 40])
+
+
+def _word(tokens: list[Token], index: int) -> str:
+    return tokens[index].word if 0 <= index < len(tokens) else ""
+
+
+def _name(tokens: list[Token], index: int) -> str:
+    """The name that starts at `index`, after words such as IF EXISTS."""
+    while index < len(tokens) and tokens[index].word in (
+        "IF",
+        "EXISTS",
+        "NOT",
+        "ONLY",
+        "TABLE",
+        "BY",
+        "FROM",
+        "CONCURRENTLY",
+    ):
+        index += 1
+    parts: list[str] = []
+    for token in tokens[index : index + 5]:
+        if parts and token.text != "." and parts[-1] != ".":
+            break
+        parts.append(token.text)
+    return "".join(parts)
