@@ -137,10 +137,19 @@ def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:
         decision,
         details.get("rule") or rule.id,
         rule.severity,
-        details.get("reason") or rule.reason,
+        _sentence(details.get("reason", ""), effect.resource, rule.reason),
         details.get("instead") or rule.instead,
         effect,
     )
+
+
+def _sentence(reason: str, resource: str, general: str) -> str:
+    """A handler's reason as a sentence. One that starts small says what the resource is: `holds cloud credentials`."""
+    if not reason:
+        return general
+    if reason[0].islower():
+        reason = f"{general.rstrip('.')}: {resource} {reason}"
+    return reason if reason.endswith(".") else f"{reason}."
 
 
 def _without_advice(judgement: Judgement) -> Judgement:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interpose import paths
+from interpose.shell.languages import lower_of
 from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
@@ -180,7 +181,7 @@ class CommandLowering:
         text, _ = self._code_text(code, via)
         if text is None:
             return
-        analyse = self.walker.languages().get(language)
+        analyse = lower_of(language)
         if analyse is not None and self.walker.deeper(self.inv.span):
             analyse(text, self, via)
             self.walker.depth -= 1

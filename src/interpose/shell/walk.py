@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import cache
 from itertools import islice, product
 
 from msgspec import Struct
@@ -13,7 +12,7 @@ from msgspec.structs import replace
 from interpose.shell import simple
 from interpose.shell.expand import Expander
 from interpose.shell.lowering import CommandLowering
-from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.state import State, Variable
 from interpose.shell.streams import either, joined
@@ -257,9 +256,6 @@ class Walker:
     def lowering(self, span: Span) -> CommandLowering:
         """A lowering for what no command but the shell itself does."""
         return CommandLowering(self, Invocation("", (), span), self.via)
-
-    def languages(self) -> dict[str, Callable[[str, Lowering, str], None]]:
-        return _languages()
 
     def invoke(
         self,
@@ -525,12 +521,3 @@ def _child(state: State, env: tuple[tuple[str, Word], ...]) -> State:
     child.fds = state.fds
     child.functions = {name: body for name, body in state.functions.items() if f"BASH_FUNC_{name}" in state.variables}
     return child
-
-
-@cache
-def _languages() -> dict[str, Callable[[str, Lowering, str], None]]:
-    try:
-        from interpose.shell.languages import LANGUAGES
-    except ImportError:
-        return {}
-    return LANGUAGES
