@@ -23,7 +23,7 @@ _NC_VALUES = (
 _BACKDOOR = "Gives whoever is at the other end of the connection a program on this machine, such as a shell."
 
 
-@command("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "pwncat", "rlwrap-nc")
+@command("nc", "ncat", "netcat", "nc.traditional", "nc.openbsd", "pwncat")
 def nc(inv: Invocation, low: Lowering) -> None:
     """Connect or listen; `-e` and `-c` hand the connection to a program."""
     values = [v for v in _NC_VALUES if v != "-d" or inv.name == "ncat"]
@@ -54,12 +54,12 @@ def nc(inv: Invocation, low: Lowering) -> None:
 def backdoor(low: Lowering, peer: str, at: Word, *, listens: bool) -> None:
     """State that a connection is joined to a program."""
     low.emit(
-        "net.listen" if listens else "net.upload",
+        "net.listen",
         peer,
         at=at,
         rule="network-backdoor" if listens else "reverse-shell",
         reason=_BACKDOOR,
-        wide=True,
+        shell=True,
     )
 
 
@@ -169,7 +169,6 @@ _TUNNELS = {
     "lt": ("--port", "-p"),
     "localtunnel": ("--port", "-p"),
     "tailscale": ("funnel",),
-    "serveo": (),
     "zrok": ("share", "reserve"),
     "frpc": (),
     "chisel": ("client",),

@@ -1,0 +1,107 @@
+"""Ending processes: which ones, and how many at once."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.admin import words
+from interpose.shell.commands.options import Options, parse
+from interpose.shell.commands.streams import informs
+from interpose.shell.commands.table import command
+from interpose.shell.model import UNKNOWN, Invocation, Lowering, Word
+
+_OURS = "interpose"
+_BROAD = words(
+    """
+    python python2 python3 node java ruby perl php bun deno sh bash zsh fish dash ksh ssh sshd tmux screen nginx apache2
+    httpd postgres mysqld mariadbd mongod redis-server docker dockerd containerd kubelet systemd init launchd cron crond
+    chrome chromium firefox safari code electron xorg xwayland gnome-shell kwin finder dock windowserver sudo login
+    networkmanager dbus-daemon pulseaudio pipewire rsyslogd auditd claude codex gemini cursor
+    """
+)
+"""Names under which more runs than the agent started."""
+
+
+@command("kill")
+def kill(inv: Invocation, low: Lowering) -> None:
+    """`-1` as a target is every process; as an option it is a signal."""
+    args = list(inv.args)
+    if args and args[0].text in ("-l", "-L", "-t", "--list", "--table", "-0", "--help", "--version"):
+        return
+    if args and args[0].text in ("-s", "-n", "-q", "--signal", "-q"):
+        if len(args) > 1 and args[1].text in ("0", "EXIT"):
+            return
+        args = args[2:]
+    elif args and args[0].text.startswith("-") and len(args) > 1:
+        args = args[1:]
+    for word in args:
+        if word.text != "--":
+            _kill(word, low)
+
+
+def _kill(target: Word, low: Lowering) -> None:
+    text = target.text
+    if text == "-1":
+        low.emit("process.kill", text, at=target, rule="kill-all", wide=True)
+    elif text == "1":
+        low.emit(
+            "process.kill", text, at=target, rule="kill-init", reason="Ends the first process, and the machine with it."
+        )
+    elif UNKNOWN in text:
+        low.emit("process.kill", text, certainty="unknown", at=target, recoverable=True)
+    else:
+        low.emit("process.kill", text, at=target, recoverable=True)
+
+
+_PKILL_VALUES = words(
+    """
+    -u -U -g -G -P -s -t -F -r --signal --euid --uid --group --parent --session --terminal --pidfile --ns --runstates
+    --cgroup -O --older -d -o -y -Z --user -n -N
+    """
+)
+
+
+@command("pkill", "killall", "skill", "slay", "killall5", "xkill", "fuser")
+def by_name(inv: Invocation, low: Lowering) -> None:
+    """Ends all processes of a name or of a user."""
+    values = tuple(v for v in _PKILL_VALUES if v not in _FLAGS.get(inv.name, ()))
+    opts = parse(inv.args, values=values, bundle=inv.name != "fuser")
+    if informs(opts) or opts.has("-l", "--list", "-V"):
+        return
+    if inv.name == "fuser":
+        if opts.has("-k", "--kill") or any(name.startswith("-k") for name, _ in opts.given):
+            low.emit("process.kill", opts.word(0), recoverable=True)
+        return
+    if not opts.operands:
+        _by_user(inv, opts, low)
+        return
+    for pattern in opts.operands:
+        _by_pattern(pattern, opts, low)
+
+
+_FLAGS = {
+    "pkill": ("-n", "-o", "-N", "-y"),
+    "killall": ("-g", "-r", "-d", "-v", "-P", "-t"),
+    "fuser": ("-n", "-u", "-s"),
+}
+
+
+def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
+    if inv.name == "killall5":
+        low.emit("process.kill", "all", rule="kill-all", wide=True)
+    elif opts.has("-F", "--pidfile"):
+        low.emit("process.kill", "", recoverable=True)
+    elif opts.given:
+        low.emit("process.kill", "", rule="kill-user", reason="Ends every process of a user, group or terminal.")
+
+
+def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
+    text = pattern.text
+    name = text.strip("^$.*").lower()
+    if _OURS in name:
+        low.emit("guard.tamper", text, at=pattern, rule="guard-kill", reason="Ends the guard that watches the agent.")
+    elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
+        low.emit("process.kill", text, at=pattern, rule="kill-by-name",
+                 reason=f"Ends every process called {text}, not only those that were started here.")  # fmt: skip
+    elif UNKNOWN in text:
+        low.emit("process.kill", text, certainty="unknown", at=pattern, recoverable=not opts.has("-9"))
+    else:
+        low.emit("process.kill", text, at=pattern, recoverable=True)
