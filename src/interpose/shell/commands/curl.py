@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import Options, parse
-from interpose.shell.commands.streams import joined, standard_input
+from interpose.shell.commands.streams import standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.commands.transfer import fetch, request, send, send_file, send_words, url_of
 from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.streams import joined
 
 _ALIASES = {
     "--output": "-o", "--remote-name": "-O", "--remote-name-all": "-O", "--request": "-X", "--data": "-d",

@@ -7,10 +7,11 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from interpose.shell.commands.options import Options, parse
-from interpose.shell.commands.streams import informs, joined, standard_input
+from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.commands.transfer import REMOTE, fetch, request, send, send_file, send_words, url_of
 from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.streams import joined
 
 _WGET_ALIASES = {
     "--output-document": "-O", "--directory-prefix": "-P", "--input-file": "-i", "--quiet": "-q", "--execute": "-e",

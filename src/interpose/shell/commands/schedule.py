@@ -57,21 +57,6 @@ def at(inv: Invocation, low: Lowering) -> None:
         low.shell(inv.stdin, via=inv.name)
 
 
-@command("systemd-run")
-def systemd_run(inv: Invocation, low: Lowering) -> None:
-    """Runs a command as a unit, at once or on a timer."""
-    values = ("-u", "--unit", "-p", "--property", "-E", "--setenv", "--on-calendar", "--on-active", "--on-boot", "-M",
-              "--on-startup", "--on-unit-active", "--timer-property", "--uid", "--gid", "--nice", "--slice", "-H",
-              "--working-directory", "--description", "--machine", "--host")  # fmt: skip
-    opts = parse(inv.args, values=values, stop=True)
-    if informs(opts):
-        return
-    if any(name.startswith("--on-") for name, _ in opts.given):
-        low.emit("persistence", "systemd-run", rule="timer", reason=_LATER)
-    if opts.operands:
-        low.run(opts.operands, via="systemd-run")
-
-
 _TMUX_RUNS = frozenset(
     {
         "new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "respawnp",

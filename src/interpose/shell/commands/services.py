@@ -91,7 +91,6 @@ register(
             assigns=_KERNEL,
         ),
         "kexec": Tool(options=each(_CRASH, "-e --exec -f --force"), default=_BOOT),
-        "swapoff": Tool(default=Act("system", "swap-off", "Takes memory from everything that runs.")),
         **dict.fromkeys(
             ("grub-install", "grub2-install", "update-grub", "grub-mkconfig", "grub2-mkconfig", "grub-set-default"),
             Tool(default=_BOOT, bare=_BOOT),
@@ -173,9 +172,9 @@ register(
         "networksetup": Tool(
             options=each(
                 _NETWORK,
-                "-setdnsservers -setwebproxy -setsecurewebproxy -setsocksfirewallproxy -setautoproxyurl -setmanual -setdhcp",
-                "-setairportpower -setnetworkserviceenabled -removenetworkservice -setv4off -removepreferredwirelessnetwork",
-                "-removeallpreferredwirelessnetworks -setwebproxystate -setsecurewebproxystate -deletelocation",
+                "-setdnsservers -setwebproxy -setsecurewebproxy -setsocksfirewallproxy -setautoproxyurl -setmanual",
+                "-setdhcp -setairportpower -setnetworkserviceenabled -removenetworkservice -setv4off",
+                "-removepreferredwirelessnetwork -removeallpreferredwirelessnetworks -setwebproxystate -deletelocation",
             ),
             bundle=False,
         ),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shlex
 
 from interpose.shell.commands.options import parse
-from interpose.shell.commands.streams import informs, joined, standard_input
+from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.commands.transfer import REMOTE, send, send_words
 from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
+from interpose.shell.streams import joined
 
 _NC_ALIASES = {
     "--listen": "-l", "--exec": "-e", "--sh-exec": "-c", "--lua-exec": "--lua-exec", "--source-port": "-p",
@@ -53,7 +54,7 @@ def nc(inv: Invocation, low: Lowering) -> None:
 
 def backdoor(low: Lowering, peer: str, at: Word, *, listens: bool) -> None:
     """State that a connection is joined to a program."""
-    low.emit(
+    low.emit(  # noqa: S604 - a detail of the effect, nothing is run
         "net.listen",
         peer,
         at=at,

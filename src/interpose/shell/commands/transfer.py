@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 from msgspec import Struct
 
 from interpose.shell.commands.admin import words
-from interpose.shell.commands.streams import joined
 from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
+from interpose.shell.streams import joined
 
 REMOTE = Stream(taints=frozenset({"remote"}))
 """What comes from the network: unknown, and not ours."""
