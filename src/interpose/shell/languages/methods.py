@@ -1,0 +1,49 @@
+"""Methods of client libraries that destroy what lies behind an API, recognised by name in every language."""
+
+from __future__ import annotations
+
+from interpose.shell.languages.values import Value
+from interpose.shell.model import Lowering
+from interpose.types import EffectKind
+
+_VERBS = frozenset({"delete", "drop", "destroy", "terminate", "purge", "truncate", "clear", "wipe", "flush", "erase"})
+_DATA = frozenset({"index", "indexes", "indices", "objects", "table", "tables", "database", "databases", "collection", "collections",
+                   "topic", "topics", "all", "db", "keyspace", "schema", "records", "documents", "many"})  # fmt: skip
+_INFRA = frozenset({"bucket", "buckets", "instance", "instances", "cluster", "clusters", "stack", "stacks", "queue", "queues",
+                    "namespace", "namespaces", "volume", "volumes", "snapshot", "snapshots", "deployment", "function", "user",
+                    "users", "role", "project", "repository", "repo", "zone", "vpc", "group"})  # fmt: skip
+_WHOLE = {"flushall": True, "flushdb": False, "dropdatabase": False, "drop_all": True, "drop_database": False}
+
+
+def destroys(method: str, args: tuple[Value, ...], low: Lowering) -> bool:
+    """State what a call of `method` on some client would destroy, if its name says so."""
+    lowered = method.lower()
+    if lowered in _WHOLE:
+        _state("data.destroy", method, args, low, wide=_WHOLE[lowered])
+        return True
+    verb, _, noun = _snake(method).partition("_")
+    if verb not in _VERBS or not noun:
+        return False
+    last = noun.rpartition("_")[2]
+    if last in _DATA:
+        _state("data.destroy", method, args, low, wide=False)
+    elif last in _INFRA:
+        _state("infra.destroy", method, args, low, wide=False)
+    else:
+        return False
+    return True
+
+
+def _state(kind: EffectKind, method: str, args: tuple[Value, ...], low: Lowering, *, wide: bool) -> None:
+    resource = args[0].text if args else method
+    low.emit(kind, resource, certainty="possible", rule="api-delete", wide=wide,
+             reason=f"`{method}` of a client library removes what lies behind its API")  # fmt: skip
+
+
+def _snake(name: str) -> str:
+    out: list[str] = []
+    for char in name:
+        if char.isupper() and out and out[-1] != "_":
+            out.append("_")
+        out.append(char.lower())
+    return "".join(out)

@@ -1,0 +1,456 @@
+"""What calls of Python's library and of well-known packages would do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from interpose.shell.languages.decoding import decode
+from interpose.shell.languages.methods import destroys
+from interpose.shell.languages.python_names import (
+    AS_COMMAND, DECODE, DELETE, EXEC, HTTP, READ, SHELL, SUBPROCESS, UNPICKLE, constant,
+)  # fmt: skip
+from interpose.shell.languages.values import (
+    NOT_KNOWN, Value, all_taints, concat, download, join_path, of_stream, run_list, run_shell, sql, tainted, text_value, upload,
+)  # fmt: skip
+from interpose.shell.model import NOTHING, UNKNOWN, Lowering, Stream, Word
+
+Keywords = Mapping[str, Value]
+Args = tuple[Value, ...]
+
+_PATH = "pathlib.Path()"
+_FILE = "file()"
+_RESPONSE = "response()"
+_BYTES = "bytes()"
+
+
+class Session:
+    """What is remembered over one program: sockets and descriptors that together make a reverse shell."""
+
+    def __init__(self, low: Lowering, via: str) -> None:
+        self.low = low
+        self.via = via
+        self.loops = 0
+        self.seen: set[str] = set()
+
+    def finish(self) -> None:
+        if "connect" in self.seen and self.seen & {"dup2", "pty"}:
+            self.low.emit("code.remote", "socket", rule="reverse-shell", wide=True,
+                          reason="This hands control of a shell to somebody on the network")  # fmt: skip
+
+
+def call(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+    """State what calling `name` does and give its value; None when the name means nothing to us."""
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    if name in SHELL:
+        return _shell(name, first, session)
+    if name in SUBPROCESS:
+        return _subprocess(name, args, keywords, session)
+    if name in EXEC:
+        return _exec(name, args, session)
+    if name in DELETE:
+        target = first if args else keywords.get("path", NOT_KNOWN)
+        low.delete(target.word, **DELETE[name])
+        return NOT_KNOWN
+    if name in AS_COMMAND:
+        low.run((*map(Word, AS_COMMAND[name]), *(arg.word for arg in args[:2])), via=name)
+        return NOT_KNOWN
+    if name in READ:
+        return of_stream(low.read(first.word))
+    if name in DECODE:
+        return decode(name, args)
+    if name in UNPICKLE:
+        if "remote" in all_taints(args):
+            low.emit("code.remote", name)
+        return NOT_KNOWN
+    return (
+        _network(name, args, keywords, session)
+        or _process(name, args, session)
+        or _library(name, args, keywords, session)
+    )
+
+
+def _shell(name: str, first: Value, session: Session) -> Value:
+    if name == "pty.spawn":
+        session.seen.add("pty")
+    if first.items is not None:
+        run_list(first.items, session.low, name)
+    else:
+        run_shell(first, session.low, name)
+    return Value(name=_FILE, taints=frozenset({"output"}))
+
+
+def _subprocess(name: str, args: Args, keywords: Keywords, session: Session) -> Value:
+    command = args[0] if args else keywords.get("args", NOT_KNOWN)
+    shell = keywords.get("shell")
+    through_shell = shell is not None and shell.text != "False"
+    words = (
+        args
+        if name.startswith(("asyncio.", "plumbum."))
+        else (command.items if command.items is not None else (command,))
+    )
+    session.seen.add("subprocess")
+    if {"stdin", "stdout"} <= keywords.keys() and "connect" in session.seen:
+        session.seen.add("dup2")
+    if through_shell:
+        run_shell(words[0] if words else NOT_KNOWN, session.low, name)
+    else:
+        run_list(words, session.low, name)
+    program = words[0].text.rpartition("/")[2] if words else ""
+    remote = program.split(" ")[0] in ("curl", "wget", "nc", "ssh")
+    return Value(name=_RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
+
+
+def _exec(name: str, args: Args, session: Session) -> Value:
+    position, listed = EXEC[name]
+    program = args[position] if len(args) > position else NOT_KNOWN
+    rest = args[position + 1 :]
+    words = (rest[0].items or ()) if listed and rest else rest
+    session.seen.add("subprocess")
+    run_list((program, *words[1:]), session.low, name)
+    return NOT_KNOWN
+
+
+def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+    low = session.low
+    module, _, attr = name.rpartition(".")
+    if module in ("requests", "requests.Session()", "aiohttp.ClientSession()", "requests.Client()") and attr in HTTP:
+        return request(attr, args, keywords, low)
+    match name:
+        case "urllib.request.urlopen" | "urllib.urlopen":
+            url = args[0] if args else NOT_KNOWN
+            if len(args) > 1 or "data" in keywords:
+                upload(url, all_taints((*args[1:], *keywords.values())), low)
+                return Value(name=_RESPONSE, taints=frozenset({"remote"}))
+            return Value(name=_RESPONSE, taints=download(url, low).taints)
+        case "urllib.request.Request":
+            if "data" in keywords or len(args) > 1:
+                upload(args[0] if args else NOT_KNOWN, all_taints((*args[1:], *keywords.values())), low)
+            return args[0] if args else NOT_KNOWN
+        case "urllib.request.urlretrieve" | "urllib.urlretrieve" | "wget.download":
+            taints = download(args[0] if args else NOT_KNOWN, low).taints
+            if len(args) > 1:
+                low.write(args[1].word, Stream(None, taints))
+            return NOT_KNOWN
+        case "requests.Session" | "requests.Client" | "requests.AsyncClient" | "aiohttp.ClientSession":
+            return Value(name="requests.Session()")
+        case (
+            "http.server.HTTPServer" | "socketserver.TCPServer" | "http.server.test" | "http.server.ThreadingHTTPServer"
+        ):
+            low.emit("net.listen", name)
+            return NOT_KNOWN
+        case "socket.socket" | "socket.create_connection":
+            if name.endswith("connection"):
+                session.seen.add("connect")
+            return Value(name="socket()", taints=frozenset({"remote"}))
+        case _:
+            return None
+
+
+def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> Value:
+    """An HTTP request of whatever library."""
+    if verb == "request" and args:
+        verb, args = args[0].text.lower(), args[1:]
+    url = args[0] if args else keywords.get("url", NOT_KNOWN)
+    body = tuple(
+        value for key, value in keywords.items() if key in ("data", "json", "files", "content", "params", "headers")
+    )
+    sent = all_taints((*args[1:], *body))
+    if verb == "delete":
+        low.run((Word("curl"), Word("-X"), Word("DELETE"), url.word), via="http")
+    elif verb in ("post", "put", "patch") or "secret" in sent:
+        upload(url, sent, low)
+    else:
+        download(url, low)
+    return Value(name=_RESPONSE, taints=frozenset({"remote"}))
+
+
+def _process(name: str, args: Args, session: Session) -> Value | None:
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    second = args[1] if len(args) > 1 else NOT_KNOWN
+    match name:
+        case "os.kill" | "os.killpg":
+            target = first.word if name == "os.kill" else Word(f"-{first.text}")
+            low.run((Word("kill"), Word(f"-{second.text}"), Word("--"), target), via=name)
+        case "os.fork":
+            if session.loops:
+                low.emit("system", "processes", rule="fork-bomb", wide=True,
+                         reason="Processes that start processes without end bring the machine down")  # fmt: skip
+        case "os.dup2":
+            session.seen.add("dup2")
+        case "os.chmod" | "shutil.chmod" | "os.lchmod":
+            mode = format(second.number, "o") if second.number is not None else UNKNOWN
+            low.run((Word("chmod"), Word(mode), first.word), via=name)
+        case "os.chown" | "shutil.chown" | "os.lchown":
+            low.permission(first.word, owner=second.text)
+        case "os.truncate":
+            low.write(first.word)
+        case "os.chdir":
+            low.set_cwd(first.word)
+        case "os.putenv":
+            low.run((Word("env"), Word(f"{first.text}={second.text}"), Word("true")), via=name)
+        case _:
+            return None
+    return NOT_KNOWN
+
+
+def _library(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    match name:
+        case "exec" | "eval" | "runpy.run_string" | "code.InteractiveInterpreter.runsource":
+            if name == "exec" or not first.known or "(" in first.text:
+                low.code("python", first.word, via=name)
+            return NOT_KNOWN
+        case "compile":
+            return first
+        case "runpy.run_path":
+            low.run_file(first.word, via=name, language="python")
+            return NOT_KNOWN
+        case "__import__" | "importlib.import_module":
+            return Value(name=first.text) if first.known else NOT_KNOWN
+        case "getattr":
+            if len(args) > 1 and args[1].known and first.name:
+                return constant(f"{first.name}.{args[1].text}", low) or Value(name=f"{first.name}.{args[1].text}")
+            return NOT_KNOWN
+        case "globals" | "locals" | "vars" | "dir":
+            return Value(name=f"{first.name}.__dict__" if args and first.name else "globals()")
+        case "open" | "os.open" | "os.fdopen":
+            return opened(first, args[1] if len(args) > 1 else keywords.get("mode"), low)
+        case "input" | "raw_input":
+            return tainted("input")
+        case "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath":
+            return Value(text=join_path([arg.text for arg in args]) or ".", name=_PATH, taints=all_taints(args))
+        case "pathlib.Path.home":
+            return Value(text=low.home, name=_PATH)
+        case "pathlib.Path.cwd":
+            return Value(text=low.cwd, name=_PATH)
+        case "glob.glob" | "glob.iglob":
+            return Value(element=Value(text=first.text, glob=True, taints=first.taints))
+        case "os.listdir" | "os.scandir":
+            return Value(element=Value(text=join_path([first.text, UNKNOWN]) if name == "os.scandir" else UNKNOWN))
+        case "os.walk":
+            return Value(element=Value(items=(first, Value(element=NOT_KNOWN), Value(element=NOT_KNOWN))))
+        case "sqlite3.connect":
+            return Value(name="database()")
+        case _:
+            return _plain(name, args, low)
+
+
+def _plain(name: str, args: Args, low: Lowering) -> Value | None:
+    """Calls without an effect whose value is worth knowing."""
+    first = args[0] if args else NOT_KNOWN
+    match name:
+        case "chr":
+            return (
+                text_value(chr(first.number))
+                if first.number is not None and 0 <= first.number < 0x110000
+                else NOT_KNOWN
+            )
+        case (
+            "str"
+            | "bytes"
+            | "bytearray"
+            | "memoryview"
+            | "os.fspath"
+            | "shlex.quote"
+            | "sqlalchemy.text"
+            | "text"
+            | "list"
+            | "tuple"
+        ):
+            if name in ("bytes", "bytearray") and first.items and all(item.number is not None for item in first.items):
+                return text_value("".join(chr((item.number or 0) & 0xFF) for item in first.items))
+            return first
+        case "int":
+            return Value(
+                text=first.text, number=int(first.text) if first.text.isdecimal() and len(first.text) < 10 else None
+            )
+        case "reversed":
+            return text_value(first.text[::-1], first.taints) if first.known else first
+        case "sorted" | "set" | "iter":
+            return first
+        case "map":
+            return Value(element=NOT_KNOWN)
+        case "shlex.split":
+            return Value(items=tuple(text_value(part) for part in first.text.split()), taints=first.taints)
+        case "os.path.join":
+            return text_value(join_path([arg.text for arg in args]), all_taints(args))
+        case "os.path.expanduser":
+            text = first.text
+            return text_value(low.home + text[1:] if text == "~" or text.startswith("~/") else text, first.taints)
+        case "os.path.expandvars":
+            return text_value(first.text.replace("${HOME}", low.home).replace("$HOME", low.home), first.taints)
+        case "os.path.abspath" | "os.path.realpath" | "os.path.normpath":
+            return text_value(low.path(first.word), first.taints)
+        case "os.getcwd":
+            return text_value(low.cwd)
+        case "os.getenv" | "os.environ.get":
+            return constant(f"os.environ[{first.text}]", low) or tainted("env")
+        case "socket.gethostname" | "os.getpid" | "os.getuid" | "tempfile.mkdtemp" | "tempfile.mktemp":
+            return text_value("/tmp/" + UNKNOWN) if name.startswith("tempfile") else NOT_KNOWN  # noqa: S108
+        case _:
+            return None
+
+
+def opened(path: Value, mode: Value | None, low: Lowering) -> Value:
+    """`open`: reads or writes by its mode. A computed mode could write, but mostly reads."""
+    text = mode.text if mode is not None and mode.known else ("r" if mode is None else UNKNOWN)
+    if any(letter in text for letter in "wax+"):
+        low.write(path.word, Stream(None), append="a" in text, in_place="+" in text)
+        return Value(name=_FILE)
+    if path.text.isdecimal():
+        return Value(name=_FILE, taints=frozenset({"input"}))
+    stream = low.read(path.word)
+    return Value(text=stream.text if stream.text is not None else UNKNOWN, name=_FILE, taints=stream.taints)
+
+
+def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: Session) -> Value:
+    """A method of a value that is not a module: texts, paths, files, responses, sockets, clients."""
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    if receiver.name == _PATH or name in (
+        "unlink",
+        "write_text",
+        "write_bytes",
+        "read_text",
+        "read_bytes",
+        "rglob",
+        "iterdir",
+    ):
+        found = _path_method(receiver, name, args, low)
+        if found is not None:
+            return found
+    match name:
+        case "execute" | "executescript" | "executemany" | "exec_driver_sql" | "raw":
+            sql(first, low, name)
+        case "connect" | "connect_ex" if receiver.name == "socket()":
+            session.seen.add("connect")
+        case "bind" | "listen" if receiver.name == "socket()":
+            low.emit("net.listen", first.text)
+        case "recv" | "recvfrom" | "makefile":
+            return Value(taints=receiver.taints | {"remote"} if receiver.name == "socket()" else receiver.taints)
+        case "sendall" | "send" if "secret" in first.taints:
+            upload(Value(text="socket"), first.taints, low)
+        case "get" | "post" | "put" | "patch" | "delete" if receiver.name == "requests.Session()":
+            return request(name, args, keywords, low)
+        case "delete" | "drop" if not args and not receiver.known and receiver.name == "":
+            low.emit("data.destroy", name, certainty="possible", rule="api-delete",
+                     reason=f"`{name}` of an object removes what it stands for")  # fmt: skip
+        case "sync_all" | "remove_all" | "extractall":
+            pass
+        case _:
+            if destroys(name, args, low):
+                return NOT_KNOWN
+    return _text_method(receiver, name, args)
+
+
+def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | None:
+    word = path.word
+    first = args[0] if args else NOT_KNOWN
+    match name:
+        case "unlink":
+            low.delete(word)
+        case "rmdir":
+            low.run((Word("rmdir"), word), via="Path.rmdir")
+        case "rmtree":
+            low.delete(word, recursive=True, forced=True)
+        case "write_text" | "write_bytes":
+            low.write(word, Stream(first.text if first.known else None, first.taints))
+        case "touch":
+            low.write(word, append=True)
+        case "read_text" | "read_bytes":
+            return of_stream(low.read(word))
+        case "open":
+            return opened(path, args[0] if args else None, low)
+        case "chmod":
+            low.run(
+                (Word("chmod"), Word(format(first.number, "o") if first.number is not None else UNKNOWN), word),
+                via="Path.chmod",
+            )
+        case "rename" | "replace":
+            low.run((Word("mv"), word, first.word), via="Path.rename")
+        case "symlink_to":
+            low.run((Word("ln"), Word("-s"), first.word, word), via="Path.symlink_to")
+        case "glob" | "rglob" | "iterdir":
+            inner = "*" if name != "glob" else first.text
+            return Value(element=Value(text=join_path([path.text, inner]), name=_PATH, glob=True, taints=path.taints))
+        case "joinpath":
+            return Value(text=join_path([path.text, *(arg.text for arg in args)]), name=_PATH, taints=path.taints)
+        case "expanduser":
+            return Value(text=low.path(word), name=_PATH, taints=path.taints)
+        case "resolve" | "absolute":
+            return Value(text=low.path(word), name=_PATH, taints=path.taints)
+        case "with_suffix" | "with_name" | "with_stem" | "relative_to":
+            return Value(name=_PATH)
+        case _:
+            return None
+    return NOT_KNOWN
+
+
+def _text_method(value: Value, name: str, args: Args) -> Value:
+    first = args[0] if args else NOT_KNOWN
+    taints = value.taints | all_taints(args)
+    if value.name in (_FILE, _RESPONSE, "socket()", "os.environ"):
+        if name in (
+            "read",
+            "readline",
+            "json",
+            "decode",
+            "text",
+            "iter_content",
+            "readlines",
+            "communicate",
+            "items",
+            "copy",
+        ):
+            return Value(text=value.text, taints=value.taints)
+        return Value(taints=value.taints, name=value.name)
+    match name:
+        case "join" if value.known:
+            if first.items is None:
+                return Value(taints=taints)
+            out = text_value("", taints)
+            for index, item in enumerate(first.items):
+                out = concat(out, item if index == 0 else concat(value, item))
+            return out
+        case "decode" if value.name == _BYTES:
+            return _decoded(value, first.text if args else "utf-8")
+        case (
+            "decode"
+            | "encode"
+            | "strip"
+            | "rstrip"
+            | "lstrip"
+            | "lower"
+            | "upper"
+            | "title"
+            | "swapcase"
+            | "expandtabs"
+        ):
+            if name == "encode" and value.known and not args:
+                return Value(text=value.text.encode("utf-8", "replace").decode("latin-1"), name=_BYTES, taints=taints)
+            if value.known and not args and name not in ("decode", "encode"):
+                return text_value(str(getattr(value.text, name)()), taints)
+            return Value(text=value.text, taints=taints, name=value.name)
+        case "replace" if value.known and len(args) > 1 and first.known and args[1].known and first.text:
+            return text_value(value.text.replace(first.text, args[1].text), taints)
+        case "format" if value.known:
+            out = value.text
+            for arg in args:
+                out = out.replace("{}", arg.text, 1)
+            return text_value(out if "{" not in out else UNKNOWN, taints)
+        case "split" if value.known and (not args or (first.known and first.text)):
+            parts = value.text.split(first.text if args else None)
+            return Value(items=tuple(text_value(part) for part in parts[:256]), taints=taints)
+        case _:
+            return Value(taints=taints)
+
+
+def _decoded(value: Value, codec: str) -> Value:
+    try:
+        text = value.text.encode("latin-1", "replace").decode(codec if codec.isascii() else "utf-8", "replace")
+    except (LookupError, ValueError):
+        return Value(taints=value.taints | {"decoded"})
+    return text_value(text, value.taints if value.known else value.taints | NOTHING)
