@@ -19,7 +19,8 @@ DIALECTS = {
     "psql": "postgres", "pgcli": "postgres", "cockroach": "postgres", "mysql": "mysql", "mariadb": "mysql",
     "mycli": "mysql", "sqlite3": "sqlite", "litecli": "sqlite", "duckdb": "duckdb", "sqlcmd": "tsql",
     "mssql-cli": "tsql", "bq": "bigquery", "snow": "snowflake", "snowsql": "snowflake",
-    "clickhouse-client": "clickhouse", "trino": "trino", "hive": "hive", "beeline": "hive", "spark-sql": "spark", "sqlplus": "oracle",
+    "clickhouse-client": "clickhouse", "trino": "trino", "hive": "hive", "beeline": "hive", "spark-sql": "spark",
+    "sqlplus": "oracle",
 }  # fmt: skip
 
 MAX_NESTING = 4
@@ -137,7 +138,6 @@ def _tokens(code: str, dialect: str, *, rest: bool = False) -> list[list[Token]]
         found = language.tokenize(code)
     except (SqlglotError, ValueError, IndexError):
         return None
-    strings = [kind for kind in TokenType if kind.name.endswith("STRING")]
     statements: list[list[Token]] = [[]]
     depth = 0
     handed_over = False
@@ -148,8 +148,8 @@ def _tokens(code: str, dialect: str, *, rest: bool = False) -> list[list[Token]]
             continue
         if token.token_type in (TokenType.L_PAREN, TokenType.R_PAREN):
             depth += 1 if token.token_type is TokenType.L_PAREN else -1
-        if token.token_type in strings:
-            if handed_over and len(statements[-1]) == 1:
+        if token.token_type.name.endswith("STRING"):
+            if handed_over and all(part.word in _LEADERS for part in statements[-1][:-1]):
                 # The tokenizer hands the rest of a statement that it does not know over as one text.
                 statements[-1] += [part for inner in _tokens(token.text, dialect, rest=True) or () for part in inner]
             else:

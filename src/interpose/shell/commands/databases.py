@@ -1,0 +1,345 @@
+"""Database clients: where their SQL stands on the command line, and the commands that are no SQL."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import Struct
+
+from interpose.shell.commands.admin import words
+from interpose.shell.commands.options import parse
+from interpose.shell.commands.table import command
+from interpose.shell.commands.verbs import general, only_talks
+from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
+
+_UNTRUSTED = frozenset({"remote", "decoded"})
+_CONNECTION = words("--dbname --host --password --port --user --username -U -d -h -p -u")
+_NAMED_HARM = re.compile(
+    r"(?:^|[_\-./])(?:drop|truncate|wipe|destroy|purge|nuke|erase|reset|delete_all)", re.IGNORECASE
+)
+
+
+class Client(Struct, frozen=True):
+    """How one client is told what to run. `operand`: from this operand on, operands are SQL."""
+
+    code: tuple[str, ...] = ()
+    files: tuple[str, ...] = ()
+    values: frozenset[str] = _CONNECTION
+    operand: int | None = None
+    bundle: bool = True
+
+
+_POSTGRES = Client(
+    ("-c", "--command"),
+    ("-f", "--file"),
+    _CONNECTION | words("--log-file --output --pset --set --table-attr --variable -F -L -P -R -T -o -v"),
+)
+_MYSQL = Client(
+    ("-e", "--execute", "--init-command"),
+    (),
+    # `-p` takes its password attached or not at all.
+    (_CONNECTION | words("--database --defaults-extra-file --defaults-file --socket -D -P -S")) - {"-p", "--password"},
+)
+_SQLITE = Client(
+    ("-cmd", "--cmd", "-c", "-s"),
+    ("-init", "--init", "-f"),
+    words("-separator -newline -nullvalue -lookaside -mmap -maxsize -pagecache -heap -vfs -storage_version"),
+    operand=1,
+    bundle=False,
+)
+CLIENTS: dict[str, Client] = {
+    "psql": _POSTGRES,
+    "pgcli": _POSTGRES,
+    "vsql": _POSTGRES,
+    "mysql": _MYSQL,
+    "mariadb": _MYSQL,
+    "mycli": _MYSQL,
+    "sqlite3": _SQLITE,
+    "sqlite": _SQLITE,
+    "duckdb": _SQLITE,
+    "litecli": Client(("-e", "--execute"), ()),
+    "cqlsh": Client(("-e", "--execute"), ("-f", "--file"), words("-u -p -k --keyspace --username --password")),
+    "sqlcmd": Client(
+        ("-Q", "-q", "--query", "-t", "--text"), ("-i",), words("-S -U -P -d -o -v -h -s -w -l --database"), 1
+    ),
+    "mssql-cli": Client(("-Q", "-q"), ("-i",), words("-S -U -P -d -o")),
+    "clickhouse-client": Client(("-q", "--query"), ("--queries-file",), _CONNECTION | words("--database --format -m")),
+    "trino": Client(("--execute",), ("-f", "--file"), words("--catalog --schema --server --user")),
+    "presto": Client(("--execute",), ("-f", "--file"), words("--catalog --schema --server --user")),
+    "hive": Client(("-e",), ("-f", "-i"), words("--database --hiveconf")),
+    "beeline": Client(("-e",), ("-f", "-i"), words("-n -p -u")),
+    "impala-shell": Client(("-q", "--query"), ("-f", "--query_file"), words("-i -d")),
+    "spark-sql": Client(("-e",), ("-f", "-i"), words("--conf --database --master")),
+    "snowsql": Client(("-q", "--query"), ("-f", "--filename"), words("-a -d -r -s -u -w")),
+    "usql": Client(("-c", "--command"), ("-f", "--file"), words("-o -v")),
+    "sqlplus": Client(),
+    "isql": Client(),
+    "ysqlsh": _POSTGRES,
+}
+_REDIS_VALUES = words("-a -d -h -i -n -p -r -s -t -u --cacert --cert --key --pass --user --sni")
+_REDIS_DESTROY = {
+    "FLUSHALL": "Empties every database of this server.",
+    "FLUSHDB": "Empties a whole database.",
+    "SHUTDOWN": "Stops the server, perhaps without saving.",
+    "SWAPDB": "Exchanges two databases under their users.",
+    "REPLICAOF": "Replaces the data by that of another server.",
+    "SLAVEOF": "Replaces the data by that of another server.",
+    "DEBUG": "Can crash the server.",
+    "FUNCTION FLUSH": "Removes every function.",
+    "FUNCTION DELETE": "Removes functions.",
+    "CLUSTER RESET": "Takes the server out of its cluster.",
+    "CLUSTER FORGET": "Takes a server out of the cluster.",
+    "CLUSTER FLUSHSLOTS": "Forgets where the data lies.",
+    "ACL DELUSER": "Removes a user.",
+    "XGROUP DESTROY": "Removes a consumer group.",
+    "CONFIG SET": "Changes the running server; `dir` and `dbfilename` let it write any file.",
+}
+_MONGO_DESTROY = re.compile(
+    r"\.(?P<verb>dropDatabase|dropAllUsers|dropAllRoles|dropUser|dropIndexes|drop|shutdownServer)\s*\("
+    r"|\.(?P<rows>deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
+    r"|(?P<run>dropDatabase)\s*:"
+)
+
+
+@command(*CLIENTS)
+def client(inv: Invocation, low: Lowering) -> None:
+    tool = CLIENTS[inv.name]
+    opts = parse(inv.args, values=tool.values | {*tool.code, *tool.files}, bundle=tool.bundle)
+    if opts.has("--help", "--version", "-V", "-version", "-help") or opts.has("-readonly", "--readonly", "--sandbox"):
+        return
+    texts = list(opts.values(*tool.code))
+    if tool.operand is not None:
+        texts += opts.operands[tool.operand :]
+    for text in texts:
+        _statements(text, inv.name, low)
+    for file in opts.values(*tool.files):
+        _script(file, inv.name, low)
+    # The path of a database that is opened is a file that may change.
+    if tool is _SQLITE and opts.operands and opts.word(0) != ":memory:":
+        low.read(opts.operands[0])
+    for target in opts.values("-o", "--output", "-L", "--log-file") if tool is _POSTGRES else ():
+        low.write(target)
+    if not texts and inv.stdin is not None and (inv.stdin.text is not None or inv.stdin.taints & _UNTRUSTED):
+        _statements(inv.stdin, inv.name, low)
+
+
+@command("snow")
+def snow(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=("-q", "--query", "-f", "--filename", "-c", "--connection"))
+    for text in opts.values("-q", "--query"):
+        low.code("sql", text, via="snow")
+    for file in opts.values("-f", "--filename"):
+        _script(file, "snow", low)
+    general(inv, low)
+
+
+@command("cockroach", "turso")
+def with_shell(inv: Invocation, low: Lowering) -> None:
+    """Tools of the admin table that also take SQL."""
+    opts = parse(inv.args, values=("-e", "--execute", "-f", "--file", "--url", "--host"))
+    for text in opts.values("-e", "--execute"):
+        low.code("sql", text, via=inv.name)
+    if inv.name == "turso" and opts.word(1) == "shell":
+        for text in opts.operands[3:4]:
+            low.code("sql", text, via="sqlite3")
+    else:
+        general(inv, low)
+
+
+@command("DROP", "drop", "TRUNCATE", "DELETE", "delete", "GRANT", "grant", "ALTER", "alter", "UPDATE", "Drop", "Delete")
+def bare_sql(inv: Invocation, low: Lowering) -> None:
+    """SQL at the shell's prompt: no such program exists, so the text is meant for a database."""
+    low.code(
+        "sql", " ".join((inv.name, *(word.text.replace(UNKNOWN, "unknown_value") for word in inv.args))), via="sql"
+    )
+
+
+@command("redis-cli", "valkey-cli", "keydb-cli", "iredis")
+def redis(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=_REDIS_VALUES, stop=True, bundle=False)
+    if opts.operands:
+        _redis_command(opts.operands, low)
+    elif inv.stdin is not None and inv.stdin.text is not None:
+        for line in inv.stdin.text.splitlines():
+            _redis_command(tuple(Word(part) for part in line.split()), low)
+
+
+@command("mongosh", "mongo")
+def mongo(inv: Invocation, low: Lowering) -> None:
+    opts = parse(
+        inv.args, values=("--eval", "--host", "--port", "--username", "-u", "-p", "--password", "-f", "--file")
+    )
+    texts = [word.text for word in opts.values("--eval")]
+    if inv.stdin is not None and inv.stdin.text is not None:
+        texts.append(inv.stdin.text)
+    for text in texts:
+        low.code("javascript", text, via=inv.name)
+        for match in _MONGO_DESTROY.finditer(text):
+            what = match["verb"] or match["rows"] or match["run"]
+            low.emit(
+                "data.destroy",
+                opts.word(0),
+                rule=f"mongo-{what.lower()}",
+                reason="Deletes every document of a collection."
+                if match["rows"]
+                else f"`{what}` removes data for ever.",
+                wide=what == "dropDatabase",
+            )
+    for file in (*opts.values("-f", "--file"), *(word for word in opts.operands if word.text.endswith(".js"))):
+        _script(file, inv.name, low, language="javascript")
+
+
+@command("dropdb", "dropuser", "pg_dropcluster", "mysqladmin", "mariadb-admin", "pg_resetwal")
+def administer(inv: Invocation, low: Lowering) -> None:
+    if only_talks(inv.args):
+        return
+    opts = parse(inv.args, values=_CONNECTION | {"-D", "--pgdata", "--maintenance-db", "-S", "--socket"})
+    if inv.name in ("mysqladmin", "mariadb-admin"):
+        if opts.word(0) in ("drop", "flush-logs", "password", "shutdown"):
+            low.emit(
+                "data.destroy",
+                opts.word(1),
+                rule=f"mysqladmin-{opts.word(0)}",
+                reason="Drops or stops a whole database.",
+            )
+        return
+    low.emit(
+        "data.destroy", " ".join(word.text for word in opts.operands), rule=inv.name, reason=_ADMIN_REASONS[inv.name]
+    )
+
+
+_ADMIN_REASONS = {
+    "dropdb": "Drops a whole database.",
+    "dropuser": "Removes a database user.",
+    "pg_dropcluster": "Removes a database server with all its data.",
+    "pg_resetwal": "Throws away the log that a crashed database needs to recover.",
+}
+
+
+@command("pg_restore", "mongorestore", "mongoimport", "mysqlimport", "mariadb-import")
+def restore(inv: Invocation, low: Lowering) -> None:
+    opts = parse(
+        inv.args, values=_CONNECTION | {"-f", "--file", "--db", "-j", "--jobs"}, bundle=inv.name == "pg_restore"
+    )
+    if only_talks(inv.args):
+        return
+    if opts.has("--clean", "-c", "--drop", "--delete", "-D", "--replace") and (
+        inv.name != "pg_restore" or not opts.has("-D")
+    ):
+        low.emit(
+            "data.destroy",
+            " ".join(word.text for word in opts.operands),
+            rule=f"{inv.name}-clean",
+            reason="Drops what is there before it loads the copy.",
+        )
+
+
+@command("pg_dump", "pg_dumpall", "mysqldump", "mariadb-dump", "mongodump", "mongoexport")
+def dump(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=_CONNECTION | {"-f", "--file", "-r", "--result-file", "-o", "--out"})
+    for target in opts.values("-f", "--file", "-r", "--result-file", "-o", "--out"):
+        low.write(target)
+
+
+def _statements(code: Word | Stream, tool: str, low: Lowering) -> None:
+    text = code.text
+    if text is None:
+        low.code("sql", code, via=tool)
+        return
+    sql = []
+    for line in text.split("\n"):
+        if tool in ("sqlite3", "sqlite", "duckdb", "litecli") and line.lstrip().startswith("."):
+            _dot_command(line.strip(), low)
+        elif "\\" in line and tool in ("psql", "pgcli", "mysql", "mariadb", "mycli", "usql", "vsql"):
+            sql.append(_backslash(line, tool, low))
+        else:
+            sql.append(line)
+    rest = "\n".join(sql)
+    if rest.strip():
+        kept = Word(rest, code.span, taints=code.taints) if isinstance(code, Word) else Stream(rest, code.taints)
+        low.code("sql", kept, via=tool)
+
+
+def _backslash(line: str, tool: str, low: Lowering) -> str:
+    """Run the client's own command in a line; what stands before it is SQL."""
+    sql, _, rest = line.partition("\\")
+    name, argument = (rest[:1], rest[1:]) if rest[:1] == "!" else rest.partition(" ")[::2]
+    argument = argument.strip()
+    match name:
+        case "!" | "system":
+            low.shell(argument, via=f"{tool} \\!")
+        case "i" | "ir" | "include" | "." | "source":
+            low.run_file(argument, via=tool, language="sql")
+        case "o" | "g" | "w" | "out" | "T" | "gx" if argument.startswith("|"):
+            low.shell(argument[1:], via=f"{tool} \\{name}")
+        case "o" | "g" | "w" | "out" | "T" | "gx" if argument:
+            low.write(argument)
+        case "copy":
+            low.code("sql", f"COPY {argument}", via=tool)
+        case _ if sql.strip() or len(name) > 2:
+            return line
+        case _:
+            pass
+    return sql
+
+
+def _dot_command(line: str, low: Lowering) -> None:
+    name, _, argument = line.partition(" ")
+    argument = argument.strip()
+    match name:
+        case ".shell" | ".system" | ".sh":
+            low.shell(argument, via="sqlite3 .shell")
+        case ".output" | ".once" | ".excel" if argument.startswith("|"):
+            low.shell(argument[1:], via=f"sqlite3 {name}")
+        case ".output" | ".once" | ".save" | ".backup" | ".log" | ".clone" if argument:
+            low.write(argument.split()[-1])
+        case ".read" if argument.startswith("|"):
+            low.shell(argument[1:], via="sqlite3 .read")
+        case ".read" if argument:
+            low.run_file(argument, via="sqlite3", language="sql")
+        case ".import" if argument.startswith("|"):
+            low.shell(argument[1:].strip("'\""), via="sqlite3 .import")
+        case ".load":
+            low.emit("opaque", argument, certainty="possible", rule="sql-load", reason="Loads a program library.")
+        case ".restore":
+            low.emit("data.destroy", argument, rule="sqlite-restore", reason="Replaces the database by a copy.")
+        case _:
+            pass
+
+
+def _script(file: Word, tool: str, low: Lowering, language: str = "sql") -> None:
+    low.run_file(file, via=tool, language=language)
+    if _NAMED_HARM.search(file.text):
+        low.emit(
+            "data.destroy",
+            file.text,
+            certainty="possible",
+            at=file,
+            rule="sql-script-name",
+            reason="The name of this script says that it destroys data.",
+        )
+
+
+def _redis_command(operands: tuple[Word, ...], low: Lowering) -> None:
+    if not operands:
+        return
+    first = operands[0].text.upper()
+    pair = f"{first} {operands[1].text.upper()}" if len(operands) > 1 else first
+    name = first if first in _REDIS_DESTROY else pair
+    if name in _REDIS_DESTROY:
+        low.emit(
+            "data.destroy",
+            name,
+            at=operands[0],
+            rule=f"redis-{name.lower().replace(' ', '-')}",
+            reason=_REDIS_DESTROY[name],
+            wide=name == "FLUSHALL",
+        )
+    elif first in ("DEL", "UNLINK", "HDEL") and any(not word.known or word.glob for word in operands[1:]):
+        low.emit(
+            "data.destroy", first, certainty="possible", rule="redis-del", reason="Deletes keys that are not known."
+        )
+    elif first in ("EVAL", "EVAL_RO", "FCALL") and any(
+        name in word.text.lower() for word in operands[1:2] for name in ("flushall", "flushdb")
+    ):
+        low.emit("data.destroy", first, rule="redis-eval", reason="The script empties the database.")

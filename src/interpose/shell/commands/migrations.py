@@ -1,0 +1,69 @@
+"""Migration tools: a table of the words that throw a schema or its data away (`db:drop`, `migrate reset`)."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.admin import words
+from interpose.shell.commands.options import parse
+from interpose.shell.commands.table import command
+from interpose.shell.commands.verbs import only_talks
+from interpose.shell.model import Invocation, Lowering
+
+_RAKE = words(
+    """
+    db:drop db:drop:_unsafe db:drop:all db:migrate:down db:migrate:redo db:migrate:reset db:purge db:purge:all db:reset
+    db:rollback db:schema:load db:seed:replant db:structure:load db:truncate_all
+    """
+)
+_DJANGO = words("clean_up_test_database flush reset_db reset_schema truncate zero")
+_ARTISAN = words("db:wipe migrate:fresh migrate:refresh migrate:reset migrate:rollback queue:clear queue:flush")
+TOOLS: dict[str, frozenset[str]] = {
+    "rails": _RAKE,
+    "rake": _RAKE,
+    "manage.py": _DJANGO,
+    "django-admin": _DJANGO,
+    "artisan": _ARTISAN,
+    "console": words("doctrine:database:drop doctrine:schema:drop doctrine:fixtures:load d:d:d d:s:d"),
+    "alembic": words("downgrade"),
+    "flask": words("downgrade drop_all drop-all"),
+    "prisma": words("reset --force-reset --accept-data-loss"),
+    "drizzle-kit": words("drop"),
+    "sequelize": words("db:drop db:migrate:undo:all db:seed:undo:all"),
+    "sequelize-cli": words("db:drop db:migrate:undo:all db:seed:undo:all"),
+    "typeorm": words("schema:drop migration:revert"),
+    "mikro-orm": words("schema:drop schema:fresh migration:fresh database:drop"),
+    "knex": words("migrate:rollback"),
+    "db-migrate": words("reset db:drop"),
+    "flyway": words("clean undo"),
+    "liquibase": words("drop-all dropAll rollback rollback-count rollbackCount rollback-to-date"),
+    "goose": words("reset down down-to"),
+    "dbmate": words("drop rollback down"),
+    "migrate": words("drop down"),
+    "sqlx": words("drop reset"),
+    "diesel": words("reset drop"),
+    "sea-orm-cli": words("fresh refresh reset down"),
+    "mix": words("ecto.drop ecto.reset ecto.rollback"),
+    "wp": words("reset drop clean empty"),
+    "drush": words("sql:drop sql-drop site:install si"),
+    "bin/magento": words("setup:uninstall"),
+    "magento": words("setup:uninstall"),
+    "dotnet-ef": words("drop"),
+}
+
+
+@command(*TOOLS)
+def migrate(inv: Invocation, low: Lowering) -> None:
+    if only_talks(inv.args):
+        return
+    verbs = TOOLS[inv.name]
+    opts = parse(inv.args, values=("--environment", "-e", "--database", "-path", "--source", "--url"), bundle=False)
+    given = [*opts.operands[:4], *(word for word in inv.args if word.text.startswith("--"))]
+    for word in given:
+        if word.text in verbs:
+            low.emit(
+                "data.destroy",
+                word.text,
+                at=word,
+                rule=f"{inv.name}-{word.text.strip('-').replace(':', '-')}",
+                reason=f"`{inv.name} {word.text}` throws away tables or the data in them.",
+            )
+            return
