@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import Problem
-from interpose.shell.walk import Exhausted, Ran, Walker
+from interpose.shell.walk import ExhaustedError, Ran, Walker
 from interpose.types import Effect
 
 __all__ = ["Analysis", "Problem", "Ran", "analyse"]
@@ -39,9 +39,10 @@ def analyse(
     try:
         if dialect == "bash":
             walker.script(parse(text), None)
+            walker.finish()
         else:
             walker.lowering(span).shell(text, via=dialect, dialect=dialect)
-    except Exhausted:
+    except ExhaustedError:
         walker.give_up("too-large", "The text stands for more commands than are looked at", span)
     except RecursionError:
         walker.give_up("too-deep", "The text is nested too deeply to be understood", span)

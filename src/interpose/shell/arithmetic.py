@@ -20,7 +20,7 @@ _MAX_DEPTH = 30
 _MAX_TOKENS = 2_000
 
 
-class Unknown(Exception):
+class UnknownError(Exception):
     """The expression is not one, or its value cannot be known."""
 
 
@@ -41,7 +41,7 @@ class Evaluator:
             return 0
         result = self._comma(0)
         if self._next < len(self._tokens):
-            raise Unknown
+            raise UnknownError
         return result
 
     def _peek(self) -> str:
@@ -49,12 +49,12 @@ class Evaluator:
 
     def _take(self, token: str) -> None:
         if self._peek() != token:
-            raise Unknown
+            raise UnknownError
         self._next += 1
 
     def _comma(self, depth: int) -> int | None:
         if depth > _MAX_DEPTH:
-            raise Unknown
+            raise UnknownError
         result = self._choice(depth)
         while self._peek() == ",":
             self._next += 1
@@ -66,7 +66,7 @@ class Evaluator:
         if self._peek() != "?":
             return condition
         if depth > _MAX_DEPTH:
-            raise Unknown
+            raise UnknownError
         self._next += 1
         yes = self._comma(depth + 1)
         self._take(":")
@@ -81,34 +81,34 @@ class Evaluator:
             operator = self._peek()
             self._next += 1
             if depth > _MAX_DEPTH:
-                raise Unknown
+                raise UnknownError
             right = self._binary(depth + 1, priority if operator == "**" else priority + 1)
             left = None if left is None or right is None else _wrap(_apply(operator, left, right))
         return left
 
     def _unary(self, depth: int) -> int | None:
-        token = self._peek()
-        if depth > _MAX_DEPTH or not token:
-            raise Unknown
+        symbol = self._peek()
+        if depth > _MAX_DEPTH or not symbol:
+            raise UnknownError
         self._next += 1
-        if token in ("+", "-", "!", "~"):
+        if symbol in ("+", "-", "!", "~"):
             inner = self._unary(depth + 1)
             if inner is None:
                 return None
-            return {"+": inner, "-": -inner, "!": int(not inner), "~": ~inner}[token]
-        if token == "(":
+            return {"+": inner, "-": -inner, "!": int(not inner), "~": ~inner}[symbol]
+        if symbol == "(":
             inner = self._comma(depth + 1)
             self._take(")")
             return inner
-        if token in ("++", "--"):
+        if symbol in ("++", "--"):
             name = self._peek()
             self._next += 1
-            return self._step(name, None, token, before=True)
-        if token[0].isdigit():
-            return _number(token)
-        if token[0].isalpha() or token[0] == "_":
-            return self._variable(token, depth)
-        raise Unknown
+            return self._step(name, None, symbol, before=True)
+        if symbol[0].isdigit():
+            return _number(symbol)
+        if symbol[0].isalpha() or symbol[0] == "_":
+            return self._variable(symbol, depth)
+        raise UnknownError
 
     def _variable(self, name: str, depth: int) -> int | None:
         index: int | None = None
@@ -124,7 +124,7 @@ class Evaluator:
         if following in _ASSIGN:
             self._next += 1
             if depth > _MAX_DEPTH:
-                raise Unknown
+                raise UnknownError
             value = self._choice(depth + 1)
             if following != "=":
                 old = self._lookup(name, index)
@@ -135,7 +135,7 @@ class Evaluator:
 
     def _step(self, name: str, index: int | None, operator: str, *, before: bool) -> int | None:
         if not name or not (name[0].isalpha() or name[0] == "_"):
-            raise Unknown
+            raise UnknownError
         old = self._lookup(name, index)
         new = None if old is None else old + (1 if operator == "++" else -1)
         self._assign(name, new if index is None else None)
@@ -149,7 +149,7 @@ def _tokens(text: str) -> list[str]:
     while position < len(text):
         found = _TOKEN.match(text, position)
         if found is None or len(tokens) > _MAX_TOKENS:
-            raise Unknown
+            raise UnknownError
         tokens.append(found.group().lstrip())
         position = found.end()
     return tokens
@@ -157,7 +157,7 @@ def _tokens(text: str) -> list[str]:
 
 def _number(token: str) -> int:
     if len(token) > 80:
-        raise Unknown
+        raise UnknownError
     try:
         if "#" in token:
             base, _, digits = token.partition("#")
@@ -166,7 +166,7 @@ def _number(token: str) -> int:
             return _wrap(int(token, 16))
         return _wrap(int(token, 8) if token[0] == "0" else int(token))
     except ValueError:
-        raise Unknown from None
+        raise UnknownError from None
 
 
 def _wrap(value: int) -> int:
@@ -183,12 +183,12 @@ def _apply(operator: str, left: int, right: int) -> int:
             return left * right
         case "/" | "%":
             if right == 0:
-                raise Unknown
+                raise UnknownError
             quotient = abs(left) // abs(right) * (1 if (left < 0) == (right < 0) else -1)
             return quotient if operator == "/" else left - quotient * right
         case "**":
             if right < 0:
-                raise Unknown
+                raise UnknownError
             return pow(left, right, 2 * _LIMIT)
         case "<<" | ">>":
             return left << (right & 63) if operator == "<<" else left >> (right & 63)

@@ -58,12 +58,12 @@ def _tree(template: str) -> Tree | None:
     """The groups of a word, or None when it has none. One pass; unclosed braces are ordinary."""
     stack: list[list[Tree]] = [[[]]]
     groups = False
-    for token in re.split(r"([{},])", template):
-        if token == "{":
+    for piece in re.split(r"([{},])", template):
+        if piece == "{":
             stack.append([[]])
-        elif token == "," and len(stack) > 1:
+        elif piece == "," and len(stack) > 1:
             stack[-1].append([])
-        elif token == "}" and len(stack) > 1:
+        elif piece == "}" and len(stack) > 1:
             alternatives = stack.pop()
             target = stack[-1][-1]
             series = _series(alternatives)
@@ -75,8 +75,8 @@ def _tree(template: str) -> Tree | None:
                 groups = True
             else:
                 target.extend(["{", *alternatives[0], "}"])
-        elif token:
-            stack[-1][-1].append(token)
+        elif piece:
+            stack[-1][-1].append(piece)
     if not groups:
         return None
     while len(stack) > 1:

@@ -6,7 +6,7 @@ import re
 from typing import Protocol
 
 from interpose.shell import parameters
-from interpose.shell.arithmetic import Evaluator, Unknown
+from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
 from interpose.shell.model import NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.parameters import Values
@@ -270,7 +270,7 @@ class Expander:
             if _NUMBER.match(text) and not text.lstrip("+-").startswith("0"):
                 return int(text)
             return Evaluator(text, self._number_of, self._assign_number).value()
-        except Unknown:
+        except UnknownError:
             return None
         finally:
             self._depth -= 1

@@ -12,12 +12,15 @@ from interpose.shell.streams import joined
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
 if TYPE_CHECKING:
-    from interpose.shell.walk import Walker
+    from interpose.shell.walk import Scope, Walker
 
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _UNTRUSTED = frozenset({"remote", "decoded"})
-SAME_SHELL = frozenset({"eval", "source", ".", "trap", "alias", "fc", "mapfile", "readarray", "complete", "bind"})
-"""Through these, code runs in the shell itself and changes its state; through others it runs in a child."""
+_SCOPES: dict[str, Scope] = {
+    **dict.fromkeys(("eval", "source", ".", "arithmetic"), "shell"),
+    **dict.fromkeys(("trap", "alias", "fc", "mapfile", "readarray", "complete", "compgen", "bind"), "copy"),
+}
+"""Through these, code runs in the shell itself; through others it runs in a child."""
 
 
 class CommandLowering:
@@ -156,16 +159,20 @@ class CommandLowering:
 
     # Code
 
-    def shell(self, code: Word | Stream | str, *, via: str, args: tuple[Word, ...] = (), dialect: str = "bash") -> None:
+    def shell(
+        self, code: Word | Stream | str, *, via: str, args: tuple[Word, ...] | None = (), dialect: str = "bash"
+    ) -> None:
         if dialect != "bash" and dialect in ("powershell", "cmd"):
             self.code(dialect, code, via=via)
             return
         text, taints = self._code_text(code, via)
         if text is not None:
-            child = via.split(" ")[0] not in SAME_SHELL
+            scope = _SCOPES.get(via, "child")
+            if via == "trap":
+                self.walker.traps.append((text, _span(code, self.inv), (*self.via, via), taints))
             out = self.walker.run_code(
                 text, span=_span(code, self.inv), via=(*self.via, via), taints=taints, args=args,
-                stdin=None if isinstance(code, Stream) else self.inv.stdin, child=child, env=self.inv.env,
+                stdin=None if isinstance(code, Stream) else self.inv.stdin, scope=scope, env=self.inv.env,
             )  # fmt: skip
             self._add(out)
 
@@ -188,10 +195,8 @@ class CommandLowering:
 
     def _code_text(self, code: Word | Stream | str, via: str) -> tuple[str | None, frozenset[str]]:
         """The known text of some code. What is not known of it is stated here."""
-        if isinstance(code, str):
-            text, taints = code, NOTHING
-        else:
-            text, taints = code.text, code.taints
+        text = code if isinstance(code, str) else code.text
+        taints = NOTHING if isinstance(code, str) else code.taints
         at = code if isinstance(code, Word) else None
         if text is not None and UNKNOWN not in text and "remote" not in taints:
             return text, taints
@@ -215,14 +220,14 @@ class CommandLowering:
         at = path if isinstance(path, Word) else None
         if content.text is None and not content.taints & _UNTRUSTED:
             self.emit("opaque", where, certainty="unknown", at=at, rule="unknown-code",
-                      reason="The script that runs was written by this very command, with content that cannot be known")  # fmt: skip
+                      reason="This command writes the script that it runs, and its content is not known")  # fmt: skip
             return
         self._run_content(content, via, language)
 
     def _run_content(self, content: Stream, via: str, language: str) -> None:
         language = _shebang(content.text or "") or language
         if language in ("bash", "sh"):
-            self.shell(content, via=via)
+            self.shell(content, via=via, args=None)
         else:
             self.code(language, content, via=via)
 

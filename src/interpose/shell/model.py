@@ -78,8 +78,13 @@ class Lowering(Protocol):
     `guard.tamper`, `system`. A handler must not do that itself.
     """
 
-    cwd: str
-    home: str
+    @property
+    def cwd(self) -> str:
+        """The directory the command runs in (UNKNOWN when it cannot be known)."""
+
+    @property
+    def home(self) -> str:
+        """The user's home directory."""
 
     def emit(
         self,

@@ -1,4 +1,4 @@
-"""Parameter expansion: `$x`, `${x:-y}`, `${x//a/b}`, `${!x}`, `${x[@]:1:2}`, `${x@P}` ... as far as values are known."""
+"""Parameter expansion: `$x`, `${x:-y}`, `${x//a/b}`, `${!x}`, `${x[@]:1:2}`, `${x@P}`, as far as values are known."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Val
     if not (name[0].isalpha() or name[0] == "_"):
         return _UNKNOWN, True
     variable = expander.variable(name)
-    is_set = None if variable is FROM_ENVIRONMENT else True
+    is_set = None if variable is FROM_ENVIRONMENT else variable.is_set
     if subscript is None:
         return Values((variable.text,), variable.taints), is_set
     return _element(expander, variable, subscript), is_set
@@ -165,7 +165,7 @@ def _length(base: Values, *, every: bool) -> Values:
 
 
 def _default(expander: Expander, part: Parameter, argument: RawWord, base: Values, is_set: bool | None) -> Values:
-    """`-`, `=`, `?`, `+` and their colon forms. An unset variable takes the default: what is written is what is meant."""
+    """`-`, `=`, `?`, `+` and their colon forms. An unset variable takes the default: it is what is meant."""
     empty = part.operator.startswith(":") and all(not text for text in base.texts)
     absent = is_set is not True or empty
     if part.operator.endswith("+"):

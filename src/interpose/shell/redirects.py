@@ -41,7 +41,8 @@ class Opened:
         stdout = self.channels.get(1, OUT)
         for channel in self.files:
             content = out if channel is stdout else Stream(None) if channel is self.channels.get(2) else EMPTY_STREAM
-            low.write(channel.target, content, append=channel.append)
+            emptied = channel is stdout and out.text == "" and not channel.append
+            low.write(channel.target, content, append=channel.append, emptied=emptied)
         match stdout.kind:
             case "inherit":
                 return out if stdout.number == 1 else EMPTY_STREAM

@@ -13,6 +13,7 @@ from interpose.shell.commands import load
 from interpose.shell.commands.table import HANDLERS, Handler
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.own import CHANGES, LOCALS, remember_locals
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
@@ -82,7 +83,7 @@ def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream 
 def _reverse_shell(word: Word, opening: Opened) -> None:
     if opening.remote and base_name(word.text) in SHELLS:
         opening.lowering.emit("process.exec", word.text, at=word, rule="reverse-shell", wide=True,
-                              reason="Hands a shell on this machine to whoever is at the other end of the connection")  # fmt: skip
+                              reason="Hands a shell on this machine to whoever is at the other end")  # fmt: skip
 
 
 def assign(walker: Walker, assignment: Assignment) -> None:
@@ -194,6 +195,9 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         return low.result
     handlers, general = _handlers()
     handler = handlers.get(inv.name)
+    change = CHANGES.get(inv.name)
+    if inv.name in LOCALS:
+        remember_locals(walker, inv)
     outer_via = walker.via
     walker.via = via
     if handler is None:
@@ -203,6 +207,8 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     else:
         handler(inv, low)
     walker.via = outer_via
+    if change is not None:
+        change(walker, inv)
     return low.result
 
 
@@ -210,11 +216,13 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
     """Call a function. One that is already running is not entered again: if it forks on the way, it is a bomb."""
     if name in walker.active:
         if walker.forks > walker.active[name]:
-            walker.lowering(inv.span).emit("system", name, rule="fork-bomb", wide=True,
-                                           reason="A function that starts itself again and again until nothing else can run")  # fmt: skip
+            low = walker.lowering(inv.span)
+            low.emit("system", name, rule="fork-bomb", wide=True,
+                                           reason="A function that starts itself until nothing else can run")  # fmt: skip
         return Stream()
     outer = walker.state.arguments
     walker.active[name] = walker.forks
+    walker.locals.append({})
     outs: list[Stream] = []
     for body in walker.state.functions[name]:
         walker.state.arguments = inv.args
@@ -222,6 +230,11 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
             walker.assign(variable, Variable(value.text, value.taints))
         outs.append(walker.run(body, inv.stdin, piped=inv.piped_out))
     walker.left = False
+    for variable, before in walker.locals.pop().items():
+        if before is None:
+            walker.state.variables.pop(variable, None)
+        else:
+            walker.state.variables[variable] = before
     walker.active.pop(name, None)
     walker.state.arguments = outer
     return joined(outs)

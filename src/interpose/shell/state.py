@@ -21,10 +21,12 @@ class Variable(Struct, frozen=True):
     taints: frozenset[str] = NOTHING
     items: tuple[tuple[str, str], ...] | None = None
     exported: bool = False
+    is_set: bool = True
     others: tuple[Variable, ...] = ()
 
 
 FROM_ENVIRONMENT = Variable(UNKNOWN, frozenset({"env"}))
+UNSET = Variable("", is_set=False)
 
 
 class Channel(Struct, frozen=True):
@@ -45,12 +47,13 @@ NULL = Channel("null")
 class State:
     """One shell's state. Subshells get a copy; branches get a copy and are merged."""
 
-    __slots__ = ("aliases", "arguments", "cwds", "fds", "files", "functions", "variables")
+    __slots__ = ("aliases", "arguments", "cwds", "exported_functions", "fds", "files", "functions", "variables")
 
     def __init__(self, cwd: str) -> None:
         self.cwds: tuple[str, ...] = (cwd,)
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, tuple[Node, ...]] = {}
+        self.exported_functions: set[str] = set()
         self.aliases: dict[str, str] = {}
         self.files: dict[str, Stream] = {}
         self.fds: dict[int, Channel] = {}
@@ -61,6 +64,7 @@ class State:
         other.cwds = self.cwds
         other.variables = self.variables.copy()
         other.functions = self.functions.copy()
+        other.exported_functions = self.exported_functions.copy()
         other.aliases = self.aliases.copy()
         other.files = self.files.copy()
         other.fds = self.fds.copy()
@@ -91,6 +95,7 @@ class State:
             known = self.functions.get(name, ())
             if bodies != known:
                 self.functions[name] = (*known, *(body for body in bodies if body not in known))[:MAX_ALTERNATIVES]
+        self.exported_functions |= other.exported_functions
         self.aliases = other.aliases | self.aliases
         for path, stream in other.files.items():
             mine_ = self.files.get(path)

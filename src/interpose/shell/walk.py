@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from itertools import islice, product
+from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -43,16 +44,19 @@ from interpose.shell.syntax.tree import (
     While,
 )
 from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
-from interpose.types import Effect
+from interpose.types import Effect, FrozenDict
 
 MAX_LOOP_VALUES = 8
 MAX_COMBINATIONS = 8
+MAX_TRAPS = 16
 MAX_RUNS = 4 * MAX_COMMANDS
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
 
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
-LEAVING = frozenset({"exit", "return", "break", "continue"})
-_READS = re.compile(r"(?:read)\Z")
+
+
+Scope = Literal["shell", "copy", "child"]
+"""Where code runs: in this shell, in this shell without lasting (a trap), or in a child that sees what is exported."""
 
 
 class Ran(Struct, frozen=True):
@@ -64,7 +68,7 @@ class Ran(Struct, frozen=True):
     via: tuple[str, ...]
 
 
-class Exhausted(Exception):
+class ExhaustedError(Exception):
     """The analysis has used up its bounds."""
 
 
@@ -83,6 +87,8 @@ class Walker:
         self.runs = 0
         self.forks = 0
         self.active: dict[str, int] = {}
+        self.locals: list[dict[str, Variable | None]] = []
+        self.traps: list[tuple[str, Span, tuple[str, ...], frozenset[str]]] = []
         self.via: tuple[str, ...] = ()
         self.code_taints: frozenset[str] = NOTHING
         self.success: bool | None = True
@@ -104,8 +110,6 @@ class Walker:
         return True
 
     def give_up(self, rule: str, reason: str, span: Span) -> None:
-        from interpose.types import FrozenDict
-
         details = FrozenDict({"rule": rule, "reason": reason})
         effect = Effect("opaque", "", "unknown", span, details, self.via)
         if effect not in self.effects[-8:]:
@@ -114,7 +118,7 @@ class Walker:
     def count(self) -> None:
         self.runs += 1
         if self.runs > MAX_RUNS:
-            raise Exhausted
+            raise ExhaustedError
 
     # Alternatives
 
@@ -165,10 +169,9 @@ class Walker:
 
     def substitute(self, body: Sequence) -> Stream:
         """A command substitution runs in a subshell; `$(< file)` prints the file."""
-        if len(body.items) == 1 and isinstance(only := body.items[0], Simple):
-            if not only.words and not only.assignments and len(only.redirects) == 1:
-                opening = opened(self, only.redirects, None, only.span)
-                return opening.stdin or Stream()
+        only = body.items[0] if len(body.items) == 1 else None
+        if isinstance(only, Simple) and not only.words and not only.assignments and len(only.redirects) == 1:
+            return opened(self, only.redirects, None, only.span).stdin or Stream()
         return self.subshell(body, None, piped=True)
 
     def subshell(self, body: Node, stdin: Stream | None, *, piped: bool = False) -> Stream:
@@ -219,29 +222,34 @@ class Walker:
         span: Span,
         via: tuple[str, ...] = (),
         taints: frozenset[str] = NOTHING,
-        args: tuple[Word, ...] = (),
+        args: tuple[Word, ...] | None = (),
         stdin: Stream | None = None,
-        child: bool = False,
+        scope: Scope = "shell",
         env: tuple[tuple[str, Word], ...] = (),
     ) -> Stream:
-        """Analyse `text` as a script: in this shell, or in a child that inherits only what is exported."""
+        """Analyse `text` as a script. `args` are `$0` and what follows; None when they are not known."""
         if not self.deeper(span):
             return Stream()
         parsed = parse(text, fixed=span, depth=0)
         outer_via, outer_taints, outer_state = self.via, self.code_taints, self.state
         outer_arguments = outer_state.arguments
         self.via, self.code_taints = via, taints
-        if child:
-            self.state = _child(outer_state, env)
-            self.state.arguments = args[1:] if args else ()
-        elif args:
-            self.state.arguments = args
+        match scope:
+            case "child":
+                self.state = _child(outer_state, env)
+                self.state.arguments = None if args is None else args[1:]
+            case "copy":
+                self.state = outer_state.copy()
+            case "shell":
+                if args:
+                    self.state.arguments = args
         out = self.script(parsed, stdin)
-        if child:
+        if scope == "shell":
+            if args:
+                self.state.arguments = outer_arguments
+        else:
             self._keep_files(outer_state)
             self.state = outer_state
-        else:
-            self.state.arguments = outer_arguments
         self.via, self.code_taints = outer_via, outer_taints
         self.depth -= 1
         return out
@@ -252,6 +260,11 @@ class Walker:
             rule = "unparsed" if problem.rule == "syntax" else problem.rule
             self.give_up(rule, f"The text is not understood: {problem.message}", problem.span)
         return self.run(parsed.script, stdin)
+
+    def finish(self) -> None:
+        """Traps run last, with the state the script has then."""
+        for text, span, via, taints in self.traps[:MAX_TRAPS]:
+            self.run_code(text, span=span, via=via, taints=taints, scope="copy")
 
     def lowering(self, span: Span) -> CommandLowering:
         """A lowering for what no command but the shell itself does."""
@@ -519,5 +532,6 @@ def _child(state: State, env: tuple[tuple[str, Word], ...]) -> State:
         child.variables[name] = Variable(value.text, value.taints, exported=True)
     child.files = state.files.copy()
     child.fds = state.fds
-    child.functions = {name: body for name, body in state.functions.items() if f"BASH_FUNC_{name}" in state.variables}
+    child.functions = {name: body for name, body in state.functions.items() if name in state.exported_functions}
+    child.exported_functions = state.exported_functions
     return child

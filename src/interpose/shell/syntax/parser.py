@@ -38,7 +38,7 @@ from interpose.shell.syntax.tree import (
     Text,
     While,
 )
-from interpose.shell.syntax.words import MAX_COMMANDS, NAME, Shared, SyntaxFault, Words
+from interpose.shell.syntax.words import MAX_COMMANDS, NAME, Shared, SyntaxFaultError, Words
 
 MAX_PROBLEMS = 8
 
@@ -69,8 +69,8 @@ class Parser(Words):
         """Commands up to the word or character `closer`, which is read too; to the end of the text if it is empty."""
         items: list[Node] = []
         try:
-            self._items(items, closer)
-        except SyntaxFault:
+            self.items(items, closer)
+        except SyntaxFaultError:
             self.shared.salvaged.extend(items)
             raise
         if closer:
@@ -82,22 +82,22 @@ class Parser(Words):
         inner.enter()
         try:
             return inner.sequence("")
-        except SyntaxFault as fault:
-            raise SyntaxFault(fault.message, self.pos, fault.rule) from None
+        except SyntaxFaultError as fault:
+            raise SyntaxFaultError(fault.message, self.pos, fault.rule) from None
 
     def body(self, *closers: str) -> Sequence:
         """Commands up to one of the reserved words `closers`, which is left unread."""
         items: list[Node] = []
         try:
-            self._items(items, "")
+            self.items(items, "")
             if self.reserved() not in closers:
-                raise SyntaxFault(f"{closers[-1]!r} is missing", self.pos)
-        except SyntaxFault:
+                raise SyntaxFaultError(f"{closers[-1]!r} is missing", self.pos)
+        except SyntaxFaultError:
             self.shared.salvaged.extend(items)
             raise
         return Sequence(tuple(items))
 
-    def _items(self, items: list[Node], closer: str) -> None:
+    def items(self, items: list[Node], closer: str) -> None:
         while True:
             self.lines()
             if self.pos >= self.end:
@@ -107,7 +107,7 @@ class Parser(Words):
                 return
             if character == ";":
                 if not self.text.startswith(";&", self.pos):
-                    raise SyntaxFault("';' without a command", self.pos)
+                    raise SyntaxFaultError("';' without a command", self.pos)
                 return
             if self.reserved() in CLOSING:
                 return
@@ -121,7 +121,7 @@ class Parser(Words):
     def keyword(self, word: str) -> None:
         self.lines()
         if self.reserved() != word:
-            raise SyntaxFault(f"{word!r} is missing", self.pos)
+            raise SyntaxFaultError(f"{word!r} is missing", self.pos)
         self.pos += len(word)
 
     def blanks(self) -> None:
@@ -160,7 +160,7 @@ class Parser(Words):
             if operator == ";":
                 self.pos += 1
             elif self.pos < self.end and not self.text.startswith(("\n", ")", ";;", ";&", "}"), self.pos):
-                raise SyntaxFault(f"unexpected {self.text[self.pos : self.pos + 10]!r}", self.pos)
+                raise SyntaxFaultError(f"unexpected {self.text[self.pos : self.pos + 10]!r}", self.pos)
             return node
 
     def _pipeline(self) -> Node:
@@ -201,7 +201,7 @@ class Parser(Words):
     def _command(self) -> Node:
         self.shared.commands += 1
         if self.shared.commands > MAX_COMMANDS:
-            raise SyntaxFault(f"more than {MAX_COMMANDS} commands", self.pos, "too-large")
+            raise SyntaxFaultError(f"more than {MAX_COMMANDS} commands", self.pos, "too-large")
         text, start = self.text, self.pos
         if text.startswith("(", start):
             return self._nesting(self._parentheses)
@@ -212,7 +212,7 @@ class Parser(Words):
                 self.pos = found.end()
                 return self._nesting(lambda: compound(self))
             if found.group() in CLOSING:
-                raise SyntaxFault(f"unexpected {found.group()!r}", start)
+                raise SyntaxFaultError(f"unexpected {found.group()!r}", start)
         function = FUNCTION.match(text, start)
         if function is not None:
             self.pos = function.end()
@@ -275,11 +275,11 @@ class Parser(Words):
         if self.text.startswith("((", self.pos):
             expressions = self.double_parentheses(self.pos + 2)
             if expressions is None:
-                raise SyntaxFault("'))' is missing", self.pos)
+                raise SyntaxFaultError("'))' is missing", self.pos)
             return ArithmeticFor(expressions, self._loop_body(), self._redirects())
         name = FUNCTION_NAME.match(self.text, self.pos)
         if name is None:
-            raise SyntaxFault("a loop needs a variable name", self.pos)
+            raise SyntaxFaultError("a loop needs a variable name", self.pos)
         self.pos = name.end()
         self.lines()
         words: list[RawWord] | None = None
@@ -325,14 +325,14 @@ class Parser(Words):
             if terminator in (";;", ";&", ";;&"):
                 self.pos += len(terminator)
             elif self.reserved() != "esac":
-                raise SyntaxFault("'esac' is missing", self.pos)
+                raise SyntaxFaultError("'esac' is missing", self.pos)
             clauses.append((patterns, body, terminator))
 
     def _clause(self) -> Sequence:
         items: list[Node] = []
         try:
-            self._items(items, "")
-        except SyntaxFault:
+            self.items(items, "")
+        except SyntaxFaultError:
             self.shared.salvaged.extend(items)
             raise
         return Sequence(tuple(items))
@@ -356,7 +356,7 @@ class Parser(Words):
         start = self.pos
         name = FUNCTION_NAME.match(self.text, start)
         if name is None:
-            raise SyntaxFault("a function needs a name", start)
+            raise SyntaxFaultError("a function needs a name", start)
         self.pos = name.end()
         parentheses = EMPTY_PARENTHESES.match(self.text, self.pos)
         if parentheses:
@@ -389,7 +389,7 @@ class Parser(Words):
             self.lines()
             text = self.text
             if self.pos >= self.end:
-                raise SyntaxFault("']]' is missing", self.pos)
+                raise SyntaxFaultError("']]' is missing", self.pos)
             if text.startswith("]]", self.pos) and text[self.pos + 2 : self.pos + 3] in ("", *" \t\r\n;&|)<>"):
                 self.pos += 2
                 span = self.span(start)
@@ -420,7 +420,7 @@ class Parser(Words):
                 self.pos += 1
             parts.extend(self.parts("word"))
         if self.pos == start:
-            raise SyntaxFault("a pattern is missing", start)
+            raise SyntaxFaultError("a pattern is missing", start)
         return RawWord(tuple(parts), self.span(start))
 
     COMPOUND: ClassVar[dict[str, Callable[[Parser], Node]]] = {
@@ -474,7 +474,7 @@ class Parser(Words):
             words.append(self.word())
         span = self.fixed or (start, words[-1].span[1] if words and not redirects else self.pos)
         if not (words or assignments or redirects):
-            raise SyntaxFault(f"unexpected {text[start : start + 10]!r}", start)
+            raise SyntaxFaultError(f"unexpected {text[start : start + 10]!r}", start)
         return Simple(tuple(words), span, tuple(assignments), tuple(redirects), tuple(declared))
 
     def _assignment(self) -> Assignment | None:
@@ -520,7 +520,7 @@ class Parser(Words):
                 self.pos += 1
                 return tuple(items)
             if self.pos >= self.end:
-                raise SyntaxFault("')' is missing", self.pos)
+                raise SyntaxFaultError("')' is missing", self.pos)
             before = self.pos
             key = None
             if self.text.startswith("[", self.pos):
@@ -553,12 +553,8 @@ class Parser(Words):
         fd, name, operator = found.groups()
         self.blanks()
         if self.pos >= self.end or self.text[self.pos] in "\n;|)":
-            raise SyntaxFault("a redirection needs a target", self.pos)
-        target: RawWord | HereDocument
-        if operator in ("<<", "<<-"):
-            target = self._here(operator == "<<-")
-        else:
-            target = self.word()
+            raise SyntaxFaultError("a redirection needs a target", self.pos)
+        target = self._here(operator == "<<-") if operator in ("<<", "<<-") else self.word()
         return Redirect(operator, target, self.span(start), int(fd) if fd else None, name or "")
 
     def _here(self, strip: bool) -> HereDocument:
@@ -619,11 +615,11 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
     while True:
         before = parser.pos
         try:
-            parser._items(items, "")
+            parser.items(items, "")
             if parser.pos >= parser.end:
                 break
-            raise SyntaxFault(f"unexpected {text[parser.pos : parser.pos + 10]!r}", parser.pos)
-        except SyntaxFault as fault:
+            raise SyntaxFaultError(f"unexpected {text[parser.pos : parser.pos + 10]!r}", parser.pos)
+        except SyntaxFaultError as fault:
             position = min(max(fault.position, before), len(text))
             problems.append(Problem(fault.rule, fault.message, fixed or (position, min(position + 1, len(text)))))
             line = text.find("\n", position)
@@ -640,7 +636,7 @@ def expansions_of(text: str) -> tuple[Part, ...]:
     parser = Parser(text, (0, 0), Shared(), 0)
     try:
         return tuple(parser.parts("here"))
-    except SyntaxFault:
+    except SyntaxFaultError:
         return (Text(text, True),)
 
 

@@ -27,7 +27,7 @@ MAX_NESTING = 40
 MAX_COMMANDS = 5_000
 
 
-class SyntaxFault(Exception):
+class SyntaxFaultError(Exception):
     """The text stops being understood at `position`."""
 
     def __init__(self, message: str, position: int, rule: str = "syntax") -> None:
@@ -108,7 +108,7 @@ class Words:
     def enter(self) -> None:
         self.depth += 1
         if self.depth > MAX_NESTING:
-            raise SyntaxFault(f"constructs are nested deeper than {MAX_NESTING} levels", self.pos, "too-deep")
+            raise SyntaxFaultError(f"constructs are nested deeper than {MAX_NESTING} levels", self.pos, "too-deep")
 
     def word(self) -> RawWord:
         """The word at `pos`, which must not stand on a blank or an operator."""
@@ -119,7 +119,7 @@ class Words:
             return RawWord((), self.fixed or (start, self.pos), plain.group())
         parts = self.parts("word")
         if self.pos == start:
-            raise SyntaxFault(f"unexpected {self.text[start : start + 10]!r}", start)
+            raise SyntaxFaultError(f"unexpected {self.text[start : start + 10]!r}", start)
         return RawWord(tuple(parts), self.span(start))
 
     def until(self, context: str) -> RawWord:
@@ -132,7 +132,7 @@ class Words:
 
     def expect(self, token: str) -> None:
         if not self.text.startswith(token, self.pos):
-            raise SyntaxFault(f"{token!r} is missing", self.pos)
+            raise SyntaxFaultError(f"{token!r} is missing", self.pos)
         self.pos += len(token)
 
     def parts(self, context: str) -> list[Part]:
@@ -299,7 +299,7 @@ class Words:
         try:
             parts = self.parts("arithmetic")
             closed = self.text.startswith("))", self.pos)
-        except SyntaxFault as fault:
+        except SyntaxFaultError as fault:
             if fault.rule != "syntax":
                 raise
             closed = False
@@ -328,7 +328,7 @@ class Words:
             self.pos += 1
         name = PARAMETER.match(text, self.pos)
         if name is None:
-            raise SyntaxFault("this parameter expansion is not understood", start)
+            raise SyntaxFaultError("this parameter expansion is not understood", start)
         self.pos = name.end()
         subscript = None
         if text.startswith("[", self.pos):
@@ -342,7 +342,7 @@ class Words:
     def _operator(self, name: str, subscript: RawWord | None, indirect: bool, context: str, quoted: bool) -> Parameter:
         found = OPERATOR.match(self.text, self.pos)
         if found is None:
-            raise SyntaxFault("this parameter expansion is not understood", self.pos)
+            raise SyntaxFaultError("this parameter expansion is not understood", self.pos)
         operator = found.group()
         self.pos = found.end()
         replacement = None

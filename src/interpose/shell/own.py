@@ -1,0 +1,163 @@
+"""What the shell's own commands change in the shell: names, arguments, aliases. Effects are their handlers' part."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from interpose.shell.commands.options import parse
+from interpose.shell.model import UNKNOWN, Invocation, Word
+from interpose.shell.state import UNSET, Variable
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+
+Change = Callable[["Walker", Invocation], None]
+
+
+def _alias(walker: Walker, inv: Invocation) -> None:
+    for word in inv.args:
+        name, equals, text = word.text.partition("=")
+        if equals:
+            walker.state.aliases[name] = text
+
+
+def _unalias(walker: Walker, inv: Invocation) -> None:
+    for word in inv.args:
+        if word.text == "-a":
+            walker.state.aliases.clear()
+        walker.state.aliases.pop(word.text, None)
+
+
+def _unset(walker: Walker, inv: Invocation) -> None:
+    options = parse(inv.args)
+    for word in options.operands:
+        name = word.text.partition("[")[0]
+        if not options.has("-v"):
+            walker.state.functions.pop(name, None)
+        if not options.has("-f"):
+            walker.state.variables[name] = UNSET if name == word.text else Variable(UNKNOWN)
+
+
+def _set(walker: Walker, inv: Invocation) -> None:
+    texts = [word.text for word in inv.args]
+    if "--" in texts:
+        walker.state.arguments = inv.args[texts.index("--") + 1 :]
+        return
+    for position, text in enumerate(texts):
+        if text in ("-o", "+o"):
+            return
+        if not text.startswith(("-", "+")):
+            walker.state.arguments = inv.args[position:]
+            return
+
+
+def _shift(walker: Walker, inv: Invocation) -> None:
+    arguments = walker.state.arguments
+    count = inv.args[0].text if inv.args else "1"
+    if arguments is not None:
+        if not count.isdecimal():
+            walker.state.arguments = None
+        elif int(count[:9]) <= len(arguments):
+            walker.state.arguments = arguments[int(count[:9]) :]
+
+
+def _declare(walker: Walker, inv: Invocation) -> None:
+    options = parse(inv.args, plus=True)
+    exports = inv.name == "export" or options.has("-x")
+    variables = walker.state.variables
+    for word in options.operands:
+        name, equals, text = word.text.partition("=")
+        append = name.endswith("+")
+        name = name.removesuffix("+")
+        if options.has("-f"):
+            if exports:
+                walker.state.exported_functions.add(name)
+            continue
+        if "[" in name or not name:
+            continue
+        before = variables.get(name)
+        if equals:
+            value = Word(text, word.span, taints=word.taints)
+            walker.assign(name, _attributed(walker, value, options.has, before if append else None))
+        elif inv.name in ("local", "declare", "typeset") and walker.active and not exports and before is None:
+            variables[name] = UNSET
+        if exports and name in variables:
+            variables[name] = replace(variables[name], exported=True)
+
+
+def _attributed(walker: Walker, value: Word, has: Callable[..., bool], before: Variable | None) -> Variable:
+    text = value.text
+    if has("-n"):
+        return Variable(UNKNOWN, value.taints)
+    if has("-i"):
+        number = walker.expander.arithmetic(text)
+        text = UNKNOWN if number is None else str(number)
+    if before is not None:
+        text = before.text + text
+    if has("-l", "-u"):
+        text = text.lower() if has("-l") else text.upper()
+    return Variable(text, value.taints)
+
+
+def _read(walker: Walker, inv: Invocation) -> None:
+    """`read -a` fills an array."""
+    options = parse(inv.args, values=("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"))
+    array = options.value("-a")
+    if array is not None and (line := walker.state.variables.get(array.text)) is not None and UNKNOWN not in line.text:
+        fields = line.text.split()
+        items = tuple((str(index), text) for index, text in enumerate(fields))
+        walker.assign(array.text, Variable(fields[0] if fields else "", line.taints, items))
+
+
+def _mapfile(walker: Walker, inv: Invocation) -> None:
+    options = parse(inv.args, values=("-d", "-n", "-O", "-s", "-u", "-C", "-c"))
+    name = options.operands[0].text if options.operands else "MAPFILE"
+    value = walker.state.variables.get(name)
+    if value is not None and UNKNOWN not in value.text:
+        lines = value.text.splitlines(keepends=not options.has("-t"))
+        items = tuple((str(index), text) for index, text in enumerate(lines))
+        walker.assign(name, Variable(lines[0] if lines else "", value.taints, items))
+
+
+def _hash(walker: Walker, inv: Invocation) -> None:
+    """`hash -p path name` makes `name` run `path`."""
+    options = parse(inv.args, values=("-p",))
+    path = options.value("-p")
+    if path is not None:
+        for word in options.operands:
+            walker.state.aliases[word.text] = path.text
+
+
+CHANGES: dict[str, Change] = {
+    "alias": _alias,
+    "unalias": _unalias,
+    "unset": _unset,
+    "set": _set,
+    "shift": _shift,
+    "export": _declare,
+    "declare": _declare,
+    "typeset": _declare,
+    "local": _declare,
+    "readonly": _declare,
+    "read": _read,
+    "mapfile": _mapfile,
+    "readarray": _mapfile,
+    "hash": _hash,
+}
+"""Applied after the command's handler."""
+
+LOCALS = frozenset({"local", "declare", "typeset"})
+
+
+def remember_locals(walker: Walker, inv: Invocation) -> None:
+    """Inside a function these names are its own: what they were before comes back when it returns."""
+    if not walker.locals or any(word.text == "-g" for word in inv.args):
+        return
+    frame = walker.locals[-1]
+    for word in inv.args:
+        name = word.text.partition("=")[0].partition("[")[0].removesuffix("+")
+        if name and not name.startswith(("-", "+")) and name not in frame:
+            frame[name] = walker.state.variables.get(name)
