@@ -154,7 +154,7 @@ def unzip(inv: Invocation, low: Lowering) -> None:
 
 
 def _unpack(target: Word | None, content: Stream, low: Lowering) -> None:
-    low.write(target or Word("."), content, extracted=True, directory=True)
+    low.write(target or Word("."), content, extracted=True)
 
 
 _SEVEN_READS = frozenset({"l", "t", "h", "i", "b"})

@@ -68,7 +68,9 @@ def shred(inv: Invocation, low: Lowering) -> None:
         if path.startswith("/dev/"):
             low.write(target, overwritten=True)
             continue
-        low.delete(target, forced=True, recursive=TREE in target.taints or opts.has("-r", "-R", "--recursive"))
+        low.delete(
+            target, forced=True, shredded=True, recursive=TREE in target.taints or opts.has("-r", "-R", "--recursive")
+        )
         low.emit(
             "data.destroy",
             path,

@@ -22,7 +22,8 @@ _ARGUMENTS = dict.fromkeys(
     ),
     1,
 ) | {"-fprintf": 2}
-_NOT_NARROWING = words(
+_NARROWING = words("-regex -iregex -lname -ilname -empty -samefile -inum -false")
+_WITHOUT_EFFECT = words(
     "-type -maxdepth -mindepth -regextype -fstype -xdev -mount -depth -d -daystart -follow -noleaf -true -print "
     "-print0 -printf -ls -fprint -fprint0 -fls -fprintf -ignore_readdir_race -noignore_readdir_race -warn -nowarn -X "
     "-readable -writable -context -files0-from -prune -quit -exec -execdir -ok -okdir -delete"
@@ -37,6 +38,9 @@ class Found(Struct, frozen=True):
     """What reaches an action: everything below the start, or only what some test lets through."""
 
     narrow: bool = False
+    """Only files of some sort: by name, by path, or empty ones."""
+    partial: bool = False
+    """Not everything, but files of any sort: by age, by size, by owner."""
     patterns: tuple[str, ...] = ()
 
 
@@ -152,19 +156,23 @@ def _end_of_exec(expression: Sequence[Word], index: int) -> int:
 def _test(name: str, values: tuple[Word, ...]) -> Found:
     if name in _NAMES and values:
         pattern = values[0].text
-        return Found() if pattern in _EVERY_NAME else Found(True, (pattern,))
+        return Found() if pattern in _EVERY_NAME else Found(narrow=True, patterns=(pattern,))
     if name in ("-type", "-xtype") and values:
-        return Found(not set(values[0].text) & {"f", "d", ","} or name == "-xtype")
-    return Found(name not in _NOT_NARROWING)
+        return Found(narrow=not set(values[0].text) & {"f", "d", ","} or name == "-xtype")
+    return Found(narrow=name in _NARROWING, partial=name not in _WITHOUT_EFFECT)
 
 
 def _both(first: Found, second: Found) -> Found:
-    return Found(first.narrow or second.narrow, first.patterns or second.patterns)
+    return Found(first.narrow or second.narrow, first.partial or second.partial, first.patterns or second.patterns)
 
 
 def _either(branches: list[Found]) -> Found:
     patterns = tuple(pattern for branch in branches for pattern in branch.patterns)
-    return Found(all(branch.narrow for branch in branches), patterns if all(b.patterns for b in branches) else ())
+    return Found(
+        all(branch.narrow for branch in branches),
+        all(branch.partial or branch.narrow for branch in branches),
+        patterns if all(branch.patterns for branch in branches) else (),
+    )
 
 
 def _reaching(frames: list[Frame]) -> Found:
@@ -175,7 +183,7 @@ def _reaching(frames: list[Frame]) -> Found:
 
 
 def _delete(start: Word, found: Found, low: Lowering) -> None:
-    low.delete(start, recursive=True, narrow=found.narrow)
+    low.delete(start, recursive=True, narrow=found.narrow, partial=found.partial)
 
 
 def words_found(start: Word, found: Found) -> tuple[Word, ...]:
@@ -257,9 +265,9 @@ def fd(inv: Invocation, low: Lowering) -> None:
     starts = list(opts.operands[1:]) or [base or Word(".")]
     suffix = opts.value("-e", "--extension")
     if suffix is not None:
-        found = Found(True, (f"*.{suffix.text.lstrip('.')}",))
+        found = Found(narrow=True, patterns=(f"*.{suffix.text.lstrip('.')}",))
     else:
-        found = Found(pattern not in ("", ".", ".*", "*", "^", "$") or opts.has("-S", "--size", "--changed-before"))
+        found = Found(narrow=pattern not in ("", ".", ".*", "*", "^", "$"))
     if split is None:
         low.output(_listing(starts, [Action("-print", (), found)], "\0" if opts.has("-0", "--print0") else "\n"))
         return

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from interpose.shell.commands.options import Options
-from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
 
 MAX_TEXT = 64 * 1024
@@ -32,7 +32,13 @@ def inputs(inv: Invocation, files: Iterable[Word], low: Lowering, **details: Any
     words = tuple(files)
     if not words:
         return standard_input(inv)
-    return joined(standard_input(inv) if word.text == "-" else low.read(word, **details) for word in words)
+    return joined(_input(inv, word, low, details) for word in words)
+
+
+def _input(inv: Invocation, word: Word, low: Lowering, details: dict[str, Any]) -> Stream:
+    if word.text == "-":
+        return standard_input(inv)
+    return EMPTY_STREAM if word.text == "/dev/null" else low.read(word, **details)
 
 
 def mapped(stream: Stream, change: Callable[[str], str | None], *taints: str) -> Stream:

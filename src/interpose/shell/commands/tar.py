@@ -131,7 +131,7 @@ def _extract(inv: Invocation, opts: Options, archive: Word | None, base: Word | 
     if opts.has("--to-command"):
         return
     target = base or Word(".")
-    low.write(target, content, extracted=True, directory=True)
+    low.write(target, content, extracted=True)
     members = [word for word in opts.operands if word.known and not word.glob]
     for member in members:
         low.write(_under(base, member), content, extracted=True)
