@@ -41,7 +41,6 @@ TOOLS: dict[str, frozenset[str]] = {
     "sqlx": words("drop reset"),
     "diesel": words("reset drop"),
     "sea-orm-cli": words("fresh refresh reset down"),
-    "mix": words("ecto.drop ecto.reset ecto.rollback"),
     "wp": words("reset drop clean empty"),
     "drush": words("sql:drop sql-drop site:install si"),
     "bin/magento": words("setup:uninstall"),
