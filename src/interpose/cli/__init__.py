@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("check",)
+VERBS = ("check", "demo")
 EXIT_USAGE = 64
 
 
@@ -20,10 +20,18 @@ class _Parser(argparse.ArgumentParser):
         self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
+def version() -> str:
+    """The version of the package, without importing it."""
+    from interpose import __version__
+
+    return __version__
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. The console script exits with what this returns."""
     given = list(sys.argv[1:] if argv is None else argv)
     parser = _Parser(prog="interpose", description="The layer between AI agents and their tools.")
+    parser.add_argument("--version", action="version", version=f"interpose {version()}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
     wanted = next((word for word in given if not word.startswith("-")), None)
     for name in VERBS:

@@ -1,0 +1,67 @@
+"""The docs are true: commands exist, Python examples run, links lead somewhere."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")])
+FENCE = re.compile(r"^```(\w+)( [^\n]*)?\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def name_of(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+def blocks(path: Path, language: str) -> list[str]:
+    return [code for lang, _, code in FENCE.findall(path.read_text(encoding="utf-8")) if lang == language]
+
+
+@pytest.mark.parametrize("path", DOCS, ids=name_of)
+def test_python_examples_run(path: Path, tmp_path: Path) -> None:
+    """The Python blocks of a page run one after another, as a reader would type them."""
+    code = "\n".join(blocks(path, "python"))
+    if not code:
+        return
+    script = tmp_path / "example.py"
+    script.write_text(code, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(script)],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=False,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("path", DOCS, ids=name_of)
+def test_commands_exist(path: Path) -> None:
+    from interpose.cli import VERBS
+
+    for block in blocks(path, "console") + blocks(path, "bash"):
+        for line in block.splitlines():
+            words = line.removeprefix("$ ").split()
+            if words and words[0].startswith(("scripts/", ".ci/", "bench/")):
+                assert (ROOT / words[0]).is_file(), f"{path.name}: {words[0]} does not exist"
+            if len(words) > 1 and words[0] == "interpose" and not words[1].startswith("-"):
+                assert words[1] in VERBS, f"{path.name}: there is no verb {words[1]!r}"
+
+
+@pytest.mark.parametrize("path", DOCS, ids=name_of)
+def test_links_lead_somewhere(path: Path) -> None:
+    for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / target).exists(), f"{path.name}: {target} does not exist"
+
+
+def test_the_readme_has_the_two_commands() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "scripts/run" in readme
+    assert "scripts/test" in readme
+    assert (ROOT / ".ci" / "run").read_text(encoding="utf-8").count("scripts/test") >= 1

@@ -1,0 +1,49 @@
+"""What `interpose` exports is chosen, present, documented in code, and the same in every place that lists it."""
+
+from __future__ import annotations
+
+import inspect
+import tomllib
+from pathlib import Path
+
+import interpose
+from interpose.types import HookPoint
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_all_is_sorted_complete_and_importable() -> None:
+    public = [
+        name for name in vars(interpose) if not name.startswith("_") and not inspect.ismodule(getattr(interpose, name))
+    ]
+    assert set(interpose.__all__) == set(public)
+    assert len(interpose.__all__) == len(set(interpose.__all__))
+
+
+def test_every_public_class_and_function_says_what_it_is() -> None:
+    for name in interpose.__all__:
+        thing = getattr(interpose, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            assert inspect.getdoc(thing), f"{name} has no docstring"
+
+
+def test_the_error_tree_in_the_docstring_is_the_real_one() -> None:
+    from interpose import errors
+
+    drawn = errors.__doc__ or ""
+    real = [name for name, thing in vars(errors).items() if inspect.isclass(thing) and issubclass(thing, Exception)]
+    assert all(name in drawn for name in real)
+    assert all(name.endswith("Error") for name in real)
+
+
+def test_the_version_is_the_packages_version() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    assert interpose.__version__ == project["version"]
+    assert f"## [{project['version']}]" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8") or "## [Unreleased]" in (
+        ROOT / "CHANGELOG.md"
+    ).read_text(encoding="utf-8")
+
+
+def test_hook_points_are_documented() -> None:
+    concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
+    assert all(f"`{point}`" in concepts for point in HookPoint)
