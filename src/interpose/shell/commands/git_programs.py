@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Literal
 
+from interpose.shell.commands.admin import words
 from interpose.shell.commands.git_calls import GitCall
 from interpose.shell.model import Lowering, Word
 
@@ -71,12 +72,13 @@ _TRANSPORT = frozenset({
 })  # fmt: skip
 _RUNS_HOOKS = frozenset({"commit", "push", "merge", "rebase", "am", "cherry-pick", "revert", "pull"})
 
-_EVERYDAY = frozenset({
-    "cat", "less", "more", "most", "bat", "batcat", "delta", "diff-so-fancy", "difft", "head", "tig", "column", "true",
-    "false", ":", "vi", "vim", "nvim", "gvim", "nano", "pico", "emacs", "emacsclient", "code", "codium", "cursor",
-    "zed", "subl", "micro", "hx", "helix", "kak", "ed", "gedit", "kate", "mate", "mcedit", "joe", "notepad", "notepad++",
-    "vimdiff", "meld", "opendiff", "kdiff3", "sed", "ssh", "gpg", "gpg2", "ssh-keygen", "git-lfs",
-})  # fmt: skip
+_EVERYDAY = words(
+    """
+    : true false cat less more most bat batcat delta diff-so-fancy difft head tig column vi vim nvim gvim nano pico
+    emacs emacsclient code codium cursor zed subl micro hx helix kak ed gedit kate mate mcedit joe notepad notepad++
+    vimdiff meld opendiff kdiff3 sed ssh gpg gpg2 ssh-keygen git-lfs
+    """
+)
 _HELPERS = frozenset({
     "", "cache", "store", "manager", "manager-core", "osxkeychain", "libsecret", "wincred", "gnome-keyring", "oauth",
 })  # fmt: skip

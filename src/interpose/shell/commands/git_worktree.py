@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from interpose.shell.commands.admin import words
 from interpose.shell.commands.git_calls import (
     GitCall,
     informs,
@@ -18,8 +19,11 @@ from interpose.shell.commands.options import Options
 from interpose.shell.model import Lowering, Word
 
 _PATHSPEC_FILE = "--pathspec-from-file"
-_FILE_ENDINGS = frozenset(
-    ["c", "cc", "cfg", "conf", "cpp", "cs", "css", "csv", "env", "ex", "go", "gradle", "h", "hpp", "html", "ini", "ipynb", "java", "js", "json", "jsx", "kt", "lock", "lua", "md", "mjs", "php", "pl", "proto", "py", "rb", "rs", "rst", "scss", "sh", "sql", "svelte", "swift", "tf", "toml", "ts", "tsx", "txt", "vue", "xml", "yaml", "yml"]
+_FILE_ENDINGS = words(
+    """
+    c cc cfg conf cpp cs css csv env ex go gradle h hpp html ini ipynb java js json jsx kt lock lua md mjs php pl proto
+    py rb rs rst scss sh sql svelte swift tf toml ts tsx txt vue xml yaml yml
+    """
 )
 """`git checkout NAME` restores NAME when it is a file. Branches are rarely called like source files."""
 
@@ -153,7 +157,7 @@ def clean(call: GitCall, low: Lowering) -> None:
     if switched(opts, "--force") or unguarded:
         kept = [word for word in call.args if not word.text.startswith("--f")]
         discard(call, low, texts(opts.operands) or "untracked files", rule="git-clean",
-                instead=suggest("git clean -n", kept), reason="Deletes files that git does not know: they cannot be had again.")  # fmt: skip
+                instead=suggest("git clean -n", kept), reason="Deletes files that git does not know.")  # fmt: skip
 
 
 _CHECKOUT_INDEX_OPTIONS = options(
