@@ -175,6 +175,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
     "privilege": (
         _rule("ask", "root-shell", "error", "Opens a session of another user in which anything can run.",
               needs="shell"),
+        _rule("ask", "grant", "error", "Gives rights that reach further than this command.", needs="grants"),
         _rule("allow/ask", "privilege", "warning", "Runs with the rights of another user."),
     ),
     "vcs.discard": (

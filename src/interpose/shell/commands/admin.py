@@ -37,18 +37,25 @@ CLEAREST = words(
 
 HARMLESS = words(
     """
-    about add analyze annotate apply approve ask assign attach auth backup bench boot bootstrap browse build cat
-    check clone compare completion configure connect console copy count cp create curl current debug deploy
-    describe dev diff doctor download du edit enable env eval evaluate exec exists explain export fetch find fmt
-    format generate get grep head health help import info init insert inspect install invoke issue label link
-    lint list load locate log login logout logs ls lsd lsjson lsl migrate mount new open ping plan port-forward
-    preview print promote proxy publish pull push put query read reconcile refresh register render report
-    request restart resume run scale scan search see select send serve server set setup shell show sign snapshot
-    ssh start stat stats status stop sub submit subscribe suspend switch sync tag tail template test top trace
-    tree unlock up update upgrade upload use validate verify version view wait watch whoami write
+    about add analyze annotate apply approve ask assign attach bench boot bootstrap browse cat check compare
+    configure connect copy count cp create curl current debug describe dev diff doctor download du edit enable
+    eval evaluate exec exists explain fetch find fmt format generate get grep head help info init insert inspect
+    lint list load locate login logout ls lsd lsjson lsl migrate new open ping preview print promote publish
+    pull push put read reconcile refresh register render restart resume scale see select send serve set setup
+    show ssh start stop submit subscribe suspend switch sync tail top unlock up update upgrade upload use
+    validate verify view wait watch whoami write
     """
 )
 """Verbs after which the rest of the line is operands, so that a thing named `delete` is only a name."""
+
+THINGS = words(
+    """
+    auth backup build clone completion console deploy env export health import install invoke issue label link
+    log logs mount plan port-forward proxy query release report request run scan search server shell sign
+    snapshot stat stats status sub tag template test trace tree version
+    """
+)
+"""Harmless verbs that are also things: `velero backup delete` removes one, `velero backup create` makes one."""
 
 LOCAL = words(
     """
@@ -60,7 +67,7 @@ LOCAL = words(
 
 DRY = words(
     """
-    --check --diff --dry-run --dry_run --dryrun --explain --help --help-all --no-op --noop --simulate --version
+    --check --dry-run --dry_run --dryrun --explain --help --help-all --no-op --noop --simulate --version
     --what-if --whatif -h -help -version
     """
 )

@@ -88,7 +88,7 @@ def aws(inv: Invocation, low: Lowering) -> None:
     if key in _DISRUPTIVE:
         low.emit("infra.destroy", _named(inv.args), rule=f"aws-{operation}", reason=_DISRUPTIVE[key])
     elif key in _GRANTS:
-        low.emit("privilege", _named(inv.args), rule=f"aws-{operation}", reason=_GRANTS[key])
+        low.emit("privilege", _named(inv.args), rule=f"aws-{operation}", grants=True, reason=_GRANTS[key])
     elif _destroys(operation):
         low.emit(
             "infra.destroy",
@@ -146,7 +146,12 @@ def _s3(operation: str, args: tuple[Word, ...], low: Lowering) -> None:
     acl = opts.value("--acl")
     if acl is not None and acl.text in _PUBLIC:
         low.emit(
-            "privilege", paths[-1].text if paths else "", at=acl, rule="aws-public", reason="Opens data to everyone."
+            "privilege",
+            paths[-1].text if paths else "",
+            at=acl,
+            rule="aws-public",
+            grants=True,
+            reason="Opens data to everyone.",
         )
     if operation in ("cp", "mv", "sync") and len(paths) >= 2:
         transfer(paths[0], paths[1], low, recursive=operation == "sync" or opts.has("--recursive"))
@@ -178,9 +183,9 @@ def _opens(key: str, args: tuple[Word, ...], low: Lowering) -> None:
     if (key == "ec2 authorize-security-group-ingress" and open_net) or (
         "put-" in key and key.endswith("-policy") and ('"Principal":"*"' in joined or '"AWS":"*"' in joined)
     ):
-        low.emit("privilege", _named(args), rule="aws-public", reason="Opens it to everyone.")
+        low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens it to everyone.")
     elif key in ("s3api put-bucket-acl", "s3api put-object-acl") and any(text in _PUBLIC for text in texts):
-        low.emit("privilege", _named(args), rule="aws-public", reason="Opens data to everyone.")
+        low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens data to everyone.")
     elif any(
         text in ("--desired-count", "--desired-capacity") and texts[i + 1 : i + 2] == ["0"]
         for i, text in enumerate(texts)

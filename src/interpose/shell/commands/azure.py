@@ -39,9 +39,11 @@ def az(inv: Invocation, low: Lowering) -> None:
         case ["ad", "sp", "create-for-rbac"] | ["ad", "app", "credential"] | ["ad", "sp", "credential"] if (
             "list" not in texts
         ):
-            low.emit("privilege", " ".join(texts), rule="az-credential", reason="Makes a lasting credential.")
+            low.emit(
+                "privilege", " ".join(texts), rule="az-credential", grants=True, reason="Makes a lasting credential."
+            )
         case ["role", "assignment", "create"] if role is not None and role.text.lower() in _POWERFUL:
-            low.emit("privilege", role.text, rule="az-grant", reason="Gives wide rights.")
+            low.emit("privilege", role.text, rule="az-grant", grants=True, reason="Gives wide rights.")
         case ["account", "get-access-token", *_] | ["keyvault", "secret", "show"]:
             low.output(Stream(taints=SECRET))
         case ["storage", "blob", "sync"] if opts.has("--delete-destination"):

@@ -159,7 +159,13 @@ def enter(args: tuple[Word, ...], low: Lowering, via: str) -> None:
     """A command in a container that runs already."""
     opts = parse(args, values=_RUN_VALUES, stop=True)
     if opts.has("--privileged"):
-        low.emit("privilege", via, rule="container-privileged", reason="Runs with all rights of the host's kernel.")
+        low.emit(
+            "privilege",
+            via,
+            rule="container-privileged",
+            grants=True,
+            reason="Runs with all rights of the host's kernel.",
+        )
     if opts.operands[1:]:
         low.run(opts.operands[1:], via=via)
 
@@ -180,6 +186,7 @@ def _mounts(opts: Options, low: Lowering) -> list[tuple[str, str]]:
                     path,
                     at=word,
                     rule="container-mounts-host",
+                    grants=True,
                     reason=f"Hands {path} of this machine to the container, which can change all of it.",
                 )
             else:
@@ -208,6 +215,7 @@ def _confinement(opts: Options, low: Lowering) -> None:
             "privilege",
             " ".join(loosened),
             rule="container-privileged",
+            grants=True,
             reason=f"{loosened[0]} takes the walls of the container away: what runs in it can act on this machine.",
         )
 

@@ -41,7 +41,9 @@ def gcloud(inv: Invocation, low: Lowering) -> None:
         low.output(Stream(taints=SECRET))
         return
     if groups[:4] == ["iam", "service-accounts", "keys", "create"]:
-        low.emit("privilege", " ".join(groups[4:]), rule="gcloud-key", reason="Makes a lasting credential.")
+        low.emit(
+            "privilege", " ".join(groups[4:]), rule="gcloud-key", grants=True, reason="Makes a lasting credential."
+        )
         return
     # Group names such as `run` and `logs` are also verbs elsewhere; here only the destructive word counts.
     for index, word in enumerate(opts.operands[:_REACH]):
@@ -63,7 +65,13 @@ def gcloud(inv: Invocation, low: Lowering) -> None:
             role, member = opts.value("--role"), opts.value("--member")
             public = member is not None and member.text in ("allUsers", "allAuthenticatedUsers")
             if public or (role is not None and role.text.endswith(_POWERFUL)):
-                low.emit("privilege", " ".join(texts[index + 1 :]), rule="gcloud-grant", reason="Gives wide rights.")
+                low.emit(
+                    "privilege",
+                    " ".join(texts[index + 1 :]),
+                    rule="gcloud-grant",
+                    grants=True,
+                    reason="Gives wide rights.",
+                )
             return
 
 
@@ -99,7 +107,7 @@ def gsutil(inv: Invocation, low: Lowering) -> None:
         case "rsync" if rest.has("-d"):
             low.emit("data.destroy", target, rule="gsutil-rsync-delete", reason=_MIRROR)
         case "acl" | "iam" | "defacl" if any("allusers" in word.text.lower() for word in rest.operands):
-            low.emit("privilege", target, rule="gsutil-public", reason="Opens data to everyone.")
+            low.emit("privilege", target, rule="gsutil-public", grants=True, reason="Opens data to everyone.")
         case "lifecycle" | "versioning" | "retention" if rest.word(0) in ("set", "clear"):
             low.emit("data.destroy", target, rule=f"gsutil-{sub}", reason="Changes how long objects are kept.")
         case "cp" | "mv" | "rsync" if len(rest.operands) >= 2:

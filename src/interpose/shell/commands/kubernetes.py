@@ -156,7 +156,13 @@ def _change(sub: str, opts: Options, low: Lowering) -> None:
     elif sub == "create" and opts.word(1) in ("clusterrolebinding", "rolebinding"):
         role = opts.value("--clusterrole")
         if role is not None and role.text in ("cluster-admin", "admin"):
-            low.emit("privilege", _rest(opts), rule="kubectl-admin", reason="Gives someone full rights on the cluster.")
+            low.emit(
+                "privilege",
+                _rest(opts),
+                rule="kubectl-admin",
+                grants=True,
+                reason="Gives someone full rights on the cluster.",
+            )
     elif sub == "patch" and any(
         '"finalizers":null' in word.text.replace(" ", "") for word in opts.values("-p", "--patch")
     ):
@@ -221,4 +227,10 @@ def _disturb(sub: str, opts: Options, low: Lowering) -> None:
     elif sub == "adm" and opts.word(1) == "prune" and opts.has("--confirm"):
         low.emit("infra.destroy", _rest(opts), rule="oc-prune", reason="Deletes old builds, images or deployments.")
     elif sub == "adm" and opts.word(1) == "policy" and any("admin" in word.text for word in opts.operands[2:]):
-        low.emit("privilege", _rest(opts), rule="kubectl-admin", reason="Gives someone full rights on the cluster.")
+        low.emit(
+            "privilege",
+            _rest(opts),
+            rule="kubectl-admin",
+            grants=True,
+            reason="Gives someone full rights on the cluster.",
+        )

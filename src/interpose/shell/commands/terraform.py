@@ -8,7 +8,7 @@ from interpose.shell.commands.verbs import general, only_talks
 from interpose.shell.model import Invocation, Lowering, Word
 
 _VALUES = (
-    "-chdir", "-var", "-var-file", "-target", "-state", "-state-out", "-backup", "-out", "-parallelism", 
+    "-chdir", "-var", "-var-file", "-target", "-state", "-state-out", "-backup", "-out", "-parallelism",
     "-lock-timeout", "-backend-config", "-replace", "-config",
 )  # fmt: skip
 _PULUMI_VALUES = ("--stack", "--cwd", "--target", "--color", "--verbose", "--message", "--config-file")

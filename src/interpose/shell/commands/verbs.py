@@ -7,9 +7,9 @@ nobody knows only the clearest form counts: a destructive verb where a subcomman
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Sequence
 
-from interpose.shell.commands.admin import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, Cli, words
+from interpose.shell.commands.admin import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli, words
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.model import Invocation, Lowering, Word
 
@@ -50,7 +50,7 @@ def general(inv: Invocation, low: Lowering) -> None:
 
 def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
     """The rule for a known admin tool."""
-    if only_talks(args):
+    if _enters(name, args, low) or only_talks(args):
         return
     opts = parse(args, values=GLOBAL_VALUES, bundle=False)
     found = find_verb(opts.operands[:REACH], also=cli.also, never=cli.never)
@@ -71,33 +71,54 @@ def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
     )
 
 
+def _enters(name: str, args: tuple[Word, ...], low: Lowering) -> bool:
+    """Run what a tool runs elsewhere: `lxc exec web -- rm x`, `vagrant ssh -c 'rm x'`, `heroku run rake x`."""
+    texts = [word.text for word in args]
+    doors = [index for index, text in enumerate(texts[:4]) if text in ("exec", "run", "shell", "ssh", "console")]
+    if not doors:
+        return False
+    for index, text in enumerate(texts):
+        if text == "--" and index > doors[0]:
+            low.run(args[index + 1 :], via=f"{name} {texts[doors[0]]}")
+            return True
+        if text in ("-c", "-C", "--command") and index > doors[0] and index + 1 < len(args):
+            low.shell(args[index + 1], via=f"{name} {texts[doors[0]]}")
+            return True
+    return False
+
+
 def only_talks(args: Iterable[Word]) -> bool:
     """Whether an option makes the tool explain or simulate instead of acting."""
-    for word in args:
-        text = word.text
+    texts = [word.text for word in args]
+    for index, text in enumerate(texts):
         if text == "--":
             return False
         name, equals, value = text.partition("=")
-        if name in DRY and (not equals or value.lower() not in ("false", "none", "0", "no")):
+        if name not in DRY or (equals and value.lower() in ("false", "none", "0", "no")):
+            continue
+        # `--version 5` names a version, `-h db1` a host.
+        if name not in ("--version", "-h") or texts[index + 1 : index + 2] in ([], [""]) or texts[index + 1][0] == "-":
             return True
     return False
 
 
 def find_verb(
-    words: Collection[Word], *, also: frozenset[str] = frozenset(), never: frozenset[str] = frozenset()
+    words: Sequence[Word], *, also: frozenset[str] = frozenset(), never: frozenset[str] = frozenset()
 ) -> tuple[int, Word] | None:
     """The first verb among the leading words, if it destroys. A harmless verb before it ends the search."""
     for index, word in enumerate(words):
         text = word.text.lower()
         verb = text.rpartition(":")[2] if "://" not in text else ""
         parts = verb.replace("_", "-").split("-")
-        if text in also or verb in also or parts[0] in also:
+        if text in also or verb in also or ("_" in text and parts[0] in also):
             return index, word
         if verb in never:
             continue
         if verb in DESTROY or parts[0] in DESTROY:
             return index, word
-        if verb in HARMLESS or (len(parts) > 1 and parts[0] in HARMLESS):
+        if verb in THINGS and index + 1 < len(words) and words[index + 1].text in DESTROY | also:
+            continue
+        if verb in HARMLESS or verb in THINGS or (len(parts) > 1 and parts[0] in HARMLESS):
             return None
         if len(parts) > 1 and is_name(text) and (parts[-1] in DESTROY or parts[1] in DESTROY):
             return index, word

@@ -304,6 +304,7 @@ def _grant(tokens: list[Token], reader: Reader) -> None:
             " ".join(token.text for token in tokens),
             certainty=reader.certainty,
             rule="sql-grant-all",
+            grants=True,
             reason="Gives someone every right on the data.",
         )
 
@@ -312,13 +313,15 @@ def _define(tokens: list[Token], reader: Reader) -> None:
     kind = _word(tokens, 1)
     name = _name(tokens, 2)
     if kind in ("USER", "ROLE", "LOGIN") and any(token.word in _SUPER for token in tokens[2:]):
-        reader.low.emit("privilege", name, rule="sql-superuser", reason="Makes someone the master of the database.")
+        reader.low.emit(
+            "privilege", name, rule="sql-superuser", grants=True, reason="Makes someone the master of the database."
+        )
     elif (
         tokens[0].word == "ALTER"
         and kind in ("USER", "LOGIN")
         and any(t.word in ("PASSWORD", "IDENTIFIED") for t in tokens)
     ):
-        reader.low.emit("privilege", name, rule="sql-password", reason="Changes how someone logs in.")
+        reader.low.emit("privilege", name, rule="sql-password", grants=True, reason="Changes how someone logs in.")
     elif tokens[0].word == "ALTER":
         for index, token in enumerate(tokens):
             if token.word == "DROP" and _word(tokens, index + 1) not in _HARMLESS_DROPS:
