@@ -21,7 +21,7 @@ _MAX_ALIASES = 8
 """Aliases may name aliases; git itself refuses loops."""
 
 
-@command("git", "git.exe")
+@command("git")
 def git(inv: Invocation, low: Lowering) -> None:
     call = _call(inv, low)
     if call is None:

@@ -242,8 +242,6 @@ def worktree(call: GitCall, low: Lowering) -> None:
         discard(call, low, texts(opts.operands[1:]), forced=True, rule="git-worktree-remove",
                 instead=suggest("git worktree remove", opts.operands[1:]),
                 reason="Deletes a working tree even where its changes are not committed.")  # fmt: skip
-    elif opts.word(0) == "add" and len(opts.operands) > 1:
-        low.write(call.at(opts.operands[1]), directory=True)
 
 
 _SUBMODULE_OPTIONS = options(

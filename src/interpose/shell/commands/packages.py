@@ -36,7 +36,7 @@ class Call(Struct, frozen=True):
     rest: tuple[Word, ...]
 
 
-_DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --no-act --recon --print-only -V")
+_DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --no-act --recon --print-only --snapshot")
 _INDEXES = words("-i --index-url --extra-index-url --index --default-index --find-links --registry --source -s")
 _SOURCES = words("--git --url")
 _LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
@@ -101,7 +101,7 @@ def state(name: str, call: Call, known: PackageTool, low: Lowering) -> None:
         runs(name, call, known.values, low)
         return
     opts = parse(call.rest, values=known.values)
-    if opts.has(*_DRY):
+    if opts.has(*(_DRY - known.values)):
         return
     what = " ".join(word.text for word in opts.operands)
     shown = f"{name} {call.verb.replace('.', ' ')}"
@@ -129,14 +129,10 @@ def state(name: str, call: Call, known: PackageTool, low: Lowering) -> None:
 
 def installs(opts: Options, low: Lowering) -> None:
     """Packages are installed: from the usual place, or from an address that somebody gave."""
-    index = next((word for word in opts.values(*_INDEXES) if foreign(word.text)), None)
+    elsewhere = any(foreign(word.text) for word in opts.values(*_INDEXES, *_SOURCES))
     for word in opts.operands or (Word(""),):
-        low.emit(
-            "package.install",
-            word.text,
-            at=word if word.text else None,
-            foreign=index is not None or foreign(word.text),
-        )
+        at = word if word.text else None
+        low.emit("package.install", word.text, at=at, foreign=elsewhere or foreign(word.text))
 
 
 def foreign(text: str) -> bool:

@@ -209,3 +209,13 @@ register("lerna", "vsce", "ovsx", "changeset", "jsr", "elm", known=_PUBLISHERS)
 def release(inv: Invocation, low: Lowering) -> None:
     if not parse(inv.args).has("--dry-run", "-d", "--help", "--version", "--preview"):
         low.emit("package.publish", inv.name, rule="package-publish", reason="Tags, pushes and publishes a release.")
+
+
+@command("rimraf", "del-cli", "shx")
+def deleting_program(inv: Invocation, low: Lowering) -> None:
+    """The deleters of package scripts: `npx rimraf dist`."""
+    if inv.name == "shx":
+        low.run(inv.args, via="shx")
+        return
+    for path in parse(inv.args).operands:
+        low.delete(path, recursive=True, forced=True)

@@ -68,7 +68,8 @@ def go(inv: Invocation, low: Lowering) -> None:
             low.emit("package.install", word.text, at=word)
     elif verb == "env" and opts.has("-w"):
         for word in opts.operands[1:]:
-            if word.text.partition("=")[0] in _GO_SETTINGS:
+            key, _, value = word.text.partition("=")
+            if key in _GO_SETTINGS and (key != "GOFLAGS" or "exec" in value):
                 low.emit("persistence", word.text, at=word, rule="go-setting",
                          reason="Changes for good which programs or servers go trusts.")  # fmt: skip
 
