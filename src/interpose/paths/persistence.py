@@ -12,6 +12,7 @@ _TIMER = Mark("runs by itself at set times")
 _SERVICE = Mark("runs by itself when the machine or the desktop starts")
 _ACCESS = Mark("decides who may log in, and how")
 _LOADER = Mark("is loaded into every program or every Python process")
+_PROGRAMS = Mark("lies where the shell looks for commands")
 _TOOL = Mark("runs or redirects whenever a developer tool starts", "soft")
 _INDEX = Mark("decides where packages come from", "soft")
 _BUILD = Mark("runs on the build servers", "soft")
@@ -53,6 +54,9 @@ _PERSISTENCE = Catalogue(
             /etc/ld.so.preload /etc/ld.so.conf /etc/ld.so.conf.d/ sitecustomize.py usercustomize.py *.pth
             /etc/binfmt.d/ .config/environment.d/
         """,
+        _PROGRAMS: """
+            .local/bin/ /usr/local/bin/ /usr/local/sbin/
+        """,
         _TOOL: """
             .vscode/tasks.json .vscode/settings.json .idea/workspace.xml .envrc .direnvrc .config/direnv/ .vimrc
             .vim/vimrc .config/nvim/init.vim .config/nvim/init.lua .emacs .emacs.d/init.el .tmux.conf
@@ -60,7 +64,7 @@ _PERSISTENCE = Catalogue(
             .psqlrc .sqliterc .nanorc .exrc .mailcap .config/mimeapps.list .local/share/applications/ .curlrc
             .wgetrc .lessfilter .ackrc .cargo/config.toml .cargo/config .cargo/env .gradle/init.gradle
             .gradle/init.d/ .mavenrc .ansible.cfg .husky/ .pre-commit-hooks/ .config/kitty/ .docker/cli-plugins/
-            .local/bin/ .hgrc .devcontainer/devcontainer.json
+            .hgrc .devcontainer/devcontainer.json
         """,
         _INDEX: """
             pip.conf .pip/pip.conf .config/pip/pip.conf /etc/pip.conf .npmrc .yarnrc .yarnrc.yml .pypirc

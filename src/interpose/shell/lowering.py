@@ -175,6 +175,8 @@ class CommandLowering:
                 stdin=None if isinstance(code, Stream) else self.inv.stdin, scope=scope, env=self.inv.env,
             )  # fmt: skip
             self._add(out)
+        else:
+            self._add(Stream(None, taints | {"shell"}))
 
     def run(self, words: tuple[Word, ...], *, via: str, stdin: Stream | None = None) -> None:
         if words:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from interpose.shell import patterns
 from interpose.shell.model import NOTHING, UNKNOWN
+from interpose.shell.secret_names import is_secret_name
 from interpose.shell.state import FROM_ENVIRONMENT, Variable
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import Parameter, RawWord
@@ -62,13 +63,17 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Val
     variable = expander.variable(name)
     is_set = None if variable is FROM_ENVIRONMENT else variable.is_set
     if subscript is None:
-        return Values((variable.text,), variable.taints), is_set
+        taints = variable.taints
+        if variable is FROM_ENVIRONMENT and is_secret_name(name):
+            taints = taints | {"secret"}
+        return Values((variable.text,), taints), is_set
     return _element(expander, variable, subscript), is_set
 
 
 def _positional(expander: Expander, number: int) -> tuple[Values, bool | None]:
     if number == 0:
-        return Values(("bash",)), True
+        zero = expander.shell.state.zero
+        return Values((zero.text,), zero.taints), True
     arguments = expander.shell.state.arguments
     if arguments is None:
         return Values((UNKNOWN,), _PARAM), None
@@ -198,7 +203,7 @@ def _slice(expander: Expander, argument: RawWord, base: Values) -> Values:
     if start is None or (colon and count is None):
         return Values((UNKNOWN,), base.taints)
     if base.separate:
-        texts = ("bash", *base.texts) if start == 0 else base.texts
+        texts = (expander.shell.state.zero.text, *base.texts) if start == 0 else base.texts
         begin = start if start <= 0 else start - 1
         return Values(texts[begin:] if count is None else texts[begin:][:count], base.taints, True)
     return _each(base, lambda text: _part(text, start, count))

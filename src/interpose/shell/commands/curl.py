@@ -6,7 +6,7 @@ from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import standard_input
 from interpose.shell.commands.table import command
-from interpose.shell.commands.transfer import fetch, request, send, send_file, send_words, url_of
+from interpose.shell.commands.transfer import CREDENTIAL_NAMES, fetch, request, send, send_file, send_words, url_of
 from interpose.shell.model import Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
 
@@ -44,7 +44,6 @@ _LONG = (
     "--insecure", "--location", "--silent", "--show-error", "--fail", "--compressed", "--verbose", "--no-buffer",
     "--remote-header-name", "--create-dirs", "--netrc", "--parallel", "--globoff", "--path-as-is",
 )  # fmt: skip
-_CREDENTIAL_HEADERS = ("authorization", "proxy-authorization", "private-token", "job-token", "cookie")
 
 
 @command("curl", "curlie", "wcurl")
@@ -159,8 +158,7 @@ def _plain_headers(opts: Options) -> tuple[Word, ...]:
     return tuple(
         word
         for word in opts.values("-H")
-        if not (name := word.text.partition(":")[0].strip().lower()).endswith(("key", "token", "auth", "secret"))
-        and name not in _CREDENTIAL_HEADERS
+        if not word.text.partition(":")[0].strip().lower().endswith((*CREDENTIAL_NAMES, "cookie"))
     )
 
 

@@ -58,12 +58,17 @@ def wget(inv: Invocation, low: Lowering) -> None:
 
 
 def _wget_helpers(low: Lowering, opts: Options) -> None:
-    for program in opts.values("--use-askpass"):
-        low.run((program,), via="wget")
-    for line in opts.values("-e"):
-        name, _, value = line.text.partition("=")
-        if name.strip().replace("-", "_").lower() == "use_askpass":
-            low.run((Word(value.strip(), line.span),), via="wget")
+    for word in (*opts.values("--use-askpass"), *opts.values("-e")):
+        name, _, value = word.text.rpartition("=")
+        if not name or name.strip().replace("-", "_").lower() == "use_askpass":
+            low.run((Word(value.strip(), word.span),), via="wget")
+            low.emit(
+                "opaque",
+                value,
+                at=word,
+                rule="askpass",
+                reason="Runs a program under the pretext of asking for a password.",
+            )
 
 
 def _wget_deliver(low: Lowering, opts: Options, answer: Stream) -> None:

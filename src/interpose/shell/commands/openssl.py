@@ -61,6 +61,7 @@ def _enciphered(inv: Invocation, name: str, low: Lowering) -> Stream:
 
 def _connect(inv: Invocation, low: Lowering, peer: object) -> None:
     host = getattr(peer, "text", "")
-    if inv.stdin is not None:
+    # A handshake needs no input: people close it with `< /dev/null`.
+    if inv.stdin is not None and (inv.stdin.taints or inv.stdin.text):
         send(low, host, standard_input(inv))
     low.output(REMOTE)

@@ -7,7 +7,7 @@ import shlex
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
-from interpose.shell.commands.transfer import REMOTE, send, send_words
+from interpose.shell.commands.transfer import REMOTE, request, send, send_file, send_words
 from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
 
@@ -46,7 +46,9 @@ def nc(inv: Invocation, low: Lowering) -> None:
         low.emit("net.listen", " ".join(word.text for word in opts.operands))
     send_words(low, host, *opts.operands)
     if inv.stdin is not None and not opts.has("-z"):
-        send(low, "" if listens else host, inv.stdin)
+        if "shell" in inv.stdin.taints:
+            backdoor(low, host, opts.operands[0] if opts.operands else inv.argv0, listens=listens)
+        send(low, host, inv.stdin)
     for path in opts.values("-o", "--hex-dump"):
         low.write(path)
     low.output(REMOTE)
@@ -152,15 +154,49 @@ def _socket_orders(low: Lowering, content: Stream, at: Word) -> None:
         )
 
 
-@command("telnet", "gsocket", "gs-netcat", "websocat", "grpcurl")
+@command("telnet", "gs-netcat", "websocat")
 def telnet(inv: Invocation, low: Lowering) -> None:
     """What is piped in goes out, what is printed came from outside."""
-    opts = parse(inv.args, values=("-l", "-n", "-b", "-d", "-H", "-proto", "-import-path"), bundle=False)
+    opts = parse(inv.args, values=("-l", "-n", "-b", "-H"), bundle=False)
     host = opts.word(0)
-    send_words(low, host, *opts.operands, *opts.values("-d"))
+    send_words(low, host, *opts.operands)
     if inv.stdin is not None:
+        if "shell" in inv.stdin.taints:
+            backdoor(low, host, inv.argv0, listens=False)
         send(low, host, standard_input(inv))
     low.output(REMOTE)
+
+
+@command("grpcurl", "evans")
+def grpcurl(inv: Invocation, low: Lowering) -> None:
+    """`grpcurl -d data host service/Method`."""
+    opts = parse(inv.args, values=("-d", "-H", "-proto", "-import-path", "-protoset", "-authority"), bundle=False)
+    for data in opts.values("-d"):
+        if data.text == "@" and inv.stdin is not None:
+            send(low, opts.word(0), inv.stdin, data)
+        elif data.text.startswith("@"):
+            send_file(low, opts.word(0), Word(data.text[1:], data.span, taints=data.taints), data, body=True)
+        send_words(low, opts.word(0), data)
+    if len(opts.operands) > 1:
+        method = opts.operands[1]
+        request(low, "POST", Word(f"grpc://{opts.word(0)}/{method.text}", method.span))
+    low.output(REMOTE)
+
+
+@command("mail", "mailx", "sendmail", "msmtp", "mutt", "swaks", "s-nail", "ssmtp")
+def mail(inv: Invocation, low: Lowering) -> None:
+    """What is piped in or attached goes to the recipients."""
+    opts = parse(
+        inv.args, values=("-s", "-a", "-A", "-c", "-b", "-r", "-S", "-f", "-F", "-t", "--attach", "--to", "--body")
+    )
+    to = next((word.text for word in (*opts.operands, *opts.values("--to"))), "")
+    if not to and not opts.has("-t"):
+        return
+    for path in opts.values("-a", "-A", "--attach"):
+        send_file(low, to, path)
+    send_words(low, to, *opts.values("-s", "--body"))
+    if inv.stdin is not None:
+        send(low, to, inv.stdin)
 
 
 _TUNNELS = {
@@ -211,10 +247,12 @@ _LOOKUPS = {
 def lookup(inv: Invocation, low: Lowering) -> None:
     """A name that is looked up reaches the name server of its domain: secrets in it leave the machine."""
     opts = parse(inv.args, values=_LOOKUPS[inv.name], bundle=False)
+    if any(word.text.lower() == "axfr" for word in opts.operands):
+        low.emit("secret.read", "zone", rule="zone-transfer", reason="Asks a name server for every name that it knows.")
     for word in opts.operands:
         if "secret" in word.taints:
             low.emit("net.upload", word.text, at=word, secret=True, rule="dns-exfiltration")
-        elif "output" in word.taints and not word.known and "." in word.text.strip("."):
+        elif not word.known and word.taints and "." in word.text.strip(".") and "env" not in word.taints:
             low.emit(
                 "net.upload",
                 word.text,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import informs
 from interpose.shell.commands.table import command
-from interpose.shell.commands.transfer import REMOTE, send, send_words
+from interpose.shell.commands.transfer import REMOTE, host_of, is_loopback, keeps_keys, send, send_words
 from interpose.shell.model import Invocation, Lowering, Word
 
 _SSH_VALUES = tuple(f"-{letter}" for letter in "BbcDEeFIiJLlmOopPQRSWw")
@@ -158,8 +158,14 @@ def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: b
                 low.write(target, REMOTE)
         elif host:
             content = low.read(source, recursive=recursive)
-            secret = "secret" in content.taints
-            low.emit("net.upload", host, at=source, secret=secret)
+            low.emit(
+                "net.upload",
+                host,
+                at=source,
+                secret="secret" in content.taints,
+                file=not source.known or keeps_keys(source.text),
+                local=is_loopback(host_of(host)),
+            )
         send_words(low, host or source_host, source)
     if host and path.startswith("/"):
         low.write(Word(path, target.span, taints=target.taints), remote=True, host=host)

@@ -10,6 +10,7 @@ from msgspec import Struct
 from interpose.shell.commands.admin import words
 from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 from interpose.shell.streams import joined
+from interpose.types import Certainty
 
 REMOTE = Stream(taints=frozenset({"remote"}))
 """What comes from the network: unknown, and not ours."""
@@ -84,13 +85,9 @@ def _address(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address | None:
 
 
 def send(low: Lowering, host: str, what: Stream, at: Word | None = None) -> None:
-    """State that `what` goes to `host`. What is not known may be secret when it leaves the machine."""
-    if "secret" in what.taints:
-        low.emit("net.upload", host, at=at, secret=True)
-    elif what.text is None and not is_loopback(host):
-        low.emit("net.upload", host, certainty="possible", at=at, secret=True)
-    else:
-        low.emit("net.upload", host, at=at)
+    """State that `what` goes to `host`. `file`: it is more than what people type, and nobody can say what."""
+    unseen = what.text is None or UNKNOWN in what.text
+    low.emit("net.upload", host, at=at, secret="secret" in what.taints, local=is_loopback(host_of(host)), file=unseen)
 
 
 def send_file(low: Lowering, host: str, path: Word, at: Word | None = None, *, body: bool = False) -> None:
@@ -104,8 +101,41 @@ def send_file(low: Lowering, host: str, path: Word, at: Word | None = None, *, b
 def send_words(low: Lowering, host: str, *sent: Word | None) -> None:
     """State that words are sent. Only secrets among them are worth a word: people type the rest."""
     for word in sent:
-        if word is not None and "secret" in word.taints:
-            low.emit("net.upload", host, at=word, secret=True)
+        if word is not None and "secret" in word.taints and not _is_login(word.text):
+            # A token of the environment often is meant for that server; a file never is.
+            certainty: Certainty = "possible" if "env" in word.taints else "proven"
+            low.emit("net.upload", host, certainty=certainty, at=word, secret=True)
+
+
+def _is_login(url: str) -> bool:
+    """Whether the unknown parts of a URL stand where a login belongs: `user:?@host`, `?token=?`."""
+    if "://" not in url:
+        return False
+    address, _, query = url.partition("?")
+    start, _, rest = address.partition("@")
+    if UNKNOWN in (rest or start):
+        return False
+    return all(
+        pair.partition("=")[0].lower().endswith(CREDENTIAL_NAMES) for pair in query.split("&") if UNKNOWN in pair
+    )
+
+
+CREDENTIAL_NAMES = ("key", "token", "auth", "secret", "password", "appid", "authorization")
+"""How the names of headers and parameters end that carry a login."""
+
+
+def host_of(peer: str) -> str:
+    """The host of `user@host:port`."""
+    host = peer.rpartition("@")[2]
+    return host.partition(":")[0] if host.count(":") == 1 else host
+
+
+def keeps_keys(path: str) -> bool:
+    """Whether a directory of this name usually holds private keys, whatever the files in it are called."""
+    return not _KEY_DIRECTORIES.isdisjoint(path.rstrip("/*").split("/"))
+
+
+_KEY_DIRECTORIES = words("certs certificates keys private secrets credentials")
 
 
 def fetch(low: Lowering, url: Word, scheme: str = "http") -> Stream:
