@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from interpose.approvals import ConfirmationHandler, ask_person
-from interpose.errors import RefusedError
+from interpose.errors import DuplicateIdError, RefusedError
 from interpose.interceptor import Interceptor, Registration
 from interpose.observing import observe_all
 from interpose.pipeline import decide
@@ -42,6 +42,8 @@ class InterceptorChain(Generic[In, Out]):
     ) -> InterceptorChain[In, Out]:
         """The chain with one more interceptor at its end."""
         own = id or getattr(interceptor, "id", None) or f"{type(interceptor).__name__}#{len(self._entries) + 1}"
+        if any(known.id == own for known in self._entries):
+            raise DuplicateIdError(f'Interceptor "{own}": the chain has this id already; give it one with id=')
         entry = registration(
             id=own, name=None, interceptor=interceptor, priority=priority, timeout=timeout, on_error=on_error,
             guard=guard, mode=mode,
@@ -78,9 +80,9 @@ class InterceptorChain(Generic[In, Out]):
         if not verdict.allowed:
             raise RefusedError(verdict)
         answer: Out | Failure = yield Execute(deliver, verdict.payload)
-        output = answer.error if isinstance(answer, Failure) else answer
+        output = answer.error if type(answer) is Failure else answer
         yield from observe_all(self._entries, verdict.payload, output)
-        if isinstance(answer, Failure):
+        if type(answer) is Failure:
             raise answer.error
         return answer
 

@@ -91,9 +91,17 @@ class InvalidModificationError(InterceptError):
     prefix = "Invalid input modification"
 
 
-def text_of(error: BaseException) -> str:
-    """The message of any exception, also of one whose `__str__` is broken."""
+def text_of(value: object) -> str:
+    """The text of any exception or value, also of one whose `__str__` is broken. Never empty."""
     try:
-        return str(error) or type(error).__name__
+        return str.__str__(str(value)) or name_of(value)
     except BaseException:  # noqa: BLE001 - a hostile __str__ must not escape into the pipeline
-        return type(error).__name__
+        return name_of(value)
+
+
+def name_of(value: object) -> str:
+    """The name of a value's type, read past a metaclass that lies or raises. Never empty."""
+    return str.__str__(_TYPE_NAME.__get__(type(value))) or "nameless"
+
+
+_TYPE_NAME = type.__dict__["__name__"]

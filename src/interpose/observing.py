@@ -18,7 +18,7 @@ def observe_all(entries: Iterable[Registration], payload: Any, outcome: Any) -> 
         if entry.observe is None:
             continue
         answer = yield from ask(entry, entry.observe, payload, outcome)
-        if isinstance(answer, Failure):
+        if type(answer) is Failure:
             reason = f"observe failed: {text_of(answer.error)}"
             findings.append(Finding(interceptor=entry.id, said="error", reason=reason, mode=entry.mode))
     return tuple(findings)

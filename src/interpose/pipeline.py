@@ -20,12 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, cast, get_args
 
-from interpose.errors import text_of
-from interpose.interceptor import DECISIONS, Registration
+from interpose.errors import name_of, text_of
+from interpose.interceptor import Registration
 from interpose.points import POINTS
-from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Transform, Verdict
+from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Severity, Transform, Verdict
 from interpose.waiting import Failure, Flow, ask
 
 MAX_ROUNDS = 3
@@ -33,6 +33,9 @@ MAX_ROUNDS = 3
 
 Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny"]]
 """Puts the question: the approver's name, or why not."""
+
+
+_SEVERITIES = get_args(Severity)
 
 
 class _Chain:
@@ -85,18 +88,12 @@ def decide(
 
 def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     """Add one answer to the chain. True if it replaced the payload."""
-    problem = ""
-    if isinstance(answer, Failure):
-        problem = text_of(answer.error)
-    elif isinstance(answer, Transform):
-        problem = _misfit(entry, chain.payload, answer.payload)
-    elif type(answer) not in DECISIONS:
-        problem = f"answered {type(answer).__name__} instead of Allow, Transform, Confirm or Deny"
+    problem = _problem(entry, chain.payload, answer)
     if problem:
         answer = _note_failure(chain, entry, problem)
     match answer:
         case Transform(payload=new) if not _same(chain.payload, new):
-            described = POINTS[entry.name].describe(chain.payload, new) if entry.name else "rewritten"
+            new, described = _rewrite(entry, chain.payload, new)
             _note(chain, entry, Finding(interceptor=entry.id, said="rewrite", reason=described, mode=entry.mode))
             if entry.mode == "watch":
                 return False
@@ -105,12 +102,40 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
         case Confirm(message, rule, severity, part, instead):
             _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead))
         case Deny(reason, rule, severity, part, instead):
-            _note(chain, entry, _finding(entry, "deny", reason, rule, severity, part, instead))
+            said = _finding(entry, "deny", reason, rule, severity, part, instead)
+            _note(chain, entry, said)
             if entry.mode == "enforce":
-                chain.denied = answer
+                chain.denied = Deny(said.reason, said.rule, said.severity, said.part, said.instead)
         case _:
             pass
     return False
+
+
+def _problem(entry: Registration, payload: Any, answer: object) -> str:
+    """Why an answer counts as a failure; empty if it is a decision that fits.
+
+    INVARIANT: only the exact type is asked. `isinstance` and `==` would run code of the answer's own class.
+    """
+    kind = type(answer)
+    if kind is Failure:
+        return text_of(answer.error)  # type: ignore[attr-defined]  # mypy does not narrow by a type held in a name
+    if kind is Transform:
+        return _misfit(entry, payload, answer.payload)  # type: ignore[attr-defined]  # as above
+    if kind is Allow or kind is Confirm or kind is Deny:
+        return ""
+    return f"answered {name_of(answer)} instead of Allow, Transform, Confirm or Deny"
+
+
+def _rewrite(entry: Registration, old: Any, new: Any) -> tuple[Any, str]:
+    """The payload after a rewrite that fits, and what changed in it."""
+    if entry.name is None:
+        return new, "rewritten"
+    spec = POINTS[entry.name]
+    new = spec.merged(old, new)
+    try:
+        return new, spec.describe(old, new)
+    except BaseException:  # noqa: BLE001 - comparing values of the agent's or the author's may raise anything
+        return new, "rewritten"
 
 
 def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
@@ -134,7 +159,7 @@ def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
 def _look(chain: _Chain, entry: Registration, verdict: Verdict[Any]) -> Flow[None]:
     """Show the final state to an observer. Only its failure is noted."""
     answer = yield from ask(entry, entry.look, chain.payload, verdict)
-    if isinstance(answer, Failure):
+    if type(answer) is Failure:
         chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
 
 
@@ -157,11 +182,25 @@ def _note(chain: _Chain, entry: Registration, finding: Finding) -> None:
         chain.asks.append(finding)
 
 
-def _finding(entry: Registration, said: Any, reason: str, rule: str, severity: Any, part: str, instead: str) -> Finding:
+def _finding(
+    entry: Registration, said: Any, reason: object, rule: object, severity: Any, part: object, instead: object
+) -> Finding:
+    """A finding in plain texts: a decision with garbage in its fields is still that decision."""
     return Finding(
-        interceptor=entry.id, said=said, reason=reason, rule=rule, severity=severity, part=part, instead=instead,
-        mode=entry.mode,
+        interceptor=entry.id, said=said, reason=_plain(reason), rule=_plain(rule),
+        severity=_severity(severity),
+        part=_plain(part), instead=_plain(instead), mode=entry.mode,
     )  # fmt: skip
+
+
+def _severity(word: Any) -> Severity:
+    return cast("Severity", word) if type(word) is str and word in _SEVERITIES else "error"
+
+
+def _plain(text: object) -> str:
+    if type(text) is str:
+        return text
+    return "" if text is None else text_of(text)
 
 
 def _misfit(entry: Registration, old: Any, new: object) -> str:

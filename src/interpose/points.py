@@ -254,7 +254,7 @@ class ToolAfterOutput(_Output):
         self._result = value
 
     def changed(self) -> ToolOutcome | None:
-        if self._result is _UNREAD or self._result == self._payload.result:
+        if self._result is _UNREAD or self._result is self._payload.result or self._result == self._payload.result:
             return None
         return cast("ToolOutcome", replace(self._payload, result=freeze(self._result)))
 
@@ -335,6 +335,10 @@ class PointSpec(Struct, frozen=True):
             if name not in self.rewritable and getattr(new, name) != getattr(old, name):
                 return f"{name} may not be changed"
         return _wrong_type(new)
+
+    def merged(self, old: Any, new: Any) -> Any:
+        """`old` with the rewritable fields of `new`. Nothing else is taken over, whatever a lying `__eq__` let pass."""
+        return replace(old, **{name: getattr(new, name) for name in self.rewritable})
 
 
 _FIELD_TYPES: Mapping[type, tuple[tuple[str, type], ...]] = {
