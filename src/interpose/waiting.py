@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar
+from typing import Any, TypeVar, final
 
 R = TypeVar("R")
 
@@ -25,8 +25,9 @@ def is_awaitable(value: object) -> bool:
         return False
 
 
+@final
 class Failure:
-    """What an interceptor or a tool raised, as a value."""
+    """What an interceptor or a tool raised, as a value. Asked for by its exact type: see pipeline.py."""
 
     __slots__ = ("error",)
 
@@ -112,7 +113,7 @@ def drive(flow: Flow[R]) -> R:
                 if is_awaitable(answer):
                     answer = _block(answer, None)
             case Ask():
-                answer = _called(step.handler.confirm, (step.request,))
+                answer = _called(_confirm, (step.handler, step.request))
                 if is_awaitable(answer):
                     answer = _block(answer, None)
 
@@ -135,7 +136,7 @@ async def drive_async(flow: Flow[R]) -> R:
                 if is_awaitable(answer):
                     answer = await _guarded(answer)
             case Ask():
-                answer = _called(step.handler.confirm, (step.request,))
+                answer = _called(_confirm, (step.handler, step.request))
                 if is_awaitable(answer):
                     answer = await _awaited(answer, None)
 
@@ -145,6 +146,10 @@ def _called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
         return function(*args)
     except BaseException as error:  # noqa: BLE001 - handed over as a value; the flow decides what it means
         return Failure(error)
+
+
+def _confirm(handler: Any, request: Any) -> object:
+    return handler.confirm(request)  # looked up here: an object without it is a handler that failed
 
 
 async def _guarded(answer: Awaitable[object]) -> object:
@@ -161,12 +166,7 @@ async def _awaited(answer: Awaitable[object], timeout: float | None) -> object:
     if timeout is None:
         value = await _guarded(answer)
         task = asyncio.current_task()
-        if (
-            isinstance(value, Failure)
-            and isinstance(value.error, asyncio.CancelledError)
-            and task
-            and task.cancelling()
-        ):
+        if type(value) is Failure and isinstance(value.error, asyncio.CancelledError) and task and task.cancelling():
             raise value.error
         return value
     inner = asyncio.ensure_future(_guarded(answer))
@@ -218,8 +218,13 @@ class _Worker:
         self._done = False
         self.answer: object = None
 
-    def start(self) -> None:
-        threading.Thread(target=self._run, name=f"interpose:{self._step.entry.id}", daemon=True).start()
+    def start(self) -> Failure | None:
+        """Start. A Failure if there is no thread to be had."""
+        try:
+            threading.Thread(target=self._run, name=f"interpose:{self._step.entry.id}", daemon=True).start()
+        except RuntimeError as error:
+            return Failure(error)
+        return None
 
     def _run(self) -> None:
         self.answer = _called(self._step.function, self._step.args)
@@ -237,7 +242,7 @@ class _Worker:
             if self._done:
                 return self.answer
             self._abandoned = True
-        STUCK.add(self._step.entry.id, 1)
+            STUCK.add(self._step.entry.id, 1)  # under the lock, or a thread that ends right now would count first
         return Failure(_timed_out(self._step.entry.timeout))
 
 
@@ -252,7 +257,8 @@ def _in_worker(step: Work) -> object:
         return refused
     finished = threading.Event()
     worker = _Worker(step, finished.set)
-    worker.start()
+    if (refused := worker.start()) is not None:
+        return refused
     return worker.answer if finished.wait(step.entry.timeout) else worker.abandon()
 
 
@@ -271,11 +277,15 @@ async def _in_worker_async(step: Work) -> object:
             pass  # the loop was closed meanwhile: nobody waits any more
 
     worker = _Worker(step, wake)
-    worker.start()
+    if (refused := worker.start()) is not None:
+        return refused
     try:
         await asyncio.wait_for(finished.wait(), step.entry.timeout)
     except TimeoutError:
         return worker.abandon()
+    except asyncio.CancelledError:
+        worker.abandon()  # the caller is gone, the thread is not: it must count
+        raise
     return worker.answer
 
 
@@ -285,15 +295,22 @@ class _Background:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._loop: Any = None
+        self._thread: threading.Thread | None = None
 
     def loop(self) -> Any:
         with self._lock:
-            if self._loop is None:
+            # After a fork the thread is gone and its loop with it.
+            if self._thread is None or not self._thread.is_alive():
                 import asyncio
 
                 self._loop = asyncio.new_event_loop()
-                threading.Thread(target=self._loop.run_forever, name="interpose:loop", daemon=True).start()
+                self._thread = threading.Thread(target=self._loop.run_forever, name="interpose:loop", daemon=True)
+                self._thread.start()
             return self._loop
+
+    def is_here(self) -> bool:
+        """Whether the caller runs on this very loop, where waiting for the loop would wait for ever."""
+        return threading.current_thread() is self._thread
 
 
 _BACKGROUND = _Background()
@@ -302,4 +319,17 @@ _BACKGROUND = _Background()
 def _block(answer: Awaitable[object], timeout: float | None) -> object:
     import asyncio
 
+    if _BACKGROUND.is_here():
+        return _block_elsewhere(answer, timeout)
     return asyncio.run_coroutine_threadsafe(_awaited(answer, timeout), _BACKGROUND.loop()).result()
+
+
+def _block_elsewhere(answer: Awaitable[object], timeout: float | None) -> object:
+    """For an async tool or interceptor that makes a blocking call of its own: a loop for this one answer."""
+    import asyncio
+
+    results: list[object] = []
+    thread = threading.Thread(target=lambda: results.append(asyncio.run(_awaited(answer, timeout))), daemon=True)
+    thread.start()
+    thread.join()
+    return results[0] if results else Failure(RuntimeError("the answer was lost with its event loop"))

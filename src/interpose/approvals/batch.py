@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from interpose.types import PermissionRequest
-from interpose.waiting import Execute, Failure, Flow
+from interpose.waiting import Ask, Flow
 
 BATCH_DENIED = "User denied batch execution"
 
@@ -37,10 +37,25 @@ def summary(calls: Sequence[str], confirmations: int) -> str:
 
 def ask_for_batch(handler: Any, requests: Sequence[PermissionRequest], calls: Sequence[str]) -> Flow[BatchAnswer]:
     """Ask once for all. A handler that fails or answers nonsense denies; one that has no batch form reviews."""
-    confirm_batch = getattr(handler, "confirm_batch", None)
+    try:
+        confirm_batch = getattr(handler, "confirm_batch", None)
+    except BaseException:  # noqa: BLE001 - a handler that breaks when it is looked at has failed
+        return BatchAnswer.DENY
     if confirm_batch is None:
         return BatchAnswer.REVIEW
-    answer = yield Execute(lambda _: confirm_batch(requests, calls), None)
-    if isinstance(answer, Failure) or answer not in list(BatchAnswer):
-        return BatchAnswer.DENY
-    return BatchAnswer(answer)
+    answer = yield Ask(_ForAll(confirm_batch, calls), requests)
+    # Exact types only: a garbage answer must not get to compare itself.
+    return BatchAnswer(answer) if type(answer) in (BatchAnswer, str) and answer in _WORDS else BatchAnswer.DENY
+
+
+class _ForAll:
+    """A batch handler in the place of one that answers a single question."""
+
+    def __init__(self, confirm_batch: Any, calls: Sequence[str]) -> None:
+        self._confirm_batch, self._calls = confirm_batch, calls
+
+    def confirm(self, requests: Sequence[PermissionRequest]) -> object:
+        return self._confirm_batch(requests, self._calls)
+
+
+_WORDS = frozenset(BatchAnswer)

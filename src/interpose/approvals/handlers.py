@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from interpose.errors import text_of
+from interpose.errors import name_of, text_of
 from interpose.pipeline import Approve
 from interpose.types import Deny, Finding, PermissionRequest
 from interpose.waiting import Ask, Failure, Flow
@@ -61,7 +61,7 @@ def standing_answer(answers: Sequence[StandingAnswer], request: PermissionReques
             name: object = standing.answer(request)
         except BaseException:  # noqa: BLE001, S112 - a broken grant grants nothing, and the next is asked
             continue
-        if isinstance(name, str) and name:
+        if type(name) is str and name:
             return name
     return ""
 
@@ -85,11 +85,11 @@ def put_question(handler: ConfirmationHandler | None, request: PermissionRequest
     if handler is None:
         return Deny(NO_HANDLER.format(message=request.message), rule="no-confirmation-handler")
     answer = yield Ask(handler, request)
-    if isinstance(answer, Deny):
+    if type(answer) is Deny:
         return answer
-    if isinstance(answer, Failure):
+    if type(answer) is Failure:
         reason = f"Confirmation failed ({text_of(answer.error)}): {request.message}"
         return Deny(reason, rule="confirmation-failed")
     if answer is True:
-        return type(handler).__name__
+        return name_of(handler)
     return Deny(f"Confirmation denied: {request.message}", rule="confirmation-denied")
