@@ -61,13 +61,17 @@ TOOL_ALIASES: Mapping[str, str] = {
     for alias in aliases.split()
 }
 
-WRAPPER_TOOLS: Mapping[str, tuple[str, str]] = {
-    "tool_call": ("name", "arguments"),
-    "call_tool": ("name", "arguments"),
-    "dispatch_action": ("name", "arguments"),
-    "use_mcp_tool": ("tool_name", "arguments"),
+WRAPPER_TOOLS: Mapping[str, tuple[str, str, str]] = {
+    "tool_call": ("name", "arguments", ""),
+    "call_tool": ("name", "arguments", ""),
+    "dispatch_action": ("name", "arguments", ""),
+    "use_mcp_tool": ("tool_name", "arguments", "server_name"),
 }
-"""Tools whose arguments are another call: (argument with its name, argument with its arguments)."""
+"""Tools whose arguments are another call: the argument with its name, with its arguments, with its MCP server.
+
+Only a wrapper of MCP tools has a server: elsewhere that argument is ignored, or `tool_call(name="bash",
+server_name="x")` would pass for a tool that no guard of `exec` looks at.
+"""
 
 _COMMAND = ("command", "cmd", "script", "commands")
 _PATH = (
@@ -123,17 +127,25 @@ def canonical(call: ToolCall) -> ToolCall:
         keys = WRAPPER_TOOLS.get(name)
         if keys is None:
             return replace(call, name=name, arguments=arguments, original_name=original)
-        inner, carried = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict())
+        inner, carried, server = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict()), arguments.get(keys[2])
         if not isinstance(inner, str) or not inner.strip():
             raise InvalidCallError(f"{original} carries no tool name in its argument {keys[0]!r}")
         if isinstance(carried, str):
             carried = _decoded(original, keys[1], carried)
         if not isinstance(carried, dict):
             raise InvalidCallError(f"{original} carries {type(carried).__name__} in {keys[1]!r}, expected an object")
-        if server := arguments.get("server_name"):
-            inner = f"mcp__{server}__{inner}"
-        name, arguments = normalize_tool_name(inner), freeze(carried)
+        if keys[2]:
+            inner = f"mcp__{server or ''}__{inner}"
+        name, arguments = normalize_tool_name(inner), _frozen(original, carried)
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
+
+
+def _frozen(tool: str, arguments: dict[str, Any]) -> FrozenDict:
+    try:
+        frozen: FrozenDict = freeze(arguments)
+    except ValueError as error:
+        raise InvalidCallError(f"{tool}: {error}") from None
+    return frozen
 
 
 def _decoded(tool: str, key: str, text: str) -> object:
