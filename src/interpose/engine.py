@@ -205,7 +205,7 @@ class Run:
 
     def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         if not verdict.allowed:
-            self.stopped = verdict.reason
+            self.stopped = verdict.reason or BLOCKED
         self._announce(point, verdict)
 
     def _decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
@@ -232,7 +232,7 @@ class Run:
         else:
             answer = None
             outcome = ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
-        aborted = isinstance(answer, Failure) and not isinstance(answer.error, Exception)
+        aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         outcome, response = yield from self._after(snapshot, outcome, look_only=outcome.denied or aborted)
         yield from observe_all(entries, call, outcome)
         self._finish(verdict, outcome)
@@ -283,7 +283,11 @@ class Run:
         entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
             return outcome, outcome.result
-        shown = replace(outcome, result=freeze(outcome.result))
+        try:
+            shown = replace(outcome, result=freeze(outcome.result))
+        except (ValueError, RecursionError) as error:
+            # A result that interceptors can't be shown is not handed on unseen.
+            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = _blocked(call, verdict.reason)
@@ -299,10 +303,11 @@ class Run:
             return verdict
         try:
             self._engine.recorder.decided(verdict)
-        except Exception as error:  # noqa: BLE001 - a store that fails in any way is a store that failed
+        except BaseException as error:  # noqa: BLE001 - a store that fails in any way is a store that failed
             if verdict.allowed:
                 decision = Deny(f"audit_unavailable: {text_of(error)}", rule="audit_unavailable")
-                return replace(verdict, outcome="deny", decision=decision)
+                found = Finding(interceptor="interpose:record", said="deny", reason=decision.reason, rule=decision.rule)
+                return replace(verdict, outcome="deny", decision=decision, findings=(*verdict.findings, found))
         return verdict
 
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
@@ -320,12 +325,17 @@ class Run:
         engine.wire.outcome(outcome)
         if engine.recorder is not None:
             tell((engine.recorder.finished,), verdict, outcome)
-        if engine.verbose != "off" and (line := format_summary(outcome, engine.verbose)) is not None:
-            tell(engine.sinks, line)
+        if engine.verbose != "off" and engine.sinks:
+            tell((self._summarise,), outcome)
+
+    def _summarise(self, outcome: ToolOutcome) -> None:
+        line = format_summary(outcome, self._engine.verbose)
+        if line is not None:
+            tell(self._engine.sinks, line)
 
 
 def _outcome(call: ToolCall, answer: Any, duration_ns: int) -> ToolOutcome:
-    if isinstance(answer, Failure):
+    if type(answer) is Failure:
         result = {"status": "error", "tool": call.name, "error": text_of(answer.error)}
         return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns)
     return ToolOutcome(call, answer, duration_ns=duration_ns)

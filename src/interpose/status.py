@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from msgspec import Struct
 
+from interpose.approvals.terminal import plain
+from interpose.errors import text_of
 from interpose.tools import command_of, paths_of, urls_of
 from interpose.types import Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
 
@@ -108,10 +110,10 @@ def preview(text: str) -> str:
 
 
 def terminal_sink(stream: TextIO | None = None) -> Callable[[str], None]:
-    """Writes status lines to a terminal (default: stderr)."""
+    """Writes status lines to a terminal (default: stderr). What the agent chose in them can't steer the terminal."""
 
     def write(line: str) -> None:
-        print(line, file=stream or sys.stderr)
+        print(plain(line), file=stream or sys.stderr)
 
     return write
 
@@ -133,7 +135,7 @@ def tell(listeners: Iterable[Callable[..., object]], *args: object) -> None:
     for listener in listeners:
         try:
             listener(*args)
-        except Exception:
+        except BaseException as error:  # noqa: BLE001 - not even an interrupt may change what was decided
             import logging
 
-            logging.getLogger("interpose").warning("a listener failed", exc_info=True)
+            logging.getLogger("interpose").warning("a listener failed: %s", text_of(error))

@@ -7,6 +7,8 @@ import sys
 from itertools import count
 from typing import Any, TextIO
 
+from interpose.approvals.terminal import plain
+from interpose.errors import text_of
 from interpose.types import ToolCall, ToolOutcome
 
 VARIABLE = "INTERPOSE_LOUD_WIRE"
@@ -44,7 +46,10 @@ class WireLog:
 
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         try:
-            text = json.dumps(body, indent=2, ensure_ascii=True, default=repr)
-            print(f"[LOUD_WIRE] {stamp} [TOOL#{number}] {head}\n{text}", file=self._stream or sys.stderr)
-        except Exception as error:  # noqa: BLE001 - a log for debugging must not change what happens
-            print(f"[LOUD_WIRE] {stamp} [TOOL#{number}] {head}: {error!r}", file=self._stream or sys.stderr)
+            text = json.dumps(body, indent=2, ensure_ascii=True, default=text_of)
+        except BaseException as error:  # noqa: BLE001 - a log for debugging must not change what happens
+            text = f"({text_of(error)})"
+        try:
+            print(f"[LOUD_WIRE] {stamp} [TOOL#{number}] {plain(head)}\n{text}", file=self._stream or sys.stderr)
+        except Exception:  # noqa: BLE001, S110 - as above: a closed or full stream
+            pass
