@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from math import isfinite
+from threading import TIMEOUT_MAX
 from typing import Any, get_args
 
 from interpose.errors import MatcherError, RegistrationError, UnknownHookPointError
@@ -36,7 +36,7 @@ def registration(
     given: object = id
     if not isinstance(given, str) or not given.strip():
         raise RegistrationError(f"an interceptor needs an id, not {id!r}")
-    point = None if name is None else _point(id, name)
+    point = None if name is None else hook_point(name, f'Interceptor "{id}": ')
     _check_options(id, priority=priority, timeout=timeout, on_error=on_error, guard=guard, mode=mode)
     tools = _matcher(id, "tool_matcher", tool_matcher)
     if tools is not None:
@@ -51,14 +51,13 @@ def registration(
     )  # fmt: skip
 
 
-def _point(id: str, name: str) -> HookPoint:
+def hook_point(name: str, who: str = "") -> HookPoint:
+    """The hook point of that name. The error says whose mistake it is."""
     try:
         return HookPoint(name)
     except ValueError:
         points = ", ".join(HookPoint)
-        raise UnknownHookPointError(
-            f'Interceptor "{id}": there is no hook point {name!r}. Hook points: {points}'
-        ) from None
+        raise UnknownHookPointError(f"{who}there is no hook point {name!r}. Hook points: {points}") from None
 
 
 def _check_options(
@@ -79,7 +78,7 @@ def _check_options(
 
 
 def _is_duration(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value) and value > 0
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 < value <= TIMEOUT_MAX
 
 
 def _matcher(id: str, what: str, matcher: object) -> re.Pattern[str] | None:

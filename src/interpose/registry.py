@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from interpose.errors import DuplicateIdError, RegistrationError
 from interpose.interceptor import Registration
-from interpose.registration import Matcher, registration
+from interpose.registration import Matcher, hook_point, registration
 from interpose.types import HookPoint, Mode, OnError
 
 H = TypeVar("H", bound=Callable[[Any, Any], object])
@@ -112,7 +112,7 @@ class InterceptorRegistry:
         self, name: str | HookPoint, tool_name: str | None = None, agent_id: str | None = None
     ) -> tuple[Registration, ...]:
         """Those that would run at a hook point, in order. Without a tool or an agent, that matcher is not asked."""
-        return self._snapshot.select(HookPoint(name), tool_name, agent_id)
+        return self._snapshot.select(hook_point(name), tool_name, agent_id)
 
     def list(self) -> tuple[Registration, ...]:
         """All, in registration order."""

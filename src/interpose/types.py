@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from enum import StrEnum
-from typing import Any, Generic, Literal, NoReturn, TypeVar
+from typing import Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from msgspec import Struct, field
 from msgspec.structs import force_setattr
@@ -143,7 +143,9 @@ class ToolCall(Struct, frozen=True):
     original_name: str = ""
 
     def __post_init__(self) -> None:
-        given: object = self.arguments
+        name, given = cast("tuple[object, object]", (self.name, self.arguments))
+        if not isinstance(name, str):
+            raise TypeError(f"the name of a tool must be a str, not {type(name).__name__}")
         if type(given) is not FrozenDict:
             if not isinstance(given, dict):
                 raise TypeError(f"the arguments of tool {self.name!r} must be a dict, not {type(given).__name__}")
