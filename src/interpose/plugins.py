@@ -58,7 +58,8 @@ def _register(registry: InterceptorRegistry, point: EntryPoint) -> None:
         raise PluginError(f"{point.name!r} ({point.value}) comes from the working directory; that is never trusted")
     if not callable(register):
         raise PluginError(f"{point.name!r} ({point.value}) is no function that takes the registry")
-    register(registry)
+    with _only_trusted_paths():
+        register(registry)  # it may import more of its package
 
 
 def _points(distribution: Distribution) -> Iterator[EntryPoint]:
