@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.table import command
+from interpose.shell.commands.verbs import enters
 from interpose.shell.model import Invocation, Lowering, Stream, Word
 from interpose.types import EffectKind
 
@@ -72,7 +73,7 @@ def state(act: Act, low: Lowering, resource: str, at: Word | None = None) -> Non
 
 def perform(tool: Tool, inv: Invocation, low: Lowering) -> None:
     """State what an invocation of `tool` does."""
-    if any(word.text in tool.help for word in inv.args):
+    if enters(inv.name, inv.args, low) or any(word.text in tool.help for word in inv.args):
         return
     if tool.secret:
         low.output(Stream(None, frozenset({"secret"})))

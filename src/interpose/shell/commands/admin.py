@@ -286,7 +286,7 @@ _ROWS = (
         gel hasura mongocli neo4j-admin neon neonctl nodetool patronictl repmgr supabase surreal tarantoolctl
         tiup turso xata yugabyted
         """,
-        also="assassinate bucket-flush clean clearsnapshot down removenode",
+        also="assassinate bucket-flush clean clearsnapshot down removenode unset",
     ),
     _row(
         "data.destroy",

@@ -14,15 +14,15 @@ SECRET = frozenset({"secret"})
 
 _GLOBALS = words(
     """
-    --ca-bundle --cli-binary-format --cli-connect-timeout --cli-read-timeout --color --endpoint-url --output --profile
-    --query --region
+    --ca-bundle --cli-binary-format --cli-connect-timeout --cli-read-timeout --color --endpoint-url --output
+    --profile --query --region
     """
 )
 _DESTROY = words(
     """
-    abort deactivate decline delete deprecate deprovision deregister detach disassociate discard dissociate evict expire
-    force leave purge release remove reset reject revoke rollback schedule terminate uninstall unregister unsubscribe
-    untrust withdraw
+    abort deactivate decline delete deprecate deprovision deregister detach disable disassociate discard
+    dissociate evict expire flush force leave purge reject release remove reset revoke rollback schedule
+    terminate uninstall unregister unsubscribe untrust withdraw
     """
 )
 _DISRUPTIVE = {
@@ -59,15 +59,15 @@ _GRANTS = {
 }
 _REVEALS = words(
     """
-    assume-role assume-role-with-saml assume-role-with-web-identity decrypt export-credentials get-authorization-token
-    get-federation-token get-login-password get-password-data get-random-password get-role-credentials get-secret-value
-    get-session-token
+    assume-role assume-role-with-saml assume-role-with-web-identity decrypt export-credentials
+    get-authorization-token get-federation-token get-login-password get-password-data get-random-password
+    get-role-credentials get-secret-value get-session-token
     """
 )
 _S3_VALUES = words(
     """
-    --acl --cache-control --content-disposition --content-encoding --content-type --exclude --expires --grants --include
-    --metadata --metadata-directive --page-size --sse --sse-c --sse-kms-key-id --storage-class
+    --acl --cache-control --content-disposition --content-encoding --content-type --exclude --expires --grants
+    --include --metadata --metadata-directive --page-size --sse --sse-c --sse-kms-key-id --storage-class
     """
 )
 _REMOTE = ("s3://", "gs://", "https://", "http://", "abfs://")

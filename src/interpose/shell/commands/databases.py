@@ -164,6 +164,11 @@ def redis(inv: Invocation, low: Lowering) -> None:
             _redis_command(tuple(Word(part) for part in line.split()), low)
 
 
+@command("FLUSHALL", "FLUSHDB", "flushall", "flushdb")
+def bare_redis(inv: Invocation, low: Lowering) -> None:
+    _redis_command((inv.argv0, *inv.args), low)
+
+
 @command("mongosh", "mongo")
 def mongo(inv: Invocation, low: Lowering) -> None:
     opts = parse(

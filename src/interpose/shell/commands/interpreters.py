@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from interpose.shell.commands.migrations import TOOLS as MIGRATIONS
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.table import HANDLERS, Handler, command
 from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
@@ -28,23 +29,30 @@ class Interpreter(Struct, frozen=True, kw_only=True):
     inform: tuple[str, ...] = ("--help", "--version", "-h", "-V", "-v")
 
 
-_PERL = Interpreter(language="perl", code=("-e", "-E"), values=("-I",), attached=("-i", "-M", "-m", "-F", "-x", "-C", "-d", "-D"),
+_PERL = Interpreter(language="perl", code=("-e", "-E"), values=("-I",), attached=("-i", "-M", "-m", "-F", "-x", "-C",
+    "-d", "-D"),
                     checks=("-c",), loops=True, inform=("--help", "--version", "-h", "-V", "-v"))  # fmt: skip
-_RUBY = Interpreter(language="ruby", code=("-e",), values=("-I", "-C", "-r", "-E"), attached=("-i", "-F", "-x", "-K", "-W", "-T"),
+_RUBY = Interpreter(language="ruby", code=("-e",), values=("-I", "-C", "-r", "-E"), attached=("-i", "-F", "-x", "-K",
+    "-W", "-T"),
                     checks=("-c",), loops=True, inform=("--help", "--version", "-h"))  # fmt: skip
-_NODE = Interpreter(language="javascript", code=("-e", "--eval", "--print"), files=("-r", "--require", "--import"), checks=("-c", "--check"),
-                    values=("-C", "--conditions", "--loader", "--experimental-loader", "--env-file", "--input-type", "--title",
-                            "--tsconfig", "-P", "--project", "-O", "--compiler-options", "--cwd", "--test-reporter"))  # fmt: skip
+_NODE = Interpreter(language="javascript", code=("-e", "--eval", "--print"), files=("-r", "--require", "--import"),
+                    checks=("-c", "--check"),
+                    values=("-C", "--conditions", "--loader", "--experimental-loader", "--env-file", "--input-type",
+                            "--title",
+                            "--tsconfig", "-P", "--project", "-O", "--compiler-options", "--cwd",
+                            "--test-reporter"))  # fmt: skip
 _LUA = Interpreter(language="lua", code=("-e",), values=("-l",), inform=("--version", "-v"))
 
 INTERPRETERS: dict[str, Interpreter] = {
     **dict.fromkeys(("perl", "perl5", "raku", "rakudo", "cperl"), _PERL),
     **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby", "mruby"), _RUBY),
-    **dict.fromkeys(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "vite-node", "babel-node", "jiti"), _NODE),
+    **dict.fromkeys(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "vite-node", "babel-node", "jiti"),
+                    _NODE),
     **dict.fromkeys(("lua", "luajit", "lua5.1", "lua5.2", "lua5.3", "lua5.4", "texlua"), _LUA),
     **dict.fromkeys(
         ("R", "Rscript", "littler"),
-        Interpreter(language="r", code=("-e", "--expr"), values=("-g", "--gui", "-d"), files=("-f", "--file"), inform=("--help", "--version")),
+        Interpreter(language="r", code=("-e", "--expr"), values=("-g", "--gui", "-d"), files=("-f", "--file"),
+                    inform=("--help", "--version")),
     ),
     "julia": Interpreter(language="julia", code=("-e", "--eval", "-E", "--print"), files=("-L", "--load"),
                          values=("-p", "-t", "--threads", "--procs", "-J", "--sysimage", "-C", "-O", "-g", "-m"),
@@ -52,7 +60,8 @@ INTERPRETERS: dict[str, Interpreter] = {
     "tclsh": Interpreter(language="tcl", code=()), "wish": Interpreter(language="tcl", code=()),
     "expect": Interpreter(language="tcl", code=("-c",), files=("-f",), values=("-b",), inform=("-v",)),
     "groovy": Interpreter(language="groovy", code=("-e",), values=("-c", "-cp", "-classpath", "--classpath", "-i")),
-    "elixir": Interpreter(language="ruby", code=("-e", "--eval"), values=("-r", "-S", "-pa", "-pz", "--name", "--sname", "--cookie")),
+    "elixir": Interpreter(language="ruby", code=("-e", "--eval"), values=("-r", "-S", "-pa", "-pz", "--name",
+        "--sname", "--cookie")),
 }  # fmt: skip
 
 
@@ -105,6 +114,9 @@ def run_script(inv: Invocation, low: Lowering, operands: tuple[Word, ...], langu
             low.emit("code.remote", operands[0].text, at=operands[0])
         else:
             low.run_file(operands[0], via=inv.name, language=language)
+            if operands[0].text.rpartition("/")[2] in MIGRATIONS:
+                # `python manage.py flush`: a script that is a tool of its own.
+                low.run(operands, via=inv.name)
     elif inv.stdin is not None:
         low.code(language, inv.stdin, via=inv.name)
 
@@ -113,8 +125,10 @@ for _name, _spec in INTERPRETERS.items():
     command(_name)(_interpret(_spec))
 
 
-PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw", "pypy", "pypy3",
-           *(f"pypy3.{minor}" for minor in range(7, 14)), "ipython", "ipython3", "bpython", "graalpy", "jython", "micropython",
+PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
+           "pypy", "pypy3",
+           *(f"pypy3.{minor}" for minor in range(7, 14)), "ipython", "ipython3", "bpython", "graalpy", "jython",
+           "micropython",
            "py")  # fmt: skip
 
 LISTENING_MODULES = (

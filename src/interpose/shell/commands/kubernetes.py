@@ -82,6 +82,14 @@ def helm(inv: Invocation, low: Lowering) -> None:
                 rule="helm-rollback",
                 reason="Replaces what runs in the cluster by an older revision.",
             )
+        case "upgrade" if opts.has("--force", "--reset-values", "--force-replace"):
+            low.emit(
+                "infra.destroy",
+                _rest(opts),
+                rule="helm-upgrade-force",
+                reason="Deletes and makes anew what it cannot change, or forgets the values that were set.",
+                instead="helm diff upgrade " + _rest(opts),
+            )
         case "push":
             low.emit("package.publish", _rest(opts), rule="helm-push", reason="Publishes a chart.")
         case "repo" | "plugin" if opts.word(1) in ("remove", "rm", "uninstall"):

@@ -1,4 +1,4 @@
-"""Servers and brokers whose verbs are options: nginx, haproxy, and Kafka's scripts."""
+"""Servers and brokers whose verbs are options or arrive on stdin: nginx, haproxy, nsupdate, and Kafka's scripts."""
 
 from __future__ import annotations
 
@@ -23,9 +23,19 @@ def nginx(inv: Invocation, low: Lowering) -> None:
 
 @command("haproxy")
 def haproxy(inv: Invocation, low: Lowering) -> None:
+    texts = [word.text for word in inv.args]
+    # With a configuration, `-sf` lets a new process take over before the old one ends.
+    takes_over = "-f" in texts and "-st" not in texts
     for word in inv.args:
         if word.text in ("-st", "-sf"):
-            low.emit("system", "haproxy", at=word, rule="server-stop", reason="Stops the running load balancer.")
+            low.emit(
+                "system",
+                "haproxy",
+                at=word,
+                recoverable=takes_over,
+                rule="server-stop",
+                reason="Stops the running load balancer.",
+            )
 
 
 @command("apachectl", "apache2ctl", "httpd", "caddy", "lighttpd-angel")
@@ -52,4 +62,14 @@ def kafka(inv: Invocation, low: Lowering) -> None:
             at=verbs[0] if verbs else None,
             rule=f"{script}{verbs[0].text[1:] if verbs else ''}",
             reason="Removes topics, offsets, rights or settings that others rely on.",
+        )
+
+
+@command("nsupdate", "knsupdate")
+def nsupdate(inv: Invocation, low: Lowering) -> None:
+    """Changes to a name server's records, read from stdin or a file."""
+    text = inv.stdin.text if inv.stdin is not None else ""
+    if text is None or " delete " in f" {text} ".replace("\n", " ") or inv.args:
+        low.emit(
+            "infra.destroy", "DNS records", rule="nsupdate", reason="Changes or removes records that others resolve."
         )

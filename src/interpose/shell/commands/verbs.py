@@ -34,6 +34,9 @@ TEXT_TOOLS = words(
 )
 """Tools whose operands are text, patterns or entries of a person's own list, whatever the words mean."""
 
+RUNNERS = words("heroku scalingo gigalixir railway")
+"""Tools whose `run` takes a command without `--` before it."""
+
 REACH = 5
 """How many leading words may name a subcommand (`fastly logging bigquery delete`)."""
 
@@ -50,7 +53,7 @@ def general(inv: Invocation, low: Lowering) -> None:
 
 def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
     """The rule for a known admin tool."""
-    if _enters(name, args, low) or only_talks(args):
+    if enters(name, args, low) or only_talks(args):
         return
     opts = parse(args, values=GLOBAL_VALUES, bundle=False)
     found = find_verb(opts.operands[:REACH], also=cli.also, never=cli.never)
@@ -71,7 +74,7 @@ def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
     )
 
 
-def _enters(name: str, args: tuple[Word, ...], low: Lowering) -> bool:
+def enters(name: str, args: tuple[Word, ...], low: Lowering) -> bool:
     """Run what a tool runs elsewhere: `lxc exec web -- rm x`, `vagrant ssh -c 'rm x'`, `heroku run rake x`."""
     texts = [word.text for word in args]
     doors = [index for index, text in enumerate(texts[:4]) if text in ("exec", "run", "shell", "ssh", "console")]
@@ -84,6 +87,11 @@ def _enters(name: str, args: tuple[Word, ...], low: Lowering) -> bool:
         if text in ("-c", "-C", "--command") and index > doors[0] and index + 1 < len(args):
             low.shell(args[index + 1], via=f"{name} {texts[doors[0]]}")
             return True
+    if name in RUNNERS and texts[doors[0]] == "run":
+        low.run(
+            parse(args[doors[0] + 1 :], values=("-a", "--app", *GLOBAL_VALUES), stop=True).operands, via=f"{name} run"
+        )
+        return True
     return False
 
 
@@ -152,7 +160,8 @@ def _dashed_verb(opts: Options, cli: Cli) -> tuple[int, Word] | None:
 def _unknown(name: str, args: tuple[Word, ...], low: Lowering) -> None:
     if only_talks(args):
         return
-    operands = parse(args, values=GLOBAL_VALUES, bundle=False).operands
+    # Of an unknown tool every word after an option may be its value.
+    operands = [word for index, word in enumerate(args) if word.text[:1] != "-" and not _after_option(args, index)]
     for index, word in enumerate(operands[:3]):
         text = word.text
         verb = text.rpartition(":")[2]
@@ -170,6 +179,10 @@ def _unknown(name: str, args: tuple[Word, ...], low: Lowering) -> None:
             return
         if text in HARMLESS or not is_name(text) or text != text.lower() or word.quoted:
             return
+
+
+def _after_option(args: tuple[Word, ...], index: int) -> bool:
+    return index > 0 and args[index - 1].text[:1] == "-" and "=" not in args[index - 1].text
 
 
 def _tool(inv: Invocation) -> tuple[str, tuple[Word, ...]]:
