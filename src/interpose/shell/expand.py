@@ -104,6 +104,10 @@ class Fields:
             self.close()
 
 
+def _parts(word: RawWord) -> tuple[Part, ...]:
+    return word.parts if word.plain is None else (Text(word.plain, False),)
+
+
 class Expander:
     """Expands the words of one shell."""
 
@@ -144,7 +148,7 @@ class Expander:
                     glob = glob or (not is_quoted and _GLOB.search(text) is not None)
                     taints |= self._literal_taints(text)
                 case _:
-                    values = self.values(part)
+                    values = self.settled(part)
                     pieces.append(" ".join(values.texts))
                     taints |= values.taints
         return Word("".join(pieces), word.span, glob, quoted, taints)
@@ -156,7 +160,7 @@ class Expander:
         pieces: list[str] = []
         taints: frozenset[str] = NOTHING
         for part in word.parts:
-            values = Values((part.text,)) if isinstance(part, Text) else self.values(part)
+            values = Values((part.text,)) if isinstance(part, Text) else self.settled(part)
             text = " ".join(values.texts)
             taints |= values.taints
             pieces.append(_GLOB_CHARACTERS.sub(r"\\\1", text) if part.quoted else text)
@@ -174,7 +178,11 @@ class Expander:
                     fields.add(text, quoted, self._literal_taints(text))
                 case _:
                     values = self.values(part)
-                    self._fill_values(fields, values, part.quoted)
+                    if values.instead is not None:
+                        self._fill(fields, _parts(values.instead))
+                        fields.add("", part.quoted, values.taints)
+                    else:
+                        self._fill_values(fields, values, part.quoted)
 
     def _fill_values(self, fields: Fields, values: Values, quoted: bool) -> None:
         if quoted and not values.separate:
@@ -219,6 +227,14 @@ class Expander:
         return cwds[0] if len(cwds) == 1 else cwds[self.shell.pick("cwd", len(cwds))]
 
     # Values
+
+    def settled(self, part: Parameter | Substitution | Arithmetic) -> Values:
+        """The value of an expansion where nothing is split."""
+        values = self.values(part)
+        if values.instead is None:
+            return values
+        word = self.single(values.instead)
+        return Values((word.text,), word.taints | values.taints)
 
     def values(self, part: Parameter | Substitution | Arithmetic) -> Values:
         """The value or values of one expansion."""

@@ -218,6 +218,7 @@ class CommandLowering:
             content = self.walker.state.files.get(where)
         if content is None:
             self._state("process.exec", where, path, {"script": True})
+            self._run_namesakes(where, via, language)
             return
         at = path if isinstance(path, Word) else None
         if content.text is None and not content.taints & _UNTRUSTED:
@@ -225,6 +226,17 @@ class CommandLowering:
                       reason="This command writes the script that it runs, and its content is not known")  # fmt: skip
             return
         self._run_content(content, via, language)
+
+    def _run_namesakes(self, where: str, via: str, language: str) -> None:
+        """The directory is not known: a script of that name that was written earlier may be the one."""
+        name = where.rpartition("/")[2]
+        if UNKNOWN not in where or UNKNOWN in name:
+            return
+        self.walker.doubt += 1
+        for written, content in list(self.walker.state.files.items()):
+            if written.rpartition("/")[2] == name:
+                self._run_content(content, via, language)
+        self.walker.doubt -= 1
 
     def _run_content(self, content: Stream, via: str, language: str) -> None:
         language = _shebang(content.text or "") or language

@@ -27,12 +27,16 @@ _PARAM = frozenset({"param"})
 
 
 class Values(Struct, frozen=True):
-    """What an expansion gives. `separate`: even quoted, each text is a word of its own; `whole`: never split."""
+    """What an expansion gives. `separate`: even quoted, each text is a word of its own; `whole`: never split.
+
+    `instead`: a word that takes the place of the expansion, with its own quoting.
+    """
 
     texts: tuple[str, ...]
     taints: frozenset[str] = NOTHING
     separate: bool = False
     whole: bool = False
+    instead: RawWord | None = None
 
 
 _UNKNOWN = Values((UNKNOWN,))
@@ -178,22 +182,18 @@ def _default(expander: Expander, part: Parameter, argument: RawWord, base: Value
             return Values(("",))
         if is_set is False or empty:
             return Values(("",))
-        return _word(expander, argument)
+        return Values((), instead=argument)
     if part.operator.endswith("?"):
         return base
     if not absent:
         return base
-    value = _word(expander, argument)
-    if is_set is None:
-        value = Values(value.texts, value.taints | base.taints, value.separate)
-    if part.operator.endswith("=") and (part.name[0].isalpha() or part.name[0] == "_"):
-        expander.shell.assign(part.name, Variable("".join(value.texts), value.taints))
-    return value
-
-
-def _word(expander: Expander, argument: RawWord) -> Values:
+    taints = base.taints if is_set is None else NOTHING
+    if not part.operator.endswith("="):
+        return Values((), taints, instead=argument)
     word = expander.single(argument)
-    return Values((word.text,), word.taints)
+    if part.name[0].isalpha() or part.name[0] == "_":
+        expander.shell.assign(part.name, Variable(word.text, word.taints | taints))
+    return Values((word.text,), word.taints | taints)
 
 
 def _slice(expander: Expander, argument: RawWord, base: Values) -> Values:

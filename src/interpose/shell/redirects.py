@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Stream, Word
-from interpose.shell.state import ERR, NULL, OUT, Channel
+from interpose.shell.state import ERR, NULL, OUT, Channel, Variable
 from interpose.shell.syntax.tree import HereDocument, Redirect, Span
 
 if TYPE_CHECKING:
@@ -71,6 +73,10 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], stdin: Stream | None
 
 def _apply(walker: Walker, redirect: Redirect, opening: Opened, low: CommandLowering) -> None:
     operator, target = redirect.operator, redirect.target
+    if redirect.name:
+        number = max((10, *(number + 1 for number in opening.channels)))
+        redirect = replace(redirect, fd=number)
+        walker.assign(redirect.name, Variable(str(number)))
     if isinstance(target, HereDocument):
         word = walker.expander.single(target.body) if target.body is not None else Word("")
         _input(opening, redirect, _stream(word, ""))
@@ -85,8 +91,6 @@ def _apply(walker: Walker, redirect: Redirect, opening: Opened, low: CommandLowe
         _input(opening, redirect, _read(word, low))
     else:
         _output(opening, redirect, word, operator, low)
-    if redirect.name:
-        walker.expander.shell.assign(redirect.name, walker.expander.variable(redirect.name))
 
 
 def _stream(word: Word, end: str) -> Stream:

@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "busybox"})
 LEAVING = frozenset({"exit", "return", "break", "continue"})
-SUCCEEDING = frozenset(
-    {"true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf"}
-)
+SUCCEEDING = frozenset({
+    "true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf", "mkdir", "touch",
+})  # fmt: skip
+"""Commands that are taken to succeed, so that what follows `&&` happens."""
 _MAX_GLOB_MATCHES = 8
+MAX_RECURSION = 3
 
 
 def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
@@ -213,19 +215,22 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
-    """Call a function. One that is already running is not entered again: if it forks on the way, it is a bomb."""
-    if name in walker.active:
-        if walker.forks > walker.active[name]:
+    """Call a function. One that calls itself is entered again, at last with any arguments; if it forks, it is a bomb."""
+    running = walker.active.setdefault(name, [])
+    if running:
+        if walker.forks > running[0]:
             low = walker.lowering(inv.span)
             low.emit("system", name, rule="fork-bomb", wide=True,
-                                           reason="A function that starts itself until nothing else can run")  # fmt: skip
-        return Stream()
+                     reason="A function that starts itself until nothing else can run")  # fmt: skip
+            return Stream()
+        if len(running) >= MAX_RECURSION:
+            return Stream()
     outer = walker.state.arguments
-    walker.active[name] = walker.forks
+    running.append(walker.forks)
     walker.locals.append({})
     outs: list[Stream] = []
     for body in walker.state.functions[name]:
-        walker.state.arguments = inv.args
+        walker.state.arguments = inv.args if len(running) < MAX_RECURSION else None
         for variable, value in inv.env:
             walker.assign(variable, Variable(value.text, value.taints))
         outs.append(walker.run(body, inv.stdin, piped=inv.piped_out))
@@ -235,7 +240,9 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
             walker.state.variables.pop(variable, None)
         else:
             walker.state.variables[variable] = before
-    walker.active.pop(name, None)
+    running.pop()
+    if not running:
+        walker.active.pop(name, None)
     walker.state.arguments = outer
     return joined(outs)
 

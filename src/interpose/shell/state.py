@@ -47,7 +47,7 @@ NULL = Channel("null")
 class State:
     """One shell's state. Subshells get a copy; branches get a copy and are merged."""
 
-    __slots__ = ("aliases", "arguments", "cwds", "exported_functions", "fds", "files", "functions", "variables")
+    __slots__ = ("aliases", "arguments", "cwds", "exported_functions", "fds", "files", "functions", "variables", "zero")
 
     def __init__(self, cwd: str) -> None:
         self.cwds: tuple[str, ...] = (cwd,)
@@ -58,6 +58,7 @@ class State:
         self.files: dict[str, Stream] = {}
         self.fds: dict[int, Channel] = {}
         self.arguments: tuple[Word, ...] | None = None
+        self.zero = Word("bash")
 
     def copy(self) -> State:
         other = State.__new__(State)
@@ -69,6 +70,7 @@ class State:
         other.files = self.files.copy()
         other.fds = self.fds.copy()
         other.arguments = self.arguments
+        other.zero = self.zero
         return other
 
     def same(self, other: State) -> bool:

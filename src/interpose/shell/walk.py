@@ -86,7 +86,7 @@ class Walker:
         self.depth = 0
         self.runs = 0
         self.forks = 0
-        self.active: dict[str, int] = {}
+        self.active: dict[str, list[int]] = {}
         self.locals: list[dict[str, Variable | None]] = []
         self.traps: list[tuple[str, Span, tuple[str, ...], frozenset[str]]] = []
         self.via: tuple[str, ...] = ()
@@ -177,7 +177,7 @@ class Walker:
     def subshell(self, body: Node, stdin: Stream | None, *, piped: bool = False) -> Stream:
         outer, left, active = self.state, self.left, self.active
         self.state = outer.copy()
-        self.active = dict(active)
+        self.active = {name: list(forks) for name, forks in active.items()} if active else {}
         out = self.run(body, stdin, piped=piped)
         self._keep_files(outer)
         self.state, self.left, self.active = outer, left, active
@@ -238,6 +238,7 @@ class Walker:
             case "child":
                 self.state = _child(outer_state, env)
                 self.state.arguments = None if args is None else args[1:]
+                self.state.zero = args[0] if args else Word("bash")
             case "copy":
                 self.state = outer_state.copy()
             case "shell":
@@ -501,7 +502,7 @@ class Walker:
         return outs[0] if len(outs) == 1 else Stream(None, joined(outs).taints)
 
     def _test(self, tokens: tuple[str | RawWord, ...]) -> None:
-        texts = [token if isinstance(token, str) else self.expander.pattern(token).text for token in tokens]
+        texts = [token if isinstance(token, str) else self.expander.single(token).text for token in tokens]
         for position, text in enumerate(texts):
             following = texts[position + 1] if position + 1 < len(texts) else ""
             if text in ("-v", "-R"):
