@@ -7,7 +7,7 @@ from msgspec import Struct
 from interpose.shell.commands.deletion import TREE
 from interpose.shell.commands.modes import state_mode
 from interpose.shell.commands.options import Options, parse
-from interpose.shell.commands.streams import informs
+from interpose.shell.commands.streams import informs, says_nothing
 from interpose.shell.commands.table import command
 from interpose.shell.model import EMPTY_STREAM, Invocation, Lowering, Stream, Word
 
@@ -38,7 +38,7 @@ class Transfer(Struct, frozen=True):
     opts: Options
 
 
-def _transfer(inv: Invocation, values: tuple[str, ...] = ("-t", "-S")) -> Transfer:
+def _transfer(inv: Invocation, low: Lowering, values: tuple[str, ...] = ("-t", "-S")) -> Transfer:
     aliases = dict(_ALIASES)
     if inv.name in ("cp", "gcp"):
         # For cp, -d keeps links and has nothing to do with directories.
@@ -46,6 +46,7 @@ def _transfer(inv: Invocation, values: tuple[str, ...] = ("-t", "-S")) -> Transf
     opts = parse(inv.args, values=values, aliases=aliases, long=_LONG)
     if informs(opts):
         return Transfer((), opts)
+    says_nothing(opts, low)
     into = opts.value("-t")
     operands = opts.operands
     if into is not None:
@@ -87,14 +88,14 @@ def _write(target: Word, source: Word, content: Stream, low: Lowering) -> None:
 
 @command("cp", "gcp")
 def cp(inv: Invocation, low: Lowering) -> None:
-    transfer = _transfer(inv)
+    transfer = _transfer(inv, low)
     for source, target in transfer.pairs:
         _write(target, source, _read(source, low, recursive=transfer.opts.has("-r")), low)
 
 
 @command("mv", "gmv")
 def mv(inv: Invocation, low: Lowering) -> None:
-    transfer = _transfer(inv)
+    transfer = _transfer(inv, low)
     for source, target in transfer.pairs:
         if _is_null(low.path(target)) or low.path(target).startswith("/dev/null/"):
             low.delete(source, recursive=True, forced=True)
@@ -115,7 +116,7 @@ def rename(inv: Invocation, low: Lowering) -> None:
 
 @command("ln", "gln", "link", "symlink")
 def ln(inv: Invocation, low: Lowering) -> None:
-    transfer = _transfer(inv)
+    transfer = _transfer(inv, low)
     for source, link in transfer.pairs:
         symbolic = transfer.opts.has("-s")
         path = low.path(source)
@@ -134,7 +135,7 @@ _INSTALL_VALUES = ("-t", "-S", "-m", "-o", "-g", "--strip-program", "--context")
 
 @command("install", "ginstall")
 def install(inv: Invocation, low: Lowering) -> None:
-    transfer = _transfer(inv, _INSTALL_VALUES)
+    transfer = _transfer(inv, low, _INSTALL_VALUES)
     if informs(transfer.opts):
         return
     mode = transfer.opts.value("-m")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.modes import state_mode
 from interpose.shell.commands.options import Options, parse
-from interpose.shell.commands.streams import informs
+from interpose.shell.commands.streams import informs, says_nothing
 from interpose.shell.commands.table import command
 from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Invocation, Lowering, Stream, Word
 
@@ -19,6 +19,7 @@ def touch(inv: Invocation, low: Lowering) -> None:
     )
     if informs(opts):
         return
+    says_nothing(opts, low)
     for path in opts.operands:
         low.emit("fs.write", low.path(path), at=path, touched=True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.options import parse
-from interpose.shell.commands.streams import informs
+from interpose.shell.commands.streams import informs, says_nothing
 from interpose.shell.commands.table import command
 from interpose.shell.model import UNKNOWN, Invocation, Lowering, Word
 
@@ -26,6 +26,7 @@ def rm(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, aliases=_RM_ALIASES, long=_RM_LONG)
     if informs(opts):
         return
+    says_nothing(opts, low)
     recursive = opts.has("-r") or any(_may_be_options(word) for word in inv.args)
     for target in opts.operands:
         low.delete(target, recursive=recursive or TREE in target.taints, forced=opts.has("-f"))

@@ -91,7 +91,7 @@ def _inner(name: str, rest: str) -> str:
 
 
 def _state(name: str, rest: str, files: list[Word], low: Lowering, via: str) -> None:
-    argument = rest.lstrip("!").strip() if name != "!" else rest.strip()
+    argument = rest.strip().lstrip("!").strip() if name != "!" else rest.strip()
     runs = rest.lstrip().startswith("!")
     if name == "!" or name in ("te", "ter", "term", "terminal"):
         low.shell(argument, via=f"{via} :!")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.deletion import TREE
 from interpose.shell.commands.options import parse
-from interpose.shell.commands.streams import informs
+from interpose.shell.commands.streams import informs, says_nothing
 from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering, Word
 
@@ -41,6 +41,7 @@ def chmod(inv: Invocation, low: Lowering) -> None:
     opts = parse(args, values=("--reference",), aliases=_ALIASES, long=_LONG)
     if informs(opts):
         return
+    says_nothing(opts, low)
     targets = opts.operands
     reference = opts.value("--reference")
     if reference is not None:
@@ -61,6 +62,7 @@ def chown(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=("--reference", "--from"), aliases=_ALIASES, long=_LONG)
     if informs(opts):
         return
+    says_nothing(opts, low)
     owner = opts.value("--reference") or (opts.operands[0] if opts.operands else None)
     targets = opts.operands if opts.has("--reference") else opts.operands[1:]
     for target in targets:

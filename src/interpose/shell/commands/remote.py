@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.shell.commands.transfer import keeps_keys
 from interpose.shell.model import Lowering, Stream, Word
 
 
@@ -15,9 +16,7 @@ def is_remote(word: Word) -> bool:
     return bool(colon) and "/" not in head and len(head) > 1
 
 
-def upload(target: Word, content: Stream, low: Lowering) -> None:
-    """State that `content` goes to another machine."""
-    if "secret" in content.taints:
-        low.emit("net.upload", target.text, at=target, secret=True)
-    else:
-        low.emit("net.upload", target.text, at=target)
+def upload(target: Word, content: Stream, low: Lowering, source: Word | None = None) -> None:
+    """State that `content` goes to another machine. Nobody can say what a directory of keys holds."""
+    unseen = source is not None and keeps_keys(source.text)
+    low.emit("net.upload", target.text, at=target, secret="secret" in content.taints, file=unseen)

@@ -69,7 +69,7 @@ def _read(source: Word, low: Lowering) -> Stream:
 
 def _write(target: Word, source: Word | None, content: Stream, low: Lowering) -> None:
     if is_remote(target):
-        upload(target, content, low)
+        upload(target, content, low, source)
         return
     if target.text.endswith("/") and source is not None and not source.text.endswith("/"):
         name = source.text.rpartition("/")[2].rpartition(":")[2]

@@ -195,16 +195,18 @@ def words_found(start: Word, found: Found) -> tuple[Word, ...]:
     if not found.patterns:
         return (Word(f"{base}/{UNKNOWN}", start.span, start.glob, start.quoted, taints),)
     return tuple(
-        Word(_below(base, pattern), start.span, start.glob, start.quoted, taints) for pattern in found.patterns
+        Word(_below(base, pattern), start.span, _is_wild(pattern), taints=taints) for pattern in found.patterns
     )
+
+
+def _is_wild(pattern: str) -> bool:
+    return not {"*", "?", "["}.isdisjoint(pattern)
 
 
 def _below(base: str, pattern: str) -> str:
     name = pattern.removeprefix("*/").removeprefix("./")
     if name.startswith(f"{base}/"):
         name = name[len(base) + 1 :]
-    for wild in ("**", "*", "?"):
-        name = name.replace(wild, UNKNOWN)
     return f"{base}/{name}"
 
 
@@ -217,7 +219,7 @@ def _listing(starts: list[Word], actions: list[Action], separator: str) -> Strea
             continue
         for start in starts:
             for word in words_found(start, action.found):
-                lines.append(word.text)
+                lines.append(word.text.replace("*", UNKNOWN).replace("?", UNKNOWN))
                 taints |= word.taints
     text = "".join(line + separator for line in lines)
     return Stream(text, frozenset(taints))

@@ -22,6 +22,12 @@ def informs(opts: Options) -> bool:
     return opts.has(*INFORM)
 
 
+def says_nothing(opts: Options, low: Lowering) -> None:
+    """The command prints nothing, unless it was told to say what it does."""
+    if not opts.has("-v", "--verbose", "-c", "--changes"):
+        low.output(EMPTY_STREAM)
+
+
 def standard_input(inv: Invocation) -> Stream:
     """What the command finds on its standard input."""
     return TERMINAL if inv.stdin is None else inv.stdin

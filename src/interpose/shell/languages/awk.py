@@ -163,7 +163,10 @@ def _expression(program: Program, index: int, ends: frozenset[str]) -> tuple[str
         if token.kind == "operator":
             if depth == 0 and token.text in ends:
                 break
-            if token.text in "([":
+            if token.text == "$":
+                parts.append(_field(program, index + 1))
+                index += 1
+            elif token.text in "([":
                 depth += 1
             elif token.text in ")]":
                 depth -= 1
@@ -188,14 +191,16 @@ def _expression(program: Program, index: int, ends: frozenset[str]) -> tuple[str
     return text, index
 
 
+def _field(program: Program, index: int) -> str:
+    """`$0` is the line itself. Of the other fields nothing is known."""
+    line = program.stdin.text
+    return line.rstrip("\n") if line is not None and _text(program, index) == "0" else UNKNOWN
+
+
 def _run(program: Program, command: str, stdin: Stream | None = None) -> None:
     if not command:
         return
     if UNKNOWN in command and not command.replace(UNKNOWN, "").strip():
-        known = program.stdin.text
-        if known is not None:
-            program.low.shell(known, via=program.via)
-            return
         program.low.shell(Stream(None, program.stdin.taints | {"input"}), via=program.via)
         return
     words = command.split()
