@@ -25,11 +25,11 @@ _PERSISTENCE = Catalogue(
         """,
         _SHELL: """
             .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zprofile .zshenv .zlogin
-            .zlogout .kshrc .cshrc .tcshrc .login .config/fish/ .inputrc /etc/profile /etc/profile.d/
-            /etc/bash.bashrc /etc/bashrc /etc/zsh/ /etc/zshrc /etc/zshenv /etc/zprofile /etc/environment
-            .pam_environment .oh-my-zsh/custom/ .xprofile .xinitrc .xsession .xsessionrc .config/environment.d/
-            /etc/environment.d/ .config/powershell/ .config/nushell/ microsoft.powershell_profile.ps1 profile.ps1
-            /etc/skel/
+            .zlogout .kshrc .cshrc .tcshrc .login .config/fish/config.fish .config/fish/conf.d/
+            .config/fish/functions/ .inputrc /etc/profile /etc/profile.d/ /etc/bash.bashrc /etc/bashrc /etc/zsh/
+            /etc/zshrc /etc/zshenv /etc/zprofile /etc/environment .pam_environment .oh-my-zsh/custom/ .xprofile
+            .xinitrc .xsession .xsessionrc .config/environment.d/ /etc/environment.d/ .config/powershell/
+            .config/nushell/ microsoft.powershell_profile.ps1 profile.ps1 /etc/skel/
         """,
         _TIMER: """
             /etc/crontab /etc/cron.d/ /etc/cron.daily/ /etc/cron.hourly/ /etc/cron.weekly/ /etc/cron.monthly/

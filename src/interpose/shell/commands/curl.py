@@ -109,7 +109,7 @@ def _method(opts: Options) -> str:
         return "GET"
     if opts.has("-T"):
         return "PUT"
-    return "POST" if opts.has(*_BODIES, "-F") else "GET"
+    return "POST" if opts.has(*(name for name in _BODIES if name != "--url-query"), "-F") else "GET"
 
 
 def _send_bodies(inv: Invocation, low: Lowering, opts: Options, host: str) -> None:

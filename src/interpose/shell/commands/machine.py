@@ -168,7 +168,7 @@ register(
         ),
         "ifconfig": Tool(verbs=each(_NETWORK, "down up netmask add del"), reach=4),
         "route": Tool(verbs=each(_NETWORK, "add del delete flush change"), shows=words("get show print")),
-        **dict.fromkeys(("ifdown", "ifup"), Tool(default=_NETWORK)),
+        "ifdown": Tool(default=_NETWORK, shows=words("-n --no-act")),
         "nmcli": Tool(
             verbs=each(_NETWORK, "delete down disconnect off"),
             shows=words("show list status monitor permissions"),
@@ -218,7 +218,12 @@ register(
                 "vigr",
                 "visudo",
             ),
-            Tool(default=_ACCOUNT, bare=_ACCOUNT, shows=words("-D --defaults -c --check"), help=words("--help -h")),
+            Tool(
+                default=_ACCOUNT,
+                bare=_ACCOUNT,
+                shows=words("-D --defaults -c --check"),
+                help=words("--help -h --version"),
+            ),
         ),
         **dict.fromkeys(
             ("passwd", "chpasswd", "chage"),
@@ -237,9 +242,8 @@ register(
         "setenforce": Tool(default=_AUDIT),
         "setsebool": Tool(default=_AUDIT),
         "auditctl": Tool(options=each(_AUDIT, "-e -D -d -W -A -a -w -b -f -r -R"), shows=words("-l -s -v")),
-        **dict.fromkeys(
-            ("aa-disable", "aa-complain", "aa-teardown", "apparmor_parser"), Tool(default=_AUDIT, bare=_AUDIT)
-        ),
+        **dict.fromkeys(("aa-disable", "aa-complain", "aa-teardown"), Tool(default=_AUDIT, bare=_AUDIT)),
+        "apparmor_parser": Tool(options=each(_AUDIT, "-R --remove"), shows=words("-p --preprocess -Q")),
         "journalctl": Tool(
             options=each(_LOGS, "--vacuum-time --vacuum-size --vacuum-files --rotate"), values=words("-u -n")
         ),

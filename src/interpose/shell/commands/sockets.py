@@ -179,7 +179,8 @@ def grpcurl(inv: Invocation, low: Lowering) -> None:
         send_words(low, opts.word(0), data)
     if len(opts.operands) > 1:
         method = opts.operands[1]
-        request(low, "POST", Word(f"grpc://{opts.word(0)}/{method.text}", method.span))
+        if not method.text.rpartition("/")[2].startswith(("Get", "List", "Search", "Describe", "Check", "Watch")):
+            request(low, "POST", Word(f"grpc://{opts.word(0)}/{method.text}", method.span))
     low.output(REMOTE)
 
 

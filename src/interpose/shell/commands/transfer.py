@@ -22,6 +22,8 @@ _METADATA_HOSTS = frozenset(
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "host.docker.internal", "ip6-localhost", "0"})
 _DESTROYING = words("delete deletes destroy purge drop truncate wipe terminate remove undeploy unpublish revoke")
 _DESTROYING_ENDPOINTS = frozenset({"_close", "_shutdown", "flushall", "quitquitquit", "shutdown"})
+_ASKING = ("search", "query", "_count", "_msearch", "_mget", "graphql", "completions", "embeddings", "validate")
+"""How endpoints end that are asked by POST because the question is long."""
 _BODY_ENDINGS = (
     ".json",
     ".jsonl",
@@ -157,7 +159,7 @@ def fetch(low: Lowering, url: Word, scheme: str = "http") -> Stream:
 
 
 def request(low: Lowering, method: str, url: Word, scheme: str = "http") -> None:
-    """State what an HTTP request with this method destroys at the other end."""
+    """State what an HTTP request with this method changes or destroys at the other end."""
     method = method.upper()
     address = url_of(url.text, scheme)
     if method == "DELETE":
@@ -168,13 +170,24 @@ def request(low: Lowering, method: str, url: Word, scheme: str = "http") -> None
             rule="http-delete",
             reason="Sends a DELETE request, which removes what the URL names on the server.",
         )
-    elif method not in ("GET", "HEAD", "OPTIONS", "TRACE") and _destroys(address.path):
+    elif method in ("GET", "HEAD", "OPTIONS", "TRACE"):
+        return
+    elif _destroys(address.path):
         low.emit(
             "data.destroy",
             url.text,
             at=url,
             rule="http-delete",
             reason="Calls an endpoint whose name says that it deletes or shuts down.",
+        )
+    elif not is_loopback(address.host):
+        low.emit(
+            "net.upload",
+            address.host,
+            at=url,
+            changes=not address.path.rstrip("/").lower().endswith(_ASKING),
+            rule="http-change",
+            reason=f"Sends a {method} request, which changes something on another machine.",
         )
 
 
