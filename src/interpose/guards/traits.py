@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from interpose.paths import Place, place_of
+from interpose.paths import Place, place_of, secret_of
 from interpose.types import Effect
 
 _PATH_KINDS = frozenset({"fs.read", "fs.write", "fs.delete", "fs.permission"})
 
-_VITAL_TREES = tuple(
+_OS_TREES = tuple(
     f"{tree}/"
     for tree in (
+        "/etc",
         "/bin", "/boot", "/efi", "/lib", "/lib32", "/lib64", "/sbin", "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64",
         "/System", "/proc", "/sys", "C:/Windows",
     )
@@ -35,6 +36,12 @@ _MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
 _MADE_AGAIN_ENDINGS = (
     ".pyc", ".pyo", ".o", ".obj", ".class", ".log", ".tmp", ".swp", ".swo", ".egg-info", ".tsbuildinfo", ".gcda",
 )  # fmt: skip
+_SEARCHES = frozenset({"find", "fd", "fdfind", "gfind"})
+_ELSEWHERE = frozenset(
+    {"ssh", "autossh", "mosh", "parallel-ssh", "pssh", "pdsh", "ansible", "vagrant", "gcloud", "aws"}
+)
+_SOCKETS = ("/dev/tcp/", "/dev/udp/")
+_OWN_SOCKETS = tuple(f"{kind}{host}/" for kind in _SOCKETS for host in ("localhost", "127.0.0.1", "0", "::1"))
 _HOME_CACHES = ("/.cache", "/.npm", "/.npm/_cacache", "/Library/Caches")
 
 
@@ -43,22 +50,48 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
     details = effect.details
     traits = {name for name, value in details.items() if value} if details else set()
     if effect.kind in _PATH_KINDS:
-        _add_path_traits(traits, effect.resource, cwd, home, workspace)
+        # On another machine nothing is the project, and nothing there is made again by a build here.
+        here = workspace if "ssh" not in effect.via else ""
+        _add_path_traits(traits, effect.resource, cwd, home, here)
+        if effect.kind in ("fs.write", "fs.delete") and "at:in-workspace" not in traits and "at:in-temp" not in traits:
+            mark = secret_of(effect.resource, home)
+            if mark is not None and mark.strength != "soft":
+                traits.add("keeps-secrets")
         if effect.kind == "fs.permission":
             mode = details.get("mode")
             if isinstance(mode, str):
                 _add_mode_traits(traits, mode)
-    strength = details.get("strength") if details else None
-    if strength == "soft":
+        if effect.via:
+            _add_way_traits(traits, effect.via)
+    elif effect.kind == "net.upload":
+        if effect.resource.startswith(_SOCKETS) and not effect.resource.startswith(_OWN_SOCKETS):
+            traits.add("raw")
+    if details.get("strength") == "soft":
         traits.add("soft")
     return traits
+
+
+def _add_way_traits(traits: set[str], via: tuple[str, ...]) -> None:
+    """What the wrappers tell: files that a search found, or a path on another machine."""
+    for wrapper in via:
+        name = wrapper.partition(" ")[0]
+        if name in _SEARCHES and "glob" in traits:
+            traits.add("swept")
+        elif name in _ELSEWHERE:
+            # Names say nothing about what can be made again on a machine that is not ours.
+            traits.discard("artefact")
+            if "at:in-workspace" in traits or "at:workspace" in traits:
+                traits -= {"at:in-workspace", "at:workspace", "above"}
+                traits.add("at:elsewhere")
 
 
 def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace: str) -> None:
     place = place_of(path, cwd=cwd, home=home, workspace=workspace)
     traits.add(f"at:{place.value}")
-    if path.startswith(_VITAL_TREES) or path in _VITAL_FILES or path.startswith(_VITAL_DIRECTORIES):
+    if path in _VITAL_FILES or path.startswith(_VITAL_DIRECTORIES):
         traits.add("vital")
+    if path.startswith(_OS_TREES):
+        traits.add("os")
     if workspace.startswith(path.rstrip("/") + "/"):
         traits.add("above")
     if "*" in path or "?" in path:

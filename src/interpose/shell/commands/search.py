@@ -183,7 +183,12 @@ def _reaching(frames: list[Frame]) -> Found:
 
 
 def _delete(start: Word, found: Found, low: Lowering) -> None:
-    low.delete(start, recursive=True, narrow=found.narrow, partial=found.partial)
+    if not found.patterns:
+        low.delete(start, recursive=True, narrow=found.narrow, partial=found.partial)
+        return
+    for pattern in found.patterns:
+        path = Word(_below(start.text.rstrip("/"), pattern), start.span, _is_wild(pattern), taints=start.taints)
+        low.delete(path, recursive=True, narrow=True, partial=found.partial)
 
 
 def words_found(start: Word, found: Found) -> tuple[Word, ...]:
