@@ -213,8 +213,10 @@ def enable(inv: Invocation, low: Lowering) -> None:
                  reason="A library would be loaded into the shell as a builtin")  # fmt: skip
 
 
-@command("true", "false", ":", "break", "continue", "return", "exit", "logout", "shift", "times", "dirs", "type", "hash", "shopt",
-         "ulimit", "umask", "getopts", "wait", "jobs", "bg", "fg", "disown", "suspend", "unalias", "caller", "help", "which",
+@command("true", "false", ":", "break", "continue", "return", "exit", "logout", "shift", "times", "dirs", "type",
+         "hash", "shopt",
+         "ulimit", "umask", "getopts", "wait", "jobs", "bg", "fg", "disown", "suspend", "unalias", "caller", "help",
+         "which",
          "whereis", "setopt", "unsetopt")  # fmt: skip
 def harmless(inv: Invocation, low: Lowering) -> None:
     """Changes only the shell itself, or asks it something."""

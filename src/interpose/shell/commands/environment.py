@@ -6,9 +6,11 @@ from interpose.shell.commands.peel import base_name, run_inner
 from interpose.shell.model import Lowering, Word
 
 COMMANDS = frozenset({
-    "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+    "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR",
     "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR", "PAGER", "MANPAGER", "EDITOR",
-    "VISUAL", "FCEDIT", "BROWSER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "KUBE_EDITOR", "AWS_PAGER",
+    "VISUAL", "FCEDIT", "BROWSER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH", "KUBE_EDITOR",
+    "AWS_PAGER",
     "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "PSQL_PAGER", "PSQL_EDITOR", "HGEDITOR", "RIPGREP_PREPROCESSOR",
 })  # fmt: skip
 """The value is a command that some program runs through a shell."""
@@ -36,7 +38,8 @@ INTERPRETER_OPTIONS: dict[str, tuple[str, ...]] = {
 """Options that an interpreter takes from its environment, and those among them that load or run code."""
 
 GIT_CODE_KEYS = ("core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.hookspath", "core.askpass",
-                 "alias.", "diff.external", "credential.helper", "filter.", "sequence.editor", "gpg.program")  # fmt: skip
+                 "alias.", "diff.external", "credential.helper", "filter.", "sequence.editor",
+                 "gpg.program")  # fmt: skip
 
 HISTORY_OFF: dict[str, tuple[str, ...]] = {
     "HISTFILE": ("", "/dev/null"),

@@ -7,7 +7,8 @@ from interpose.shell.commands.peel import Wrapper, peel, run_inner
 from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering, Word
 
-_WATCH = Wrapper(flags="bcegptwxrCf", attached="d", values="nqs", long=("beep", "color", "no-color", "differences", "errexit",
+_WATCH = Wrapper(flags="bcegptwxrCf", attached="d", values="nqs", long=("beep", "color", "no-color", "differences",
+    "errexit",
                  "chgexit", "precise", "no-title", "no-wrap", "exec", "no-rerun", "follow"),
                  long_values=("interval", "equexit", "shotsdir"))  # fmt: skip
 
@@ -26,7 +27,8 @@ def watch(inv: Invocation, low: Lowering) -> None:
 @command("script")
 def script(inv: Invocation, low: Lowering) -> None:
     """`script -c code file` records a shell command, and on BSD `script file command ...` does."""
-    options = parse(inv.args, values=("-c", "-E", "-I", "-O", "-B", "-T", "-m", "-o", "-t", "-F", "--command", "--log-in",
+    options = parse(inv.args, values=("-c", "-E", "-I", "-O", "-B", "-T", "-m", "-o", "-t", "-F", "--command",
+                                      "--log-in",
                                       "--log-out", "--log-io", "--log-timing", "--logging-format", "--output-limit"),
                     stop=True)  # fmt: skip
     if options.has("--help", "--version", "-V", "-h", "-p"):
@@ -45,7 +47,8 @@ def script(inv: Invocation, low: Lowering) -> None:
 
 @command("gdb", "lldb", "rust-gdb", "rust-lldb")
 def debugger(inv: Invocation, low: Lowering) -> None:
-    options = parse(inv.args, bundle=False, stop=False, values=("-ex", "-iex", "-eval-command", "--eval-command", "-x", "-command", "--command", "-o",
+    options = parse(inv.args, bundle=False, stop=False, values=("-ex", "-iex", "-eval-command", "--eval-command", "-x",
+        "-command", "--command", "-o",
                     "-O", "-s", "-S", "-p", "-pid", "--pid", "-cd", "--cd", "-d", "-c", "-core", "--core"))  # fmt: skip
     for line in options.values("-ex", "-iex", "-eval-command", "--eval-command", "-o", "-O"):
         _debugger_line(line, low, inv.name)
@@ -68,7 +71,8 @@ def _debugger_line(line: Word, low: Lowering, via: str) -> None:
 
 
 _PERF = Wrapper(flags="adgvABDIRSTqnPbNW", values="eFcopstuCkKmxGrjJ", loose=True,
-                long_values=("event", "output", "call-graph", "pid", "tid", "uid", "cpu", "freq", "count", "repeat", "delay",
+                long_values=("event", "output", "call-graph", "pid", "tid", "uid", "cpu", "freq", "count", "repeat",
+                             "delay",
                              "field-separator", "interval-print", "mmap-pages", "cgroup", "timeout"))  # fmt: skip
 
 
@@ -85,8 +89,10 @@ _BWRAP_ARITY = {
     **dict.fromkeys(("--bind", "--ro-bind", "--dev-bind", "--bind-try", "--ro-bind-try", "--dev-bind-try", "--setenv",
                      "--symlink", "--file", "--bind-data", "--ro-bind-data", "--chmod"), 2),
     **dict.fromkeys(("--proc", "--dev", "--tmpfs", "--dir", "--mqueue", "--chdir", "--unsetenv", "--uid", "--gid",
-                     "--hostname", "--args", "--userns", "--pidns", "--seccomp", "--add-seccomp-fd", "--sync-fd", "--block-fd",
-                     "--info-fd", "--json-status-fd", "--lock-file", "--remount-ro", "--perms", "--size", "--exec-label",
+                     "--hostname", "--args", "--userns", "--pidns", "--seccomp", "--add-seccomp-fd", "--sync-fd",
+                     "--block-fd",
+                     "--info-fd", "--json-status-fd", "--lock-file", "--remount-ro", "--perms", "--size",
+                     "--exec-label",
                      "--file-label", "--cap-add", "--cap-drop", "--argv0"), 1),
 }  # fmt: skip
 
@@ -118,7 +124,8 @@ def entr(inv: Invocation, low: Lowering) -> None:
 @command("hyperfine")
 def hyperfine(inv: Invocation, low: Lowering) -> None:
     code = ("-p", "--prepare", "-c", "--cleanup", "-s", "--setup", "-C", "--conclude", "--reference")
-    options = parse(inv.args, values=(*code, "-w", "--warmup", "-m", "--min-runs", "-M", "--max-runs", "-r", "--runs", "-P",
+    options = parse(inv.args, values=(*code, "-w", "--warmup", "-m", "--min-runs", "-M", "--max-runs", "-r", "--runs",
+                                      "-P",
                     "--parameter-scan", "-L", "--parameter-list", "-D", "--parameter-step-size", "-S", "--shell", "-u",
                     "--time-unit", "-n", "--command-name", "--style", "--sort", "--export-json", "--export-csv",
                     "--export-markdown", "--export-asciidoc", "--export-orgmode", "--output", "--input"))  # fmt: skip

@@ -87,8 +87,10 @@ def other_shell(inv: Invocation, low: Lowering) -> None:
         low.shell(inv.stdin, via=inv.name, dialect=inv.name)
 
 
-_POWERSHELL_VALUES = ("executionpolicy", "ep", "windowstyle", "inputformat", "outputformat", "version", "workingdirectory", "wd",
-                      "psconsolefile", "configurationname", "custompipename", "settingsfile", "configurationfile")  # fmt: skip
+_POWERSHELL_VALUES = ("executionpolicy", "ep", "windowstyle", "inputformat", "outputformat", "version",
+                      "workingdirectory", "wd",
+                      "psconsolefile", "configurationname", "custompipename", "settingsfile",
+                      "configurationfile")  # fmt: skip
 
 
 @command("powershell", "pwsh", "powershell_ise", "pwsh-preview")

@@ -31,8 +31,10 @@ WRAPPERS: dict[str, Wrapper] = {
     "stdbuf": Wrapper(values="ioe", long_values=("input", "output", "error")),
     "unbuffer": Wrapper(flags="p"),
     "choom": Wrapper(values="np", long_values=("adjust", "pid"), only=("-p", "--pid")),
-    "prlimit": Wrapper(flags="v", values="p", long=("verbose", "noheadings", "raw", "as", "core", "cpu", "data", "fsize",
-                       "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending",
+    "prlimit": Wrapper(flags="v", values="p", long=("verbose", "noheadings", "raw", "as", "core", "cpu", "data",
+                                                    "fsize",
+                       "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime",
+                       "sigpending",
                        "stack"), attached="cdefilmnqrstuvxyC", long_values=("pid", "output"), only=("-p", "--pid")),
     "time": Wrapper(flags="apqvl", values="fo", long=("append", "portability", "quiet", "verbose"),
                     long_values=("format", "output")),
@@ -42,7 +44,8 @@ WRAPPERS: dict[str, Wrapper] = {
     "unshare": Wrapper(flags="rfc", attached="muinpUCT", values="RSGw",
                        long=("mount", "uts", "ipc", "net", "pid", "user", "cgroup", "time", "fork", "map-root-user",
                              "map-current-user", "map-auto", "mount-proc", "keep-caps", "kill-child"),
-                       long_values=("map-user", "map-group", "map-users", "map-groups", "propagation", "setgroups", "root",
+                       long_values=("map-user", "map-group", "map-users", "map-groups", "propagation", "setgroups",
+                                    "root",
                                     "wd", "setuid", "setgid", "monotonic", "boottime")),
     "nsenter": Wrapper(flags="aFZe", attached="muinpCTUrwW", values="tSG",
                        long=("all", "mount", "uts", "ipc", "net", "pid", "cgroup", "user", "time", "root", "wd", "wdns",
@@ -51,15 +54,18 @@ WRAPPERS: dict[str, Wrapper] = {
     "strace": Wrapper(flags="fFcCdhiknqrTtvVwxyYzZD", values="oepPsuabEIOSUX", only=("-p", "--attach"),
                       long=("follow-forks", "quiet", "summary", "summary-only", "timestamps", "debug", "no-abbrev",
                             "output-append-mode", "string-limit", "syscall-times", "decode-fds", "tips", "stack-traces",
-                            "seccomp-bpf", "failed-only", "successful-only", "output-separately", "strings-in-hex", "color"),
+                            "seccomp-bpf", "failed-only", "successful-only", "output-separately", "strings-in-hex",
+                            "color"),
                       long_values=("output", "trace", "attach", "expr", "user", "env", "trace-path", "status",
-                                   "columns", "abbrev", "verbose", "raw", "signal", "inject", "fault", "const-print-style")),
+                                   "columns", "abbrev", "verbose", "raw", "signal", "inject", "fault",
+                                   "const-print-style")),
     "ltrace": Wrapper(flags="bcCfhiLSrtTVw", values="aAdDeFlnopsux", only=("-p",),
                       long_values=("align", "output", "where", "library", "config", "indent")),
     "valgrind": _LOOSE,
     "systemd-inhibit": Wrapper(long=("list", "no-pager", "no-legend"), long_values=("what", "who", "why", "mode"),
                                only=("--list",)),
-    "systemd-cat": Wrapper(values="tp", long_values=("identifier", "priority", "stderr-priority", "level-prefix", "namespace")),
+    "systemd-cat": Wrapper(values="tp", long_values=("identifier", "priority", "stderr-priority", "level-prefix",
+                                                     "namespace")),
     "firejail": _LOOSE,
     "proot": Wrapper(flags="0SwVh", values="rbqwvkiRS", long_values=("rootfs", "bind", "qemu", "pwd", "cwd", "verbose",
                      "kernel-release", "change-id"), long=("root-id", "kill-on-exit", "link2symlink")),
@@ -90,8 +96,10 @@ WRAPPERS: dict[str, Wrapper] = {
     "kde-inhibit": _LOOSE,
     "runlim": _LOOSE,
     "systemd-run": Wrapper(flags="dGPqrtS", values="HMpuE", loose=True,
-                           long_values=("unit", "property", "description", "slice", "uid", "gid", "nice", "host", "machine",
-                                        "working-directory", "setenv", "on-active", "on-boot", "on-calendar", "service-type")),
+                           long_values=("unit", "property", "description", "slice", "uid", "gid", "nice", "host",
+                                        "machine",
+                                        "working-directory", "setenv", "on-active", "on-boot", "on-calendar",
+                                        "service-type")),
 }  # fmt: skip
 
 
@@ -109,7 +117,8 @@ for _name, _spec in WRAPPERS.items():
 
 
 _ENV = Wrapper(flags="i0v", values="uCPSa", long=("ignore-environment", "null", "debug", "list-signal-handling",
-               "block-signal", "default-signal", "ignore-signal"), long_values=("unset", "chdir", "split-string", "argv0"))  # fmt: skip
+               "block-signal", "default-signal", "ignore-signal"), long_values=("unset", "chdir", "split-string",
+                   "argv0"))  # fmt: skip
 
 
 @command("env", "genv")
@@ -185,7 +194,8 @@ def exec_builtin(inv: Invocation, low: Lowering) -> None:
     run_inner(peel(inv.args, _EXEC, low).inner, low, "exec")
 
 
-_FLOCK = Wrapper(flags="senxuoFv", values="wEc", skip=1, long=("shared", "exclusive", "nonblock", "nb", "unlock", "close",
+_FLOCK = Wrapper(flags="senxuoFv", values="wEc", skip=1, long=("shared", "exclusive", "nonblock", "nb", "unlock",
+    "close",
                  "no-fork", "verbose"), long_values=("timeout", "wait", "conflict-exit-code", "command"))  # fmt: skip
 
 

@@ -35,7 +35,8 @@ _BY_NAME = {
     "base64.decodebytes": "b64", "base64.decodestring": "b64", "binascii.a2b_base64": "b64", "base64.b32decode": "b32",
     "base64.b16decode": "hex", "binascii.unhexlify": "hex", "binascii.a2b_hex": "hex", "bytes.fromhex": "hex",
     "bytearray.fromhex": "hex", "base64.a85decode": "a85", "base64.b85decode": "b85", "zlib.decompress": "zlib",
-    "gzip.decompress": "zlib", "bz2.decompress": "bz2", "lzma.decompress": "lzma", "base64": "b64", "base64url": "b64", "hex": "hex",
+    "gzip.decompress": "zlib", "bz2.decompress": "bz2", "lzma.decompress": "lzma", "base64": "b64", "base64url": "b64",
+    "hex": "hex",
     "atob": "b64",
 }  # fmt: skip
 

@@ -53,7 +53,7 @@ def python(code: str, low: Lowering, via: str) -> None:
     """Python that Python 3 cannot parse: the old dialect, or broken."""
     found = _scan(code, low, via, "python", _PYTHON)
     if not found:
-        unparsed(code, low, via)
+        unparsed(low, via)
 
 
 def osascript(code: str, low: Lowering, via: str) -> None:
@@ -106,7 +106,7 @@ def tcl(code: str, low: Lowering, via: str) -> None:
                 break
 
 
-def unparsed(code: str, low: Lowering, via: str) -> None:
+def unparsed(low: Lowering, via: str) -> None:
     """A program that is not one of its language: it does nothing, or something that we do not see."""
     low.emit("opaque", via, certainty="unknown", rule="unknown-code",
              reason="The program could not be parsed, so what it does is not known")  # fmt: skip

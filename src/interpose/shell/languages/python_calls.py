@@ -10,7 +10,8 @@ from interpose.shell.languages.python_names import (
     AS_COMMAND, DECODE, DELETE, EXEC, HTTP, READ, SHELL, SUBPROCESS, UNPICKLE, constant,
 )  # fmt: skip
 from interpose.shell.languages.values import (
-    NOT_KNOWN, Value, all_taints, concat, download, join_path, of_stream, run_list, run_shell, sql, tainted, text_value, upload,
+    NOT_KNOWN, Value, all_taints, concat, download, join_path, of_stream, run_list, run_shell, sql, tainted,
+    text_value, upload,
 )  # fmt: skip
 from interpose.shell.model import NOTHING, UNKNOWN, Lowering, Stream, Word
 

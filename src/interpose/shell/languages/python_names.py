@@ -6,9 +6,11 @@ from interpose.shell.languages.values import Value
 from interpose.shell.model import Lowering
 
 _SAME = {
-    "posix": "os", "nt": "os", "urllib2": "urllib.request", "posixpath": "os.path", "ntpath": "os.path", "_socket": "socket",
+    "posix": "os", "nt": "os", "urllib2": "urllib.request", "posixpath": "os.path", "ntpath": "os.path",
+    "_socket": "socket",
     "_posixsubprocess": "subprocess", "commands": "subprocess", "httpx": "requests", "asyncio.subprocess": "asyncio",
-    "io": "builtins", "codecs.open": "open", "shelve.open": "open", "gzip.open": "open", "bz2.open": "open", "lzma.open": "open",
+    "io": "builtins", "codecs.open": "open", "shelve.open": "open", "gzip.open": "open", "bz2.open": "open",
+    "lzma.open": "open",
     "os.popen2": "os.popen", "os.popen3": "os.popen", "os.popen4": "os.popen",
 }  # fmt: skip
 _PREFIXES = ("builtins.", "__builtins__.", "__builtin__.")
@@ -67,7 +69,8 @@ SHELL = frozenset({
 })  # fmt: skip
 """The first argument is given to a shell (or is a list of words)."""
 
-SUBPROCESS = frozenset({"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output", "subprocess.Popen",
+SUBPROCESS = frozenset({"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
+                        "subprocess.Popen",
                         "asyncio.create_subprocess_exec", "sh.Command", "plumbum.local"})  # fmt: skip
 
 EXEC = {
@@ -88,13 +91,15 @@ DELETE: dict[str, dict[str, bool]] = {
 }  # fmt: skip
 
 AS_COMMAND: dict[str, tuple[str, ...]] = {
-    "os.rename": ("mv",), "os.renames": ("mv",), "os.replace": ("mv", "-f"), "shutil.move": ("mv",), "shutil.copy": ("cp",),
+    "os.rename": ("mv",), "os.renames": ("mv",), "os.replace": ("mv", "-f"), "shutil.move": ("mv",),
+    "shutil.copy": ("cp",),
     "shutil.copy2": ("cp",), "shutil.copyfile": ("cp",), "shutil.copytree": ("cp", "-r"), "os.symlink": ("ln", "-s"),
     "os.link": ("ln",), "os.mkdir": ("mkdir",), "os.makedirs": ("mkdir", "-p"), "os.rmdir": ("rmdir",),
 }  # fmt: skip
 """Calls that do what a command does with the same operands."""
 
-READ = frozenset({"numpy.load", "pandas.read_csv", "pandas.read_json", "linecache.getlines", "fileinput.input", "tokenize.open",
+READ = frozenset({"numpy.load", "pandas.read_csv", "pandas.read_json", "linecache.getlines", "fileinput.input",
+                  "tokenize.open",
                   "zipfile.ZipFile", "tarfile.open"})  # fmt: skip
 
 HTTP = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request"})
@@ -102,15 +107,18 @@ HTTP = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "r
 DECODE = frozenset({
     "base64.b64decode", "base64.urlsafe_b64decode", "base64.standard_b64decode", "base64.b32decode", "base64.b16decode",
     "base64.a85decode", "base64.b85decode", "base64.decodebytes", "base64.decodestring", "binascii.unhexlify",
-    "binascii.a2b_hex", "binascii.a2b_base64", "bytes.fromhex", "bytearray.fromhex", "zlib.decompress", "gzip.decompress",
+    "binascii.a2b_hex", "binascii.a2b_base64", "bytes.fromhex", "bytearray.fromhex", "zlib.decompress",
+    "gzip.decompress",
     "bz2.decompress", "lzma.decompress", "codecs.decode",
 })  # fmt: skip
 
-UNPICKLE = frozenset({"pickle.loads", "pickle.load", "cPickle.loads", "marshal.loads", "dill.loads", "cloudpickle.loads", "yaml.unsafe_load",
+UNPICKLE = frozenset({"pickle.loads", "pickle.load", "cPickle.loads", "marshal.loads", "dill.loads",
+                      "cloudpickle.loads", "yaml.unsafe_load",
                       "joblib.load"})  # fmt: skip
 
 STAR_MODULES: dict[str, tuple[str, ...]] = {
-    "os": ("system", "popen", "remove", "unlink", "rmdir", "removedirs", "rename", "kill", "chmod", "chown", "execv", "execvp", "fork",
+    "os": ("system", "popen", "remove", "unlink", "rmdir", "removedirs", "rename", "kill", "chmod", "chown", "execv",
+           "execvp", "fork",
            "dup2", "environ", "getcwd", "listdir", "walk", "path", "chdir", "makedirs"),
     "subprocess": ("run", "call", "check_call", "check_output", "Popen", "getoutput"),
     "shutil": ("rmtree", "move", "copy", "copytree"),
