@@ -100,6 +100,9 @@ _MONGO_DESTROY = re.compile(
     r"|(?P<run>dropDatabase)\s*:"
 )
 
+_NODE = ("require", "import", "process", "eval", "Function")
+"""Where a script of the MongoDB shell leaves the database."""
+
 
 @command(*CLIENTS)
 def client(inv: Invocation, low: Lowering) -> None:
@@ -178,7 +181,8 @@ def mongo(inv: Invocation, low: Lowering) -> None:
     if inv.stdin is not None and inv.stdin.text is not None:
         texts.append(inv.stdin.text)
     for text in texts:
-        low.code("javascript", text, via=inv.name)
+        if any(door in text for door in _NODE):
+            low.code("javascript", text, via=inv.name)
         for match in _MONGO_DESTROY.finditer(text):
             what = match["verb"] or match["rows"] or match["run"]
             low.emit(

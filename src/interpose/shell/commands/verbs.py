@@ -69,7 +69,7 @@ def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
         at=verb,
         rule=f"{name}-{verb_of(verb.text)}",
         reason=f"`{' '.join((name, *nouns, verb.text))}` takes away {cli.what}.",
-        recoverable=is_local(nouns),
+        recoverable=is_local((*nouns, verb.text)),
         forced=opts.has("--force", "-f", "--yes", "-y", "--confirm", "--auto-approve"),
     )
 
