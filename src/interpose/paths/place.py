@@ -120,7 +120,7 @@ def without_everything(path: str) -> str:
     """The directory whose whole content a trailing `/*` means; other paths as they are."""
     while True:
         parent, _, name = path.rpartition("/")
-        if name not in _EVERYTHING:
+        if name not in _EVERYTHING and not name.startswith("!("):
             return path
         path = parent or "/"
 
@@ -134,8 +134,10 @@ def _inside_workspace(path: str, workspace: str) -> Place:
 def _is_repository(path: str) -> bool:
     if "/.git" not in path:
         return False
-    parent, _, name = path.rpartition("/")
-    return name == ".git" or (name in _REPOSITORY_VITALS and parent.endswith("/.git"))
+    if path.endswith("/.git"):
+        return True
+    inside = path.rpartition("/.git/")[2]
+    return inside.partition("/")[0] in _REPOSITORY_VITALS
 
 
 def _device_place(path: str) -> Place:

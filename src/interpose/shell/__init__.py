@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from interpose.shell.names import hides
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import Problem
 from interpose.shell.walk import ExhaustedError, Ran, Walker
@@ -36,6 +37,9 @@ def analyse(
     if len(text) > MAX_TEXT:
         walker.give_up("too-large", f"The text is longer than {MAX_TEXT} characters", span)
         return Analysis(tuple(walker.effects))
+    if (at := hides(text)) >= 0:
+        walker.lowering((at, at + 1)).emit("opaque", "text", rule="hidden-text", certainty="possible",
+            reason="A character in this text makes it read in another order than it runs")  # fmt: skip
     try:
         if dialect == "bash":
             walker.script(parse(text), None)

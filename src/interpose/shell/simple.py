@@ -13,6 +13,7 @@ from interpose.shell.commands import load
 from interpose.shell.commands.table import HANDLERS, Handler
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.names import doubt_about
 from interpose.shell.own import CHANGES, LOCALS, remember_locals
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.state import Variable
@@ -177,7 +178,7 @@ def invoke(
     functions = walker.state.functions.get(first.text) if not external else None
     if functions is not None:
         out = _call(walker, first.text, inv)
-    elif UNKNOWN in name or (first.glob and not first.quoted) or not name:
+    elif UNKNOWN in name or (first.glob and not first.quoted and _is_pattern(name)) or not name:
         out = _computed(walker, inv, words, via)
     else:
         out = _handle(walker, inv, via)
@@ -203,15 +204,31 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     outer_via = walker.via
     walker.via = via
     if handler is None:
-        low.emit("process.exec", inv.argv0.text, at=inv.argv0)
-        if general is not None:
-            general(inv, low)
+        _unknown(inv, low, general)
     else:
         handler(inv, low)
     walker.via = outer_via
     if change is not None:
         change(walker, inv)
     return low.result
+
+
+def _unknown(inv: Invocation, low: CommandLowering, general: Handler | None) -> None:
+    """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
+    low.emit("process.exec", inv.argv0.text, at=inv.argv0)
+    if reason := doubt_about(inv.name, inv.argv0.text):
+        low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
+    folded = HANDLERS.get(inv.name.lower())
+    if folded is not None:
+        low.walker.doubt += 1
+        folded(replace(inv, name=inv.name.lower()), low)
+        low.walker.doubt -= 1
+    elif general is not None:
+        general(inv, low)
+
+
+def _is_pattern(name: str) -> bool:
+    return name != "[" and not {"*", "?", "["}.isdisjoint(name)
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:

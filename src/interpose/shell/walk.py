@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell import simple
+from interpose.shell.endless import is_constant, is_endless, spawns
 from interpose.shell.expand import Expander
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
@@ -49,7 +50,7 @@ from interpose.types import Effect, FrozenDict
 MAX_LOOP_VALUES = 8
 MAX_COMBINATIONS = 8
 MAX_TRAPS = 16
-MAX_RUNS = 4 * MAX_COMMANDS
+MAX_RUNS = MAX_COMMANDS + 1_000
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
 
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
@@ -388,6 +389,8 @@ class Walker:
                     self.expander.arithmetic(expression)
                 for name in set(re.findall(r"[A-Za-z_]\w*", text)):
                     self.assign(name, Variable(UNKNOWN))
+                if is_endless(text) and spawns(body):
+                    self._bomb()
                 return self._repeat(body, stdin, piped)
             case Case():
                 return self._case(node, stdin, piped)
@@ -429,7 +432,14 @@ class Walker:
         self.success = None
         return Stream(None, joined(outs).taints) if len(outs) > 2 else joined(outs)
 
+    def _bomb(self) -> None:
+        low = self.lowering((0, 0))
+        low.emit("system", "processes", certainty="possible", rule="fork-bomb", wide=True,
+                 reason="A loop without an end starts a process in the background each time round")  # fmt: skip
+
     def _while(self, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
+        if is_constant(condition) and spawns(body):
+            self._bomb()
         whole = Sequence((*condition.items, *body.items))
         lines = _lines_for(condition, stdin)
         if lines is None:

@@ -1,0 +1,93 @@
+"""Loops that never end and start something in the background each time round: a fork bomb without a function."""
+
+from __future__ import annotations
+
+from interpose.shell.syntax.tree import (
+    AndOr,
+    ArithmeticCommand,
+    Background,
+    Case,
+    Coprocess,
+    For,
+    Group,
+    If,
+    Node,
+    Pipeline,
+    RawWord,
+    Sequence,
+    Simple,
+    Test,
+    Text,
+)
+
+_CONSTANT = frozenset({"true", "false", ":", "/bin/true", "/bin/false", "/usr/bin/true", "/usr/bin/false"})
+_PAUSES = frozenset({"wait", "sleep", "read", "break", "return", "exit", "inotifywait", "flock"})
+
+
+def is_constant(condition: Sequence) -> bool:
+    """Whether a loop's condition never changes, as in `while true` and `until false`."""
+    if len(condition.items) != 1:
+        return False
+    match condition.items[0]:
+        case Simple(words=words) if words:
+            texts = [word.plain for word in words]
+            return texts[0] in _CONSTANT or (texts[0] == "[" and None not in texts and len(texts) == 3)
+        case ArithmeticCommand(expression=expression):
+            return _number(expression)
+        case Test(tokens=tokens):
+            return all(isinstance(token, str) or token.plain is not None for token in tokens) and len(tokens) == 1
+        case _:
+            return False
+
+
+def is_endless(expressions: str) -> bool:
+    """Whether the head of `for ((a; b; c))` has no end: nothing in the middle, or a number."""
+    parts = expressions.split(";")
+    return len(parts) == 3 and (not parts[1].strip() or parts[1].strip().isdecimal())
+
+
+def spawns(body: Sequence) -> bool:
+    """Whether a body starts something in the background and goes on without waiting for it."""
+    waiting = False
+    for item in body.items:
+        match item:
+            case Background():
+                waiting = True
+            case Simple(words=words) if words and words[0].plain in _PAUSES:
+                waiting = False
+            case Group(body=inner, subshell=True) if _has_background(inner):
+                # What a subshell leaves behind is nobody's child here: `wait` does not see it.
+                return True
+            case Group(body=inner):
+                waiting = waiting or spawns(inner)
+            case _:
+                waiting = waiting or _has_background(item)
+    return waiting
+
+
+def _has_background(node: Node) -> bool:
+    stack: list[Node] = [node]
+    while stack:
+        match stack.pop():
+            case Background() | Coprocess():
+                return True
+            case Sequence(items=items) | Pipeline(stages=items):
+                stack.extend(items)
+            case AndOr(first=first, rest=rest):
+                stack.extend((first, *(command for _, command in rest)))
+            case Group(body=body) | For(body=body):
+                stack.append(body)
+            case If(branches=branches, otherwise=otherwise):
+                stack.extend(part for branch in branches for part in branch)
+                if otherwise is not None:
+                    stack.append(otherwise)
+            case Case(clauses=clauses):
+                stack.extend(body for _, body, _ in clauses)
+            case _:
+                pass
+    return False
+
+
+def _number(expression: RawWord) -> bool:
+    texts = [part.text if isinstance(part, Text) else "?" for part in expression.parts]
+    return "".join(texts).strip().isdecimal()
