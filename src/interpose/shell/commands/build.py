@@ -19,6 +19,7 @@ def make(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=_MAKE_VALUES, attached=("-j", "-l", "-O"))
     if opts.has("--help", "-h", "--version", "-v"):
         return
+    runs_project(inv, low)
     for word in opts.operands:
         name, equals, value = word.text.partition("=")
         if equals and name.rstrip(":?+!") in ("SHELL", ".SHELLFLAGS", "MAKESHELL"):
@@ -35,6 +36,11 @@ def make(inv: Invocation, low: Lowering) -> None:
         _makefile(stream, low)
     if not files:
         _makefile(low.read(f"{directory.text}/Makefile" if directory is not None else "Makefile"), low)
+
+
+def runs_project(inv: Invocation, low: Lowering) -> None:
+    """The project's own code is run."""
+    low.emit("process.exec", " ".join(word.text for word in (inv.argv0, *inv.args[:3])), project=True)
 
 
 def _shell_of_recipes(value: Word, low: Lowering) -> None:
@@ -73,6 +79,7 @@ def _recipes(text: str, low: Lowering) -> None:
 
 @command("just")
 def just(inv: Invocation, low: Lowering) -> None:
+    runs_project(inv, low)
     texts = [word.text for word in inv.args]
     for sign in ("-c", "--command"):
         if sign in texts:
@@ -108,6 +115,7 @@ def _cmake_tool(verb: Word, args: tuple[Word, ...], low: Lowering) -> None:
 @command("pytest", "py.test")
 def pytest(inv: Invocation, low: Lowering) -> None:
     """pytest empties the directory of `--basetemp` before it starts."""
+    runs_project(inv, low)
     for path in parse(inv.args, values=("--basetemp",), bundle=False).values("--basetemp"):
         low.delete(path, recursive=True)
 
@@ -117,6 +125,7 @@ _BUILD_OPTIONS = {"--run_under": "the test", "--workspace_status_command": "the 
 
 @command("bazel", "bazelisk", "blaze")
 def bazel(inv: Invocation, low: Lowering) -> None:
+    runs_project(inv, low)
     opts = parse(inv.args, values=tuple(_BUILD_OPTIONS), bundle=False)
     for code in opts.values(*_BUILD_OPTIONS):
         low.shell(code, via="bazel")

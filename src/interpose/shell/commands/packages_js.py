@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from interpose.shell.commands.admin import words
+from interpose.shell.commands.build import runs_project
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.packages import (
     Call,
@@ -96,6 +97,8 @@ def npm(inv: Invocation, low: Lowering) -> None:
     call = locate(inv.args, known)
     if call is not None:
         _npm_call(inv.name, call, known, low)
+    else:
+        runs_project(inv, low)
 
 
 def _npm_call(name: str, call: Call, known: PackageTool, low: Lowering) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.shell.commands.build import runs_project
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.packages import PackageTool, foreign, installs, locate, register, state, tool
 from interpose.shell.commands.table import command
@@ -33,6 +34,7 @@ def cargo(inv: Invocation, low: Lowering) -> None:
         return
     call = locate(inv.args, _CARGO)
     if call is None:
+        runs_project(inv, low)
         return
     if call.verb == "release" and not any(word.text in ("-x", "--execute") for word in call.rest):
         return
@@ -61,6 +63,7 @@ def go(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=("-C", "-o", "-run", "-tags", "-ldflags", "-gcflags", *_GO_PROGRAMS), bundle=False)
     verb = opts.word(0)
     if verb in ("build", "run", "test", "vet", "install", "generate"):
+        runs_project(inv, low)
         for code in opts.values(*_GO_PROGRAMS):
             low.shell(code, via="go")
     if verb in ("install", "get"):
@@ -152,6 +155,7 @@ def maven(inv: Invocation, low: Lowering) -> None:
     )
     if opts.has("--help", "-h", "--version", "-v", "-DdryRun"):
         return
+    runs_project(inv, low)
     for word in opts.operands:
         if word.text in _MAVEN_PUBLISHES or word.text.startswith(("deploy:", "gpg:sign-and-deploy")):
             low.emit("package.publish", word.text, at=word, rule="package-publish",
@@ -170,6 +174,7 @@ def gradle(inv: Invocation, low: Lowering) -> None:
     )
     if opts.has("--dry-run", "-m", "--help", "-h", "--version", "-v"):
         return
+    runs_project(inv, low)
     for script in opts.values("-I", "--init-script"):
         low.read(script)
     for word in opts.operands:
