@@ -1,0 +1,48 @@
+"""Agents that start agents: what another agent does is out of our sight, the more so when its own guards are off."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.table import command
+from interpose.shell.model import Invocation, Lowering
+
+_AGENTS = (
+    "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi", "droid",
+    "auggie", "openhands", "cline",
+)  # fmt: skip
+_UNGUARDED = frozenset(
+    {
+        "--dangerously-skip-permissions", "--allow-dangerously-skip-permissions", "--enable-auto-mode", "--yolo",
+        "--dangerously-bypass-approvals-and-sandbox", "--full-auto", "--yes-always", "--allow-all-tools",
+        "--allow-all", "--dangerously-allow-all", "--skip-permissions-unsafe", "--auto-approve", "--force", "-f",
+        "--always-approve",
+    }
+)  # fmt: skip
+_UNGUARDED_VALUES = frozenset({"bypassPermissions", "yolo", "danger-full-access", "never", "acceptEdits", "dontAsk"})
+_VALUES = frozenset(
+    {"--permission-mode", "--approval-mode", "--sandbox", "-s", "-a", "--ask-for-approval", "--sandbox_mode"}
+)
+
+
+@command(*_AGENTS)
+def agent(inv: Invocation, low: Lowering) -> None:
+    texts = [word.text for word in inv.args]
+    for word, after in zip(inv.args, [*texts[1:], ""], strict=True):
+        name, _, value = word.text.partition("=")
+        if word.text == "--":
+            break
+        if name in _UNGUARDED or (name in _VALUES and (value or after) in _UNGUARDED_VALUES):
+            low.emit("guard.tamper", inv.name, at=word, rule="unguarded-agent",
+                     reason="Starts another agent that acts without asking anybody")  # fmt: skip
+            return
+    if inv.name == "gemini" and "-y" in texts:
+        low.emit("guard.tamper", inv.name, rule="unguarded-agent",
+                 reason="Starts another agent that acts without asking anybody")  # fmt: skip
+        return
+    low.emit("process.exec", inv.name)
+
+
+@command("nah", "interpose")
+def guarded(inv: Invocation, low: Lowering) -> None:
+    """A guard that starts an agent: the agent is what matters."""
+    if [word.text for word in inv.args[:1]] == ["run"]:
+        low.run(inv.args[1:], via=f"{inv.name} run")
