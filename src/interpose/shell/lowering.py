@@ -178,11 +178,18 @@ class CommandLowering:
         else:
             self._add(Stream(None, taints | {"shell"}))
 
-    def run(self, words: tuple[Word, ...], *, via: str, stdin: Stream | None = None) -> None:
+    def run(
+        self,
+        words: tuple[Word, ...],
+        *,
+        via: str,
+        stdin: Stream | None = None,
+        env: tuple[tuple[str, Word], ...] = (),
+    ) -> None:
         if words:
             out = self.walker.invoke(
                 words, stdin=self.inv.stdin if stdin is None else stdin, via=(*self.via, via), span=self.inv.span,
-                env=self.inv.env, piped=self.inv.piped_out, external=True,
+                env=(*self.inv.env, *env), piped=self.inv.piped_out, external=True,
             )  # fmt: skip
             self._add(out)
 

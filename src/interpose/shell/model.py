@@ -119,8 +119,15 @@ class Lowering(Protocol):
     def shell(self, code: Word | Stream | str, *, via: str, args: tuple[Word, ...] = (), dialect: str = "bash") -> None:
         """The command runs `code` as a shell script. Tainted or unknown code becomes `code.remote` or `opaque`."""
 
-    def run(self, words: tuple[Word, ...], *, via: str, stdin: Stream | None = None) -> None:
-        """The command runs another command given as words (`sudo`, `env`, `xargs`, `timeout`, ...)."""
+    def run(
+        self,
+        words: tuple[Word, ...],
+        *,
+        via: str,
+        stdin: Stream | None = None,
+        env: tuple[tuple[str, Word], ...] = (),
+    ) -> None:
+        """The command runs another command given as words (`sudo`, `env`, `xargs`, `timeout`, ...), with assignments."""
 
     def code(self, language: str, code: Word | Stream | str, *, via: str) -> None:
         """The command runs a program text in `python`, `javascript`, `perl`, `ruby`, `php`, `lua`, `awk`, `sql`, ..."""

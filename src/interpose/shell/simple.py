@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.shell.commands import load
+from interpose.shell.commands import environment, load
+from interpose.shell.commands.setup import prints_setup
 from interpose.shell.commands.table import HANDLERS, Handler
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
@@ -70,6 +71,7 @@ def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream 
     if not fields:
         for assignment in node.assignments:
             assign(walker, assignment)
+            _environment(walker, assignment.name, opening)
         walker.success = True
         return opening.finish(EMPTY_STREAM, opening.lowering)
     env = tuple((item.name, walker.expander.single(item.value)) for item in node.assignments)
@@ -77,10 +79,18 @@ def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream 
         walker.state.fds = opening.channels
         return opening.finish(EMPTY_STREAM, opening.lowering)
     _reverse_shell(fields[0], opening)
+    for name, value in env:
+        environment.assign(name, value, opening.lowering, base_name(fields[0].text))
     out = walker.invoke(tuple(fields), span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
     for assignment in node.declared:
         assign(walker, assignment)
     return opening.finish(out, opening.lowering)
+
+
+def _environment(walker: Walker, name: str, opening: Opened) -> None:
+    variable = walker.state.variables.get(name)
+    if variable is not None and (variable.exported or name in environment.SHELL_OWN):
+        environment.assign(name, Word(variable.text, taints=variable.taints), opening.lowering)
 
 
 def _reverse_shell(word: Word, opening: Opened) -> None:
@@ -210,6 +220,8 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     walker.via = outer_via
     if change is not None:
         change(walker, inv)
+    if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
+        return EMPTY_STREAM
     return low.result
 
 

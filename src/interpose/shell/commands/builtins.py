@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from interpose.shell.commands.environment import HISTORY_OFF, assign, history_off
 from interpose.shell.commands.options import parse
+from interpose.shell.commands.peel import input_as_code
 from interpose.shell.commands.printf import MAX_TEXT, echo, printf
 from interpose.shell.commands.table import command
 from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
@@ -12,16 +15,15 @@ from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Lowering, Stream
 @command("cd", "chdir", "pushd", "popd")
 def change_directory(inv: Invocation, low: Lowering) -> None:
     operands = parse(inv.args).operands
-    if inv.name == "popd" or (operands and operands[0].text == "-") or (inv.name == "pushd" and not operands):
-        low.set_cwd(Word(UNKNOWN))
-    elif inv.name == "pushd" and operands[0].text.startswith("+"):
+    first = operands[0].text if operands else ""
+    if inv.name == "popd" or first == "-" or (inv.name == "pushd" and (not first or first.startswith("+"))):
         low.set_cwd(Word(UNKNOWN))
     else:
         low.set_cwd(operands[0] if operands else low.home)
 
 
 @command("pwd")
-def pwd(inv: Invocation, low: Lowering) -> None:
+def pwd(_inv: Invocation, low: Lowering) -> None:
     low.output(Stream(low.cwd + "\n"))
 
 
@@ -52,7 +54,9 @@ def printf_builtin(inv: Invocation, low: Lowering) -> None:
 def eval_builtin(inv: Invocation, low: Lowering) -> None:
     words = inv.args[1:] if inv.args and inv.args[0].text == "--" else inv.args
     if words:
-        low.shell(Word(" ".join(word.text for word in words), inv.span, taints=_taints(words)), via="eval")
+        code = Word(" ".join(word.text for word in words), inv.span, taints=_taints(words))
+        input_as_code(code, low)
+        low.shell(code, via="eval")
 
 
 @command("source", ".")
@@ -107,7 +111,7 @@ def let(inv: Invocation, low: Lowering) -> None:
 
 @command("test", "[")
 def test(inv: Invocation, low: Lowering) -> None:
-    for flag, word in zip(inv.args, inv.args[1:], strict=False):
+    for flag, word in pairwise(inv.args):
         if flag.text in ("-v", "-R"):
             subscript(word, low)
     low.output(Stream(""))
@@ -161,7 +165,7 @@ def alias(inv: Invocation, low: Lowering) -> None:
 @command("set")
 def set_builtin(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
-    for flag, value in zip(texts, texts[1:], strict=False):
+    for flag, value in pairwise(texts):
         if flag == "+o" and value == "history":
             history_off(low)
     if not texts:
@@ -181,9 +185,10 @@ def history(inv: Invocation, low: Lowering) -> None:
 @command("fc")
 def fc(inv: Invocation, low: Lowering) -> None:
     options = parse(inv.args, values=("-e",))
-    if editor := options.value("-e"):
+    editor = options.value("-e")
+    if editor is not None and editor.text != "-":
         low.shell(editor, via="fc")
-    if not options.has("-l"):
+    if options.has("-s") or (editor is not None and editor.text == "-"):
         low.emit("opaque", "history", certainty="unknown", rule="history-command",
                  reason="This runs a command out of the shell history, which is not known here")  # fmt: skip
 

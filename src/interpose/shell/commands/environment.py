@@ -49,6 +49,9 @@ HISTORY_OFF: dict[str, tuple[str, ...]] = {
     "HISTIGNORE": ("*",),
 }
 
+SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
+"""Variables that the shell itself looks at, exported or not."""
+
 _ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - directories in a PATH that is being judged
 _SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node")
 
@@ -82,7 +85,7 @@ def run_with(given: tuple[tuple[str, Word], ...], inner: tuple[Word, ...], low: 
     """Run a command with assignments in front of it."""
     for name, value in given:
         assign(name, value, low, base_name(inner[0]))
-    run_inner(inner, low, via)
+    run_inner(inner, low, via, given)
 
 
 def history_off(low: Lowering, at: Word | None = None) -> None:
@@ -93,8 +96,8 @@ def history_off(low: Lowering, at: Word | None = None) -> None:
 
 def _command_value(name: str, value: Word, low: Lowering) -> None:
     low.shell(value, via=name)
-    words = value.text.split()
-    if name not in ("GIT_SSH_COMMAND", "RSYNC_RSH") and len(words) > 1 and words[0].rpartition("/")[2] in _SHELLS:
+    words = [word.rpartition("/")[2] for word in value.text.split(None, 3)[:2]]
+    if name == "PROMPT_COMMAND" or any(word in _SHELLS for word in words):
         _code_from_environment(name, value, low)
 
 
@@ -129,9 +132,20 @@ def _by_prefix(name: str, value: Word, low: Lowering, running: str) -> None:
     elif name.startswith("INTERPOSE_"):
         low.emit("guard.tamper", name, at=value, rule="own-settings",
                  reason="This changes how the guard itself works")  # fmt: skip
+    elif _is_one_liner(value.text):
+        _code_from_environment(name, value, low)
     elif running == "git" and ((name == "HUSKY" and value.text == "0") or name == "HUSKY_SKIP_HOOKS"):
         low.emit("guard.tamper", name, at=value, rule="git-no-verify",
                  reason="The repository's hooks would be skipped")  # fmt: skip
+
+
+def _is_one_liner(text: str) -> bool:
+    words = text.split(None, 2)
+    return (
+        len(words) > 2
+        and words[0].rpartition("/")[2] in _SHELLS
+        and words[1] in ("-c", "-e", "-lc", "-ec", "-E", "--eval", "-pe")
+    )
 
 
 def _code_from_environment(name: str, value: Word, low: Lowering) -> None:

@@ -60,14 +60,22 @@ def peel(args: tuple[Word, ...], spec: Wrapper, low: Lowering) -> Peeled:
     return Peeled(options, kept, inner, informs)
 
 
-def run_inner(inner: tuple[Word, ...], low: Lowering, via: str) -> None:
+def run_inner(inner: tuple[Word, ...], low: Lowering, via: str, env: tuple[tuple[str, Word], ...] = ()) -> None:
     """Run what a wrapper wraps. A computed first word may vanish or be an option: what follows is tried too."""
     if not inner:
         return
-    low.run(inner, via=via)
     head = inner[0]
+    input_as_code(head, low)
+    low.run(inner, via=via, env=env)
     if not head.known and not head.quoted and len(inner) > 1 and base_name(inner[1]) in HANDLERS:
-        low.run(inner[1:], via=via)
+        low.run(inner[1:], via=via, env=env)
+
+
+def input_as_code(word: Word, low: Lowering) -> None:
+    """A command or program text that is an item of a list: what the list holds is run, whatever it is."""
+    if "input" in word.taints and word.known:
+        low.emit("opaque", word.text, certainty="possible", at=word, rule="input-as-code",
+                 reason="Items of a list are run as commands")  # fmt: skip
 
 
 def base_name(word: Word) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.environment import run_with
+from interpose.shell.commands.launchers import joined
 from interpose.shell.commands.peel import Wrapper, assignments, peel, run_inner
 from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering, Word
@@ -41,7 +42,7 @@ def _root_shell(low: Lowering, user: str) -> None:
     )
 
 
-@command("sudo", "sudo-rs", "gksudo", "gksu", "sudoedit")
+@command("sudo", "sudo-rs", "sudoedit")
 def sudo(inv: Invocation, low: Lowering) -> None:
     peeled = peel(inv.args, _SUDO, low)
     options = peeled.options
@@ -61,9 +62,14 @@ def sudo(inv: Invocation, low: Lowering) -> None:
             _root_shell(low, name)
         return
     low.emit("privilege", name)
+    if options.has("-i", "--login"):
+        _root_shell(low, name)
+    cwd = low.cwd
     if directory := options.value("-D", "--chdir"):
         low.set_cwd(directory)
     run_with(given, inner, low, inv.name)
+    if low.cwd != cwd:
+        low.set_cwd(cwd)
 
 
 @command("doas")
@@ -125,6 +131,17 @@ def pkexec(inv: Invocation, low: Lowering) -> None:
         return
     low.emit("privilege", name)
     run_inner(peeled.inner, low, "pkexec")
+
+
+_GKSU = Wrapper(flags="lkSwgma", values="umpd", loose=True, long_values=("user", "message", "description"))
+
+
+@command("gksu", "gksudo", "kdesu", "kdesudo", "beesu")
+def graphical(inv: Invocation, low: Lowering) -> None:
+    peeled = peel(inv.args, _GKSU, low)
+    if peeled.inner:
+        low.emit("privilege", "root")
+        low.shell(joined(peeled.inner), via=inv.name)
 
 
 @command("gosu", "su-exec", "setuidgid")

@@ -7,9 +7,9 @@ import binascii
 
 from interpose.shell.commands.launchers import joined
 from interpose.shell.commands.options import parse
-from interpose.shell.commands.peel import Wrapper, peel, run_inner
+from interpose.shell.commands.peel import Wrapper, input_as_code, peel, run_inner
 from interpose.shell.commands.table import command
-from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.model import Invocation, Lowering, Word
 
 POSIX_SHELLS = (
     "sh",
@@ -47,6 +47,7 @@ def posix_shell(inv: Invocation, low: Lowering) -> None:
     operands = options.operands
     if options.has("-c"):
         if operands:
+            input_as_code(operands[0], low)
             low.shell(operands[0], via=inv.name, args=operands[1:], dialect=dialect)
     elif options.has("-s") or not operands or operands[0].text == "-":
         if inv.stdin is not None:

@@ -9,7 +9,7 @@ from interpose.shell.languages.cmd import run_command
 from interpose.shell.languages.powershell import Flow, cmdlet
 from interpose.shell.languages.powershell_tables import BARE
 from interpose.shell.languages.windows_paths import posix_word
-from interpose.shell.model import Invocation, Lowering, Word
+from interpose.shell.model import Invocation, Lowering, Stream, Word
 from interpose.types import EffectKind
 
 
@@ -86,9 +86,9 @@ for _name, _rules in PROGRAMS.items():
 def bare_cmdlet(inv: Invocation, low: Lowering) -> None:
     incoming = Flow(inv.stdin.text, inv.stdin.taints) if inv.stdin is not None else None
     flow = cmdlet(inv.name, inv.args, incoming, low, incoming.taints if incoming else frozenset())
-    if flow.taints:
-        from interpose.shell.model import Stream
-
+    if inv.name.lower() == "out-string" and inv.stdin is not None:
+        low.output(inv.stdin)
+    elif flow.taints:
         low.output(Stream(None, flow.taints))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 
 from interpose.shell.commands.environment import run_with
-from interpose.shell.commands.peel import Wrapper, assignments, peel, run_inner
+from interpose.shell.commands.peel import Peeled, Wrapper, assignments, peel, run_inner
 from interpose.shell.commands.table import Handler, command
 from interpose.shell.model import Invocation, Lowering, Stream, Word
 
@@ -26,7 +26,6 @@ WRAPPERS: dict[str, Wrapper] = {
                     long=("batch", "deadline", "fifo", "idle", "other", "rr", "all-tasks", "max", "verbose",
                           "reset-on-fork"),
                     long_values=("sched-runtime", "sched-period", "sched-deadline", "pid")),
-    "taskset": Wrapper(flags="acp", long=("all-tasks", "cpu-list", "pid"), skip=1, only=("-p", "--pid")),
     "setsid": Wrapper(flags="cfw", long=("ctty", "fork", "wait")),
     "stdbuf": Wrapper(values="ioe", long_values=("input", "output", "error")),
     "unbuffer": Wrapper(flags="p"),
@@ -76,7 +75,6 @@ WRAPPERS: dict[str, Wrapper] = {
     "dbus-launch": _LOOSE,
     "caffeinate": Wrapper(flags="dimsu", values="tw", only=("-w",)),
     "arch": Wrapper(loose=True, bundle=False),
-    "setarch": _LOOSE_ONE,
     "linux32": _LOOSE, "linux64": _LOOSE, "i386": _LOOSE, "x86_64": _LOOSE,
     "numactl": Wrapper(flags="lsHc", values="NmiCpP", long=("localalloc", "hardware", "show", "all"), only=("-s", "-H"),
                        long_values=("cpunodebind", "physcpubind", "membind", "interleave", "preferred")),
@@ -116,6 +114,24 @@ for _name, _spec in WRAPPERS.items():
     command(_name)(_wrapper(_name, _spec))
 
 
+_TASKSET = Wrapper(flags="acp", long=("all-tasks", "cpu-list", "pid"), only=("-p", "--pid"))
+
+
+@command("taskset")
+def taskset(inv: Invocation, low: Lowering) -> None:
+    """The mask or list of processors is an operand, unless it is attached to `--cpu-list`."""
+    peeled = peel(inv.args, _TASKSET, low)
+    if not peeled.informs:
+        run_inner(peeled.inner[0 if peeled.options.values("--cpu-list") else 1 :], low, "taskset")
+
+
+@command("setarch")
+def setarch(inv: Invocation, low: Lowering) -> None:
+    """Options stand in front of the architecture and behind it."""
+    outer = peel(inv.args, _LOOSE_ONE, low)
+    run_inner(peel(outer.inner, _LOOSE, low).inner, low, "setarch")
+
+
 _ENV = Wrapper(flags="i0v", values="uCPSa", long=("ignore-environment", "null", "debug", "list-signal-handling",
                "block-signal", "default-signal", "ignore-signal"), long_values=("unset", "chdir", "split-string",
                    "argv0"))  # fmt: skip
@@ -126,8 +142,15 @@ def env(inv: Invocation, low: Lowering) -> None:
     peeled = peel(tuple(word for word in inv.args[:1] if word.text != "-") + inv.args[1:], _ENV, low)
     if peeled.informs:
         return
+    cwd = low.cwd
     if directory := peeled.options.value("-C", "--chdir"):
-        run_in(directory, low)
+        low.set_cwd(directory)
+    _env_run(peeled, low)
+    if low.cwd != cwd:
+        low.set_cwd(cwd)
+
+
+def _env_run(peeled: Peeled, low: Lowering) -> None:
     split = peeled.options.value("-S", "--split-string")
     if split is not None:
         _env_split(split, peeled.inner, low)
@@ -149,11 +172,6 @@ def _env_split(text: Word, rest: tuple[Word, ...], low: Lowering) -> None:
         return
     if words:
         low.run((Word("env"), *words, *rest), via="env")
-
-
-def run_in(directory: Word, low: Lowering) -> None:
-    """A wrapper that changes the directory first: what it runs must be seen there."""
-    low.set_cwd(directory)
 
 
 @command("printenv")
@@ -178,6 +196,9 @@ def command_builtin(inv: Invocation, low: Lowering) -> None:
     peeled = peel(inv.args, _COMMAND, low)
     if not peeled.options.has("-v", "-V"):
         run_inner(peeled.inner, low, "command")
+    elif any(word.text.startswith("-") for word in peeled.inner):
+        low.emit("opaque", "command", certainty="unknown", rule="unclear-wrapper",
+                 reason="`command -v` only looks names up, but this reads like a command to be run")  # fmt: skip
 
 
 @command("builtin")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.peel import Wrapper, peel, run_inner
+from interpose.shell.commands.peel import Wrapper, input_as_code, peel, run_inner
 from interpose.shell.commands.printf import unescape
 from interpose.shell.commands.table import command
 from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
@@ -79,6 +79,8 @@ def parallel(inv: Invocation, low: Lowering) -> None:
     marker = given.text if given else "{}"
     if not peeled.inner:
         for item in items:
+            if cut == len(words):
+                input_as_code(item, low)
             low.shell(item, via="parallel")
         return
     for item in items:
@@ -131,7 +133,8 @@ def _items(source: Stream, separator: str | None, inv: Invocation) -> list[Word]
             parts = [source.text.strip().strip("'\""), *parts] if len(parts) > 1 else parts
     else:
         parts = [part.strip(" ") for part in source.text.split(separator)]
-    found = [Word(part.strip("\n"), inv.span, quoted=True, taints=source.taints) for part in parts if part.strip()]
+    taints = source.taints | {"input"}
+    found = [Word(part.strip("\n"), inv.span, quoted=True, taints=taints) for part in parts if part.strip()]
     if len(found) > MAX_RUNS:
         found = [*found[:MAX_RUNS], Word(UNKNOWN, inv.span, taints=source.taints | {"input"})]
     return found
@@ -140,4 +143,8 @@ def _items(source: Stream, separator: str | None, inv: Invocation) -> list[Word]
 def _replaced(word: Word, marker: str, item: Word) -> Word:
     if not marker or marker not in word.text:
         return word
-    return Word(word.text.replace(marker, item.text), word.span, word.glob, word.quoted, word.taints | item.taints)
+    taints = word.taints | item.taints
+    if item.known and word.text != marker:
+        # The text around it decides what a known item is: only an item that stands alone can be code by itself.
+        taints -= {"input"}
+    return Word(word.text.replace(marker, item.text), word.span, word.glob, word.quoted, taints)

@@ -115,6 +115,6 @@ BARE = (
     "Clear-EventLog",
     "Remove-EventLog", "Remove-VM", "Remove-AzResourceGroup", "Remove-Computer", "Disable-ComputerRestore",
     "Start-BitsTransfer",
-    "Get-Content", "Get-ChildItem", "iwr", "irm", "gci", "ri",
+    "Get-Content", "Get-ChildItem", "Out-String", "iwr", "irm", "gci", "ri",
 )  # fmt: skip
 """Cmdlets that are also met bare on a line that was taken for bash."""
