@@ -34,6 +34,8 @@ class Mark(Struct, frozen=True):
 
     reason: str
     strength: Strength = "key"
+    ours: bool = False
+    """Whether it is this product that the path belongs to."""
 
     def __str__(self) -> str:
         return self.reason

@@ -18,38 +18,48 @@ def resolve(text: str, cwd: str, home: str) -> str:
     Separators are `/`, a drive is written `C:/`. Parts that are UNKNOWN stay, and a path that starts with one stays
     relative, because the unknown part may be absolute. URLs that are not files are returned as they are.
     """
+    text = _as_path(text)
+    if text[:1] == "~":
+        text = _expand_home(text, home)
     if not text:
         return cwd
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    if "://" in text:
-        scheme, _, rest = text.partition("://")
-        if scheme.lower() != "file":
-            return text
-        text = _path_of_file_url(rest)
-    elif text[:5].lower() == "file:" and text[5:6] == "/":
-        text = unquote(text[5:])
-    if "\\" in text and _is_windows(text):
-        text = text.replace("\\", "/")
-    first = text[:1]
-    if first == "~":
-        text = _expand_home(text, home)
-    elif first == UNKNOWN:
+    if text[0] == UNKNOWN:
         return _normalise_unknown(text)
-    if text[1:2] == ":" and text[0].isalpha() and text[0].isascii():
-        return _normalise_drive(text)
     if text[0] != "/":
+        if "://" in text:
+            return text
+        if _has_drive(text):
+            return _normalise_drive(text)
         text = f"{cwd}/{text}"
         if text[0] != "/":
             return _normalise_unknown(text) if text[0] == UNKNOWN else _normalise_drive(text)
     if "//" not in text and "/." not in text and text[-1] != "/" and not text.startswith(("/proc/", "/private/")):
         return text
+    return _normalise(text, cwd)
+
+
+def _as_path(text: str) -> str:
+    """Undo what only dresses a path up: forms of letters, file URLs, the separators of Windows."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if text[:5].lower() == "file:":
+        text = _path_of_file_url(text[7:]) if text[5:7] == "//" else unquote(text[5:])
+    if "\\" in text and _is_windows(text):
+        text = text.replace("\\", "/")
+    return text
+
+
+def _normalise(text: str, cwd: str) -> str:
     parts = _collapse(text.split("/"))
     if len(parts) > 2 and parts[0] == "proc":
         parts = _through_proc(parts, cwd)
     if len(parts) > 1 and parts[0] == "private" and parts[1] in _PRIVATE:
         parts = parts[1:]
     return "/" + "/".join(parts)
+
+
+def _has_drive(text: str) -> bool:
+    return text[1:2] == ":" and text[0].isalpha() and text[0].isascii()
 
 
 def is_home(path: str, home: str) -> bool:

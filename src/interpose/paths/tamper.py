@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpose.paths.catalogue import Catalogue, Mark, is_wild
 from interpose.paths.resolve import is_home
 
-_OURS = Mark("is configuration or state of the guard itself")
+_OURS = Mark("is configuration or state of the guard itself", ours=True)
 _AGENT = Mark("is an agent's settings, where hooks and permissions live")
 _SERVERS = Mark("decides which tool servers an agent starts")
 

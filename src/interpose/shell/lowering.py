@@ -130,7 +130,7 @@ class CommandLowering:
         self._state("fs.permission", where, path, details)
         tamper = paths.tamper_of(where, self.walker.home)
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "strength": tamper.strength})
+            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
 
     def _meaning(self, where: str, path: Word | str, details: dict[str, Any]) -> None:
         """State what follows from changing this path."""
@@ -141,7 +141,7 @@ class CommandLowering:
             self._state("persistence", where, path, more)
         tamper = paths.tamper_of(where, home)
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "strength": tamper.strength})
+            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
         device = paths.device_of(where)
         if device:
             self._state(

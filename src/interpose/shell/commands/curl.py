@@ -166,7 +166,7 @@ def _docker_socket(low: Lowering, opts: Options) -> None:
     socket = opts.value("--unix-socket")
     if socket is not None and "docker" in socket.text and _method(opts).upper() != "GET":
         low.emit(
-            "privilege",
+            "system",
             socket.text,
             at=socket,
             rule="docker-socket",
