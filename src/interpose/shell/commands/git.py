@@ -51,7 +51,8 @@ def run_call(call: GitCall, low: Lowering) -> None:
 
 
 def _call(inv: Invocation, low: Lowering) -> GitCall | None:
-    directory, work_tree = "", ""
+    directories: list[str] = [""]
+    work_tree = ""
     config: list[tuple[str, Word]] = list(_environment_config(inv))
     index = 0
     args = inv.args
@@ -67,7 +68,7 @@ def _call(inv: Invocation, low: Lowering) -> GitCall | None:
         name, value, index = _option(word, args, index)
         match name:
             case "-C":
-                directory = posixpath.join(directory, value.text)
+                directories.append(value.text)
             case "-c":
                 key, equals, setting = value.text.partition("=")
                 config.append((key.lower(), replace(value, text=setting if equals else "true")))
@@ -89,7 +90,7 @@ def _call(inv: Invocation, low: Lowering) -> GitCall | None:
         low.emit("opaque", name_word.text, certainty="unknown", at=name_word, rule="unclear-git-command",
                  reason="Which git command runs only shows when it runs.")  # fmt: skip
         return None
-    return GitCall(inv, name_word.text, args[index + 1 :], tuple(config), directory, work_tree)
+    return GitCall(inv, name_word.text, args[index + 1 :], tuple(config), posixpath.join(*directories), work_tree)
 
 
 def _option(word: Word, args: tuple[Word, ...], index: int) -> tuple[str, Word, int]:

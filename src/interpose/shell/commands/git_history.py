@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from interpose.shell.commands.git_calls import (
     GitCall,
     informs,
@@ -257,9 +259,7 @@ def submodule(call: GitCall, low: Lowering) -> None:
     if verb is None:
         return
     if call.args[verb].text == "foreach":
-        code = call.args[verb + 1 :]
-        while code and code[0].text.startswith("-"):
-            code = code[1:]
+        code = tuple(dropwhile(lambda word: word.text.startswith("-"), call.args[verb + 1 :]))
         if len(code) == 1:
             low.shell(code[0], via="git submodule foreach")
         elif code:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from interpose.shell.commands.git_calls import GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git_programs import runs_program
 from interpose.shell.commands.options import parse
@@ -83,9 +85,7 @@ def external_diff(call: GitCall, low: Lowering) -> None:
 @subcommand("merge-index", "for-each-repo", "hook")
 def run_for_each(call: GitCall, low: Lowering) -> None:
     if call.name == "merge-index":
-        words = call.args
-        while words and words[0].text in ("-o", "-q"):
-            words = words[1:]
+        words = tuple(dropwhile(lambda word: word.text in ("-o", "-q"), call.args))
         if words:
             low.run(words, via="git merge-index")
     elif call.name == "for-each-repo":

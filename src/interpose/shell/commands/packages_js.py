@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from msgspec.structs import replace
 
 from interpose.shell.commands.admin import words
@@ -123,9 +125,7 @@ def _yarn_workspace(inv: Invocation, low: Lowering) -> None:
     """`yarn workspace NAME verb ...` and `yarn workspaces foreach verb ...` are the verb, in other directories."""
     texts = [word.text for word in inv.args]
     start = texts.index("workspace") + 2 if "workspace" in texts else texts.index("workspaces") + 2
-    rest = inv.args[start:]
-    while rest and rest[0].text.startswith("-"):
-        rest = rest[1:]
+    rest = tuple(dropwhile(lambda word: word.text.startswith("-"), inv.args[start:]))
     if rest and rest[0].text == "run":
         rest = rest[1:]
     call = locate(rest, YARN)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import dropwhile
+
 from interpose.shell.commands.build import runs_project
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.packages import PackageTool, foreign, installs, locate, register, state, tool
@@ -46,9 +48,7 @@ def rustup(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args if not word.text.startswith("-")]
     if texts[:1] == ["run"]:
         start = next(index for index, word in enumerate(inv.args) if word.text == "run")
-        words = inv.args[start + 1 :]
-        while words and words[0].text.startswith("-"):
-            words = words[1:]
+        words = tuple(dropwhile(lambda word: word.text.startswith("-"), inv.args[start + 1 :]))
         low.run(words[1:], via="rustup run")
     elif texts[:2] == ["self", "uninstall"]:
         low.emit("system", "rustup", rule="package-remove", reason="Removes every Rust toolchain of this machine.")
