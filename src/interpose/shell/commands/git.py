@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 
 from msgspec.structs import replace
@@ -51,7 +50,7 @@ def run_call(call: GitCall, low: Lowering) -> None:
 
 
 def _call(inv: Invocation, low: Lowering) -> GitCall | None:
-    directories: list[str] = [""]
+    directories: list[str] = []
     work_tree = ""
     config: list[tuple[str, Word]] = list(_environment_config(inv))
     index = 0
@@ -68,6 +67,8 @@ def _call(inv: Invocation, low: Lowering) -> GitCall | None:
         name, value, index = _option(word, args, index)
         match name:
             case "-C":
+                if value.text.startswith("/"):
+                    directories.clear()
                 directories.append(value.text)
             case "-c":
                 key, equals, setting = value.text.partition("=")
@@ -90,7 +91,7 @@ def _call(inv: Invocation, low: Lowering) -> GitCall | None:
         low.emit("opaque", name_word.text, certainty="unknown", at=name_word, rule="unclear-git-command",
                  reason="Which git command runs only shows when it runs.")  # fmt: skip
         return None
-    return GitCall(inv, name_word.text, args[index + 1 :], tuple(config), posixpath.join(*directories), work_tree)
+    return GitCall(inv, name_word.text, args[index + 1 :], tuple(config), "/".join(directories), work_tree)
 
 
 def _option(word: Word, args: tuple[Word, ...], index: int) -> tuple[str, Word, int]:
