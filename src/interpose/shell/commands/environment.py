@@ -52,7 +52,7 @@ HISTORY_OFF: dict[str, tuple[str, ...]] = {
 SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 """Variables that the shell itself looks at, exported or not."""
 
-_ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - directories in a PATH that is being judged
+_ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - judged, not used
 _SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node")
 
 
@@ -91,7 +91,7 @@ def run_with(given: tuple[tuple[str, Word], ...], inner: tuple[Word, ...], low: 
 def history_off(low: Lowering, at: Word | None = None) -> None:
     """The record of what was run is switched off or thrown away."""
     low.emit("guard.tamper", "shell history", at=at, rule="history-off",
-             reason="The shell history is the record of what was run; switching it off or clearing it hides that")  # fmt: skip
+             reason="Without its history, nobody sees what was run in the shell")  # fmt: skip
 
 
 def _command_value(name: str, value: Word, low: Lowering) -> None:

@@ -55,7 +55,7 @@ def peel(args: tuple[Word, ...], spec: Wrapper, low: Lowering) -> Peeled:
         unclear = [name for name, _ in options.given if name not in known]
         if unclear:
             low.emit("opaque", unclear[0], certainty="unknown", rule="unclear-wrapper",
-                     reason="An option in front of the command is not understood, so what runs is not certain")  # fmt: skip
+                     reason="An option in front of the command is not understood: what runs is unclear")  # fmt: skip
             inner = _likely(options.operands, inner)
     return Peeled(options, kept, inner, informs)
 

@@ -50,9 +50,10 @@ def echo(words: Sequence[str]) -> str:
     """What bash's `echo` prints for these arguments."""
     newline, escapes = True, False
     start = 0
-    for start, word in enumerate([*words, ""]):
+    for word in words:
         if len(word) < 2 or word[0] != "-" or word.strip("neE") != "-":
             break
+        start += 1
         newline = newline and "n" not in word
         for letter in word[1:]:
             escapes = letter == "e" if letter in "eE" else escapes

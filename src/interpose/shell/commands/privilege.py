@@ -33,7 +33,7 @@ _GOSU = Wrapper(skip=1)
 
 
 def _root_shell(low: Lowering, user: str) -> None:
-    low.emit(
+    low.emit(  # noqa: S604 - a detail of an effect, nothing is run
         "privilege",
         user,
         shell=True,

@@ -1,4 +1,4 @@
-"""Commands that print shell code to be evaluated: `eval "$(mise activate bash)"`, `source <(kubectl completion bash)`."""
+"""Commands that print shell code to be evaluated: `eval "$(mise activate bash)"`, `source <(gh completion)`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRINTS_OTHER_THINGS = frozenset({"cat", "echo", "printf", "curl", "wget", "git"
 
 
 def prints_setup(inv: Invocation) -> bool:
-    """Whether what this command prints is its own setup code. It is the program's own: no more is run than the program."""
+    """Whether what this command prints is its own setup code: evaluating it trusts the program no further."""
     if inv.name in ALWAYS:
         return True
     if not inv.args or inv.name in _PRINTS_OTHER_THINGS:

@@ -8,7 +8,7 @@ from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 _KEPT = ("userprofile", "systemroot", "windir", "systemdrive", "homedrive", "temp", "tmp", "homepath", "home")
 
 
-def lower(code: str, low: Lowering, via: str) -> None:
+def lower(code: str, low: Lowering, _via: str) -> None:
     """State what a line of cmd.exe would do."""
     for words in _commands(code):
         run_command(words, low)

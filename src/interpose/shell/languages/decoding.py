@@ -1,4 +1,4 @@
-"""Encodings that hide text, read without running anything. The output is bounded: a few bytes can unpack to gigabytes."""
+"""Encodings that hide text, read without running anything. Bounded: a few bytes can unpack to gigabytes."""
 
 from __future__ import annotations
 

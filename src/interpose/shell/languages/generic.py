@@ -56,7 +56,7 @@ def python(code: str, low: Lowering, via: str) -> None:
         unparsed(low, via)
 
 
-def osascript(code: str, low: Lowering, via: str) -> None:
+def osascript(code: str, low: Lowering, _via: str) -> None:
     """AppleScript reads like sentences: `do shell script "..."`, `tell application "Finder" to empty trash`."""
     found = tokens(code, Syntax(comments=("--",), backticks=False, holes=(), joiners=()))
     words = [token.text.lower() if token.kind == "name" else "" for token in found]
@@ -72,7 +72,7 @@ def osascript(code: str, low: Lowering, via: str) -> None:
             low.delete(Word(UNKNOWN))
 
 
-def tcl(code: str, low: Lowering, via: str) -> None:
+def tcl(code: str, low: Lowering, _via: str) -> None:
     """Tcl's programs are commands of words, as a shell's are."""
     for line in code.replace("[", ";").replace("]", ";").replace("\n", ";").split(";"):
         words = [word.strip('{}"') for word in line.split()]
@@ -224,7 +224,7 @@ def _argument(found: list[Token], constants: dict[str, Value] | None = None) -> 
     return Value(text=value.text, glob=glob or any(mark in value.text for mark in "*?"))
 
 
-def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:
+def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:  # noqa: C901 - one case per sort of call
     first = args[0] if args else NOT_KNOWN
     match action.does:
         case "shell":

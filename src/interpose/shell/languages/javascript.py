@@ -239,7 +239,7 @@ class _Machine:
         if method in ("forEach", "map", "filter", "then", "some", "every") and arguments is not None:
             return self.callback(receiver, arguments, depth)
         args = self.arguments(arguments, depth)
-        found = call(target.name or f".{method}", receiver, args, self.session)
+        found = call(target.name or f".{method}", args, self.session)
         if found is not None:
             return found
         return text_method(receiver, method, args) if method else Value(taints=all_taints(args))
@@ -261,7 +261,7 @@ class _Machine:
         if function is None or function.type not in ("arrow_function", "function_expression"):
             args = self.arguments(arguments, depth)
             if args and args[0].name:
-                call(args[0].name, NOT_KNOWN, (Value(taints=receiver.taints),), self.session)
+                call(args[0].name, (Value(taints=receiver.taints),), self.session)
             return Value(taints=receiver.taints | all_taints(args))
         parameter = function.child_by_field_name("parameter")
         parameters = function.child_by_field_name("parameters")

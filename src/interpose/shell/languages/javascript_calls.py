@@ -111,7 +111,7 @@ def known_name(name: str, low: Lowering) -> Value | None:
             return tainted("env") if name.startswith("process.env.") else None
 
 
-def call(name: str, receiver: Value, args: Args, session: Session) -> Value | None:
+def call(name: str, args: Args, session: Session) -> Value | None:
     """State what calling `name` does and give its value; None when the name means nothing to us."""
     low = session.low
     module, _, tail = name.rpartition(".")
@@ -155,7 +155,8 @@ def _processes(name: str, args: Args, session: Session) -> Value | None:
         session.spawned = True
         words = _listed(args[1], "args") if len(args) > 1 else ()
         if first.items is not None and first.name != "object()":
-            first, words = (first.items[0] if first.items else NOT_KNOWN), first.items[1:]
+            listed = first.items
+            first, words = (listed[0] if listed else NOT_KNOWN), listed[1:]
         if len(args) > 1 and "shell:true" in args[-1].text:
             joined = first
             for word in words:

@@ -20,7 +20,7 @@ class Flow(Struct, frozen=True):
     paths: tuple[Word, ...] = ()
 
 
-def lower(code: str, low: Lowering, via: str) -> None:
+def lower(code: str, low: Lowering, _via: str) -> None:
     """State what a PowerShell program would do."""
     variables = {"home": "~", "env:userprofile": "~", "env:home": "~", "pwd": low.cwd,
                  "env:systemroot": "%systemroot%", "true": "True",
@@ -125,26 +125,11 @@ def _known(
     low: Lowering,
     taints: frozenset[str],
 ) -> Flow:
-    paths = [
-        named[key]
-        for key in ("path", "literalpath", "filepath", "destination", "uri")
-        if key in named and key != "destination"
-    ]
-    targets = paths or positional
-    recursive = (
-        any(key.startswith("r") and "recurse".startswith(key) for key in named)
-        or "rf" in named
-        or "fr" in named
-        or "s" in named
-    )
-    if not targets and incoming is not None:
-        targets = list(incoming.paths) or [Word(UNKNOWN, taints=incoming.taints)]
+    targets = _targets(named, positional, incoming)
     match spec.does:
         case "delete":
             for word in targets:
-                low.delete(
-                    posix_word(word, low.home), recursive=recursive or full == "clear-content", forced="force" in named
-                )
+                low.delete(posix_word(word, low.home), recursive=_recurses(named), forced="force" in named)
         case "write":
             for word in targets[:1]:
                 low.write(posix_word(word, low.home), Stream(None, taints), append=full == "add-content")
@@ -168,11 +153,10 @@ def _known(
                 low.write(posix_word(named["outfile"], low.home), Stream(None, frozenset({"remote"})))
             return Flow(None, taints | {"remote"})
         case "code":
-            text = (
-                Word(" ".join(word.text for word in positional), taints=taints)
-                if positional
-                else Word(UNKNOWN, taints=taints)
-            )
+            text = Word(" ".join(word.text for word in positional), taints=taints)
+            if not positional:
+                known = incoming.text if incoming is not None else None
+                text = Word(UNKNOWN if known is None else known, taints=taints)
             low.code("powershell", text, via=full)
         case "start":
             _start(named, positional, low)
@@ -183,6 +167,18 @@ def _known(
         case "none":
             return Flow(None, taints, incoming.paths if incoming else ())
     return Flow(None, taints)
+
+
+def _targets(named: dict[str, Word], positional: list[Word], incoming: Flow | None) -> list[Word]:
+    """What a cmdlet acts on: a named path, its operands, or what flows in."""
+    targets = [named[key] for key in ("path", "literalpath", "filepath", "uri") if key in named] or positional
+    if not targets and incoming is not None:
+        return list(incoming.paths) or [Word(UNKNOWN, taints=incoming.taints)]
+    return targets
+
+
+def _recurses(named: dict[str, Word]) -> bool:
+    return any(key in ("rf", "fr", "s") or (key and "recurse".startswith(key)) for key in named)
 
 
 def _start(named: dict[str, Word], positional: list[Word], low: Lowering) -> None:

@@ -74,7 +74,7 @@ class _Machine:
         for statement in body:
             self.statement(statement)
 
-    def statement(self, node: ast.stmt) -> None:
+    def statement(self, node: ast.stmt) -> None:  # noqa: C901 - one case per kind of statement
         self.step()
         match node:
             case ast.Import(names=names):
@@ -127,8 +127,8 @@ class _Machine:
                     else:
                         self.statement(part)
             case ast.Try() | ast.TryStar():
-                for part in (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody):
-                    self.block(part)
+                for block in (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody):
+                    self.block(block)
             case ast.Match(subject=subject, cases=cases):
                 self.value(subject)
                 for case in cases:
@@ -179,7 +179,7 @@ class _Machine:
 
     # Expressions
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> Value:  # noqa: C901 - one case per kind of expression
         self.step()
         match node:
             case ast.Constant(value=constant_value):

@@ -7,21 +7,37 @@ from collections.abc import Mapping
 from interpose.shell.languages.decoding import decode
 from interpose.shell.languages.methods import destroys
 from interpose.shell.languages.python_names import (
-    AS_COMMAND, DECODE, DELETE, EXEC, HTTP, READ, SHELL, SUBPROCESS, UNPICKLE, constant,
+    AS_COMMAND,
+    DECODE,
+    DELETE,
+    EXEC,
+    HTTP,
+    READ,
+    SHELL,
+    SUBPROCESS,
+    UNPICKLE,
+    constant,
 )  # fmt: skip
+from interpose.shell.languages.python_text import FILE, RESPONSE, plain, text_method
 from interpose.shell.languages.values import (
-    NOT_KNOWN, Value, all_taints, concat, download, join_path, of_stream, run_list, run_shell, sql, tainted,
-    text_value, upload,
+    NOT_KNOWN,
+    Value,
+    all_taints,
+    download,
+    join_path,
+    of_stream,
+    run_list,
+    run_shell,
+    sql,
+    tainted,
+    upload,
 )  # fmt: skip
-from interpose.shell.model import NOTHING, UNKNOWN, Lowering, Stream, Word
+from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 
 Keywords = Mapping[str, Value]
 Args = tuple[Value, ...]
 
 _PATH = "pathlib.Path()"
-_FILE = "file()"
-_RESPONSE = "response()"
-_BYTES = "bytes()"
 
 
 class Session:
@@ -78,7 +94,7 @@ def _shell(name: str, first: Value, session: Session) -> Value:
         run_list(first.items, session.low, name)
     else:
         run_shell(first, session.low, name)
-    return Value(name=_FILE, taints=frozenset({"output"}))
+    return Value(name=FILE, taints=frozenset({"output"}))
 
 
 def _subprocess(name: str, args: Args, keywords: Keywords, session: Session) -> Value:
@@ -99,7 +115,7 @@ def _subprocess(name: str, args: Args, keywords: Keywords, session: Session) -> 
         run_list(words, session.low, name)
     program = words[0].text.rpartition("/")[2] if words else ""
     remote = program.split(" ")[0] in ("curl", "wget", "nc", "ssh")
-    return Value(name=_RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
+    return Value(name=RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
 
 
 def _exec(name: str, args: Args, session: Session) -> Value:
@@ -122,8 +138,8 @@ def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Val
             url = args[0] if args else NOT_KNOWN
             if len(args) > 1 or "data" in keywords:
                 upload(url, all_taints((*args[1:], *keywords.values())), low)
-                return Value(name=_RESPONSE, taints=frozenset({"remote"}))
-            return Value(name=_RESPONSE, taints=download(url, low).taints)
+                return Value(name=RESPONSE, taints=frozenset({"remote"}))
+            return Value(name=RESPONSE, taints=download(url, low).taints)
         case "urllib.request.Request":
             if "data" in keywords or len(args) > 1:
                 upload(args[0] if args else NOT_KNOWN, all_taints((*args[1:], *keywords.values())), low)
@@ -163,7 +179,7 @@ def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> Value:
         upload(url, sent, low)
     else:
         download(url, low)
-    return Value(name=_RESPONSE, taints=frozenset({"remote"}))
+    return Value(name=RESPONSE, taints=frozenset({"remote"}))
 
 
 def _process(name: str, args: Args, session: Session) -> Value | None:
@@ -196,7 +212,9 @@ def _process(name: str, args: Args, session: Session) -> Value | None:
     return NOT_KNOWN
 
 
-def _library(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+def _library(  # noqa: C901 - one case per function
+    name: str, args: Args, keywords: Keywords, session: Session
+) -> Value | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
     match name:
@@ -236,63 +254,7 @@ def _library(name: str, args: Args, keywords: Keywords, session: Session) -> Val
         case "sqlite3.connect":
             return Value(name="database()")
         case _:
-            return _plain(name, args, low)
-
-
-def _plain(name: str, args: Args, low: Lowering) -> Value | None:
-    """Calls without an effect whose value is worth knowing."""
-    first = args[0] if args else NOT_KNOWN
-    match name:
-        case "chr":
-            return (
-                text_value(chr(first.number))
-                if first.number is not None and 0 <= first.number < 0x110000
-                else NOT_KNOWN
-            )
-        case (
-            "str"
-            | "bytes"
-            | "bytearray"
-            | "memoryview"
-            | "os.fspath"
-            | "shlex.quote"
-            | "sqlalchemy.text"
-            | "text"
-            | "list"
-            | "tuple"
-        ):
-            if name in ("bytes", "bytearray") and first.items and all(item.number is not None for item in first.items):
-                return text_value("".join(chr((item.number or 0) & 0xFF) for item in first.items))
-            return first
-        case "int":
-            return Value(
-                text=first.text, number=int(first.text) if first.text.isdecimal() and len(first.text) < 10 else None
-            )
-        case "reversed":
-            return text_value(first.text[::-1], first.taints) if first.known else first
-        case "sorted" | "set" | "iter":
-            return first
-        case "map":
-            return Value(element=NOT_KNOWN)
-        case "shlex.split":
-            return Value(items=tuple(text_value(part) for part in first.text.split()), taints=first.taints)
-        case "os.path.join":
-            return text_value(join_path([arg.text for arg in args]), all_taints(args))
-        case "os.path.expanduser":
-            text = first.text
-            return text_value(low.home + text[1:] if text == "~" or text.startswith("~/") else text, first.taints)
-        case "os.path.expandvars":
-            return text_value(first.text.replace("${HOME}", low.home).replace("$HOME", low.home), first.taints)
-        case "os.path.abspath" | "os.path.realpath" | "os.path.normpath":
-            return text_value(low.path(first.word), first.taints)
-        case "os.getcwd":
-            return text_value(low.cwd)
-        case "os.getenv" | "os.environ.get":
-            return constant(f"os.environ[{first.text}]", low) or tainted("env")
-        case "socket.gethostname" | "os.getpid" | "os.getuid" | "tempfile.mkdtemp" | "tempfile.mktemp":
-            return text_value("/tmp/" + UNKNOWN) if name.startswith("tempfile") else NOT_KNOWN  # noqa: S108
-        case _:
-            return None
+            return plain(name, args, low)
 
 
 def opened(path: Value, mode: Value | None, low: Lowering) -> Value:
@@ -300,11 +262,11 @@ def opened(path: Value, mode: Value | None, low: Lowering) -> Value:
     text = mode.text if mode is not None and mode.known else ("r" if mode is None else UNKNOWN)
     if any(letter in text for letter in "wax+"):
         low.write(path.word, Stream(None), append="a" in text, in_place="+" in text)
-        return Value(name=_FILE)
+        return Value(name=FILE)
     if path.text.isdecimal():
-        return Value(name=_FILE, taints=frozenset({"input"}))
+        return Value(name=FILE, taints=frozenset({"input"}))
     stream = low.read(path.word)
-    return Value(text=stream.text if stream.text is not None else UNKNOWN, name=_FILE, taints=stream.taints)
+    return Value(text=stream.text if stream.text is not None else UNKNOWN, name=FILE, taints=stream.taints)
 
 
 def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: Session) -> Value:
@@ -344,10 +306,10 @@ def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: 
         case _:
             if destroys(name, args, low):
                 return NOT_KNOWN
-    return _text_method(receiver, name, args)
+    return text_method(receiver, name, args)
 
 
-def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | None:
+def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 - one case per method
     word = path.word
     first = args[0] if args else NOT_KNOWN
     match name:
@@ -388,70 +350,3 @@ def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | N
         case _:
             return None
     return NOT_KNOWN
-
-
-def _text_method(value: Value, name: str, args: Args) -> Value:
-    first = args[0] if args else NOT_KNOWN
-    taints = value.taints | all_taints(args)
-    if value.name in (_FILE, _RESPONSE, "socket()", "os.environ"):
-        if name in (
-            "read",
-            "readline",
-            "json",
-            "decode",
-            "text",
-            "iter_content",
-            "readlines",
-            "communicate",
-            "items",
-            "copy",
-        ):
-            return Value(text=value.text, taints=value.taints)
-        return Value(taints=value.taints, name=value.name)
-    match name:
-        case "join" if value.known:
-            if first.items is None:
-                return Value(taints=taints)
-            out = text_value("", taints)
-            for index, item in enumerate(first.items):
-                out = concat(out, item if index == 0 else concat(value, item))
-            return out
-        case "decode" if value.name == _BYTES:
-            return _decoded(value, first.text if args else "utf-8")
-        case (
-            "decode"
-            | "encode"
-            | "strip"
-            | "rstrip"
-            | "lstrip"
-            | "lower"
-            | "upper"
-            | "title"
-            | "swapcase"
-            | "expandtabs"
-        ):
-            if name == "encode" and value.known and not args:
-                return Value(text=value.text.encode("utf-8", "replace").decode("latin-1"), name=_BYTES, taints=taints)
-            if value.known and not args and name not in ("decode", "encode"):
-                return text_value(str(getattr(value.text, name)()), taints)
-            return Value(text=value.text, taints=taints, name=value.name)
-        case "replace" if value.known and len(args) > 1 and first.known and args[1].known and first.text:
-            return text_value(value.text.replace(first.text, args[1].text), taints)
-        case "format" if value.known:
-            out = value.text
-            for arg in args:
-                out = out.replace("{}", arg.text, 1)
-            return text_value(out if "{" not in out else UNKNOWN, taints)
-        case "split" if value.known and (not args or (first.known and first.text)):
-            parts = value.text.split(first.text if args else None)
-            return Value(items=tuple(text_value(part) for part in parts[:256]), taints=taints)
-        case _:
-            return Value(taints=taints)
-
-
-def _decoded(value: Value, codec: str) -> Value:
-    try:
-        text = value.text.encode("latin-1", "replace").decode(codec if codec.isascii() else "utf-8", "replace")
-    except (LookupError, ValueError):
-        return Value(taints=value.taints | {"decoded"})
-    return text_value(text, value.taints if value.known else value.taints | NOTHING)

@@ -77,10 +77,7 @@ def join_path(parts: list[str]) -> str:
     """Path parts joined as every language does it: an absolute part starts anew."""
     path = ""
     for part in parts:
-        if part.startswith("/") or not path:
-            path = part
-        else:
-            path = f"{path.rstrip('/')}/{part}"
+        path = part if part.startswith("/") or not path else f"{path.rstrip('/')}/{part}"
     return path
 
 
