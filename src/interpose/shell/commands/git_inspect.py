@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.git_calls import GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git_programs import runs_program
 from interpose.shell.commands.options import parse
@@ -48,7 +50,7 @@ def _reads_versions(call: GitCall, low: Lowering) -> None:
     for word in call.args:
         revision, colon, path = word.text.partition(":")
         if colon and path and not path.startswith(("/", "(")) and not revision.startswith("-") and "{" not in revision:
-            low.read(path.lstrip("!^"))
+            low.read(call.at(replace(word, text=path)))
 
 
 @subcommand("grep")
