@@ -30,8 +30,8 @@ def is_constant(condition: Sequence) -> bool:
         return False
     match condition.items[0]:
         case Simple(words=words) if words:
-            texts = [word.plain for word in words]
-            return texts[0] in _CONSTANT or (texts[0] == "[" and None not in texts and len(texts) == 3)
+            texts = [_literal(word) for word in words]
+            return texts[0] in _CONSTANT or (texts[0] == "[" and "?" not in texts and len(texts) == 3)
         case ArithmeticCommand(expression=expression):
             return _number(expression)
         case Test(tokens=tokens):
@@ -89,5 +89,9 @@ def _has_background(node: Node) -> bool:
 
 
 def _number(expression: RawWord) -> bool:
-    texts = [part.text if isinstance(part, Text) else "?" for part in expression.parts]
-    return "".join(texts).strip().isdecimal()
+    return _literal(expression).strip().isdecimal()
+
+
+def _literal(word: RawWord) -> str:
+    """The text of a word without expansions; `?` for one with them."""
+    return "".join(part.text if isinstance(part, Text) else "?" for part in word.parts) if word.parts else word.plain or ""

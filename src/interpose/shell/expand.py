@@ -19,7 +19,8 @@ _GLOB_CHARACTERS = re.compile(r"([*?\[\\\]()|])")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z", re.ASCII)
 _REFERENCE = re.compile(r"\s*+[A-Za-z_][A-Za-z0-9_]*+\[", re.ASCII)
 _MAX_VALUES_DEPTH = 8
-_MAX_TEXT = 65_536
+_MAX_TEXT = 131_072
+"""A value longer than any text we analyse has been grown on purpose; it counts as unknown."""
 
 
 class Shell(Protocol):
@@ -74,7 +75,10 @@ class Fields:
 
     def close(self) -> None:
         if self.started:
-            self.done.append(Word("".join(self.pieces), self.span, self.glob, self.quoted, self.taints))
+            text = "".join(self.pieces)
+            self.done.append(
+                Word(text if len(text) <= _MAX_TEXT else UNKNOWN, self.span, self.glob, self.quoted, self.taints)
+            )
         self._clear()
 
     def split(self, text: str, taints: frozenset[str], separators: str) -> None:
@@ -151,7 +155,8 @@ class Expander:
                     values = self.settled(part)
                     pieces.append(" ".join(values.texts))
                     taints |= values.taints
-        return Word("".join(pieces), word.span, glob, quoted, taints)
+        text = "".join(pieces)
+        return Word(text if len(text) <= _MAX_TEXT else UNKNOWN, word.span, glob, quoted, taints)
 
     def pattern(self, word: RawWord) -> Word:
         """The value of a pattern: its quoted characters are escaped."""

@@ -127,7 +127,7 @@ class Lowering(Protocol):
         stdin: Stream | None = None,
         env: tuple[tuple[str, Word], ...] = (),
     ) -> None:
-        """The command runs another command given as words (`sudo`, `env`, `xargs`, `timeout`, ...), with assignments."""
+        """The command runs another command given as words (`sudo`, `env`, `xargs`, ...), with assignments."""
 
     def code(self, language: str, code: Word | Stream | str, *, via: str) -> None:
         """The command runs a program text in `python`, `javascript`, `perl`, `ruby`, `php`, `lua`, `awk`, `sql`, ..."""

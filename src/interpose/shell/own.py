@@ -117,7 +117,8 @@ def _mapfile(walker: Walker, inv: Invocation) -> None:
     name = options.operands[0].text if options.operands else "MAPFILE"
     value = walker.state.variables.get(name)
     if value is not None and UNKNOWN not in value.text:
-        lines = value.text.splitlines(keepends=not options.has("-t"))
+        end = "" if options.has("-t") else "\n"
+        lines = [line + end for line in value.text.removesuffix("\n").split("\n")]
         items = tuple((str(index), text) for index, text in enumerate(lines))
         walker.assign(name, Variable(lines[0] if lines else "", value.taints, items))
 

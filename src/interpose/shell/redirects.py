@@ -52,7 +52,8 @@ class Opened:
                 if stdout not in self.files:
                     low.write(stdout.target, out, append=True)
             case "net":
-                low.emit("net.upload", stdout.target.text, at=stdout.target, secret="secret" in out.taints)
+                unseen = out.text is None or UNKNOWN in out.text
+                low.emit("net.upload", stdout.target.text, at=stdout.target, secret="secret" in out.taints, file=unseen)
             case _:
                 pass
         stderr = self.channels.get(2)

@@ -28,7 +28,8 @@ if TYPE_CHECKING:
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "busybox"})
 LEAVING = frozenset({"exit", "return", "break", "continue"})
 SUCCEEDING = frozenset({
-    "true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf", "mkdir", "touch",
+    "true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf",
+    "mkdir", "touch",
 })  # fmt: skip
 """Commands that are taken to succeed, so that what follows `&&` happens."""
 _MAX_GLOB_MATCHES = 8
@@ -244,7 +245,7 @@ def _is_pattern(name: str) -> bool:
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
-    """Call a function. One that calls itself is entered again, at last with any arguments; if it forks, it is a bomb."""
+    """Call a function. One that calls itself is entered again, at last with any arguments; if it forks: a bomb."""
     running = walker.active.setdefault(name, [])
     if running:
         if walker.forks > running[0]:

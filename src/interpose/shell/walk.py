@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from itertools import islice, product
 from typing import Literal
@@ -10,50 +9,37 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.shell import simple
-from interpose.shell.endless import is_constant, is_endless, spawns
+from interpose.shell import compound, simple
 from interpose.shell.expand import Expander
 from interpose.shell.lowering import CommandLowering
-from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.model import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.state import State, Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import (
     AndOr,
-    ArithmeticCommand,
-    ArithmeticFor,
     Background,
-    Case,
     Coprocess,
-    For,
     Function,
-    Group,
-    If,
     Node,
     Not,
     Parsed,
     Pipeline,
     Problem,
-    RawWord,
     Redirect,
     Sequence,
     Simple,
     Span,
     Substitution,
-    Test,
-    While,
 )
 from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
 from interpose.types import Effect, FrozenDict
 
-MAX_LOOP_VALUES = 8
 MAX_COMBINATIONS = 8
 MAX_TRAPS = 16
 MAX_RUNS = MAX_COMMANDS + 1_000
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
-
-NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
 Scope = Literal["shell", "copy", "child"]
@@ -71,6 +57,16 @@ class Ran(Struct, frozen=True):
 
 class ExhaustedError(Exception):
     """The analysis has used up its bounds."""
+
+
+class Trial:
+    """One way through a command: which alternatives it met, and the state before the first of them."""
+
+    __slots__ = ("before", "touched")
+
+    def __init__(self) -> None:
+        self.touched: dict[str, int] = {}
+        self.before: State | None = None
 
 
 class Walker:
@@ -95,8 +91,7 @@ class Walker:
         self.success: bool | None = True
         self.left = False
         self._choice: dict[str, int] = {}
-        self._touched: dict[str, int] = {}
-        self._before: State | None = None
+        self._trial = Trial()
         self._descriptors = 63
         self._feeds: list[tuple[str, Sequence, Stream | None]] = []
 
@@ -124,40 +119,43 @@ class Walker:
     # Alternatives
 
     def pick(self, key: str, count: int) -> int:
-        if self._before is None:
-            self._before = self.state.copy()
-        self._touched[key] = count
+        trial = self._trial
+        if trial.before is None:
+            trial.before = self.state.copy()
+        trial.touched[key] = count
         return min(self._choice.get(key, 0), count - 1)
 
     def each_alternative(self, once: Callable[[], Stream]) -> Stream:
         """Run `once` for every combination of the alternatives that it turns out to depend on."""
-        outer = self._touched, self._before, self._choice
-        self._touched, self._before = {}, None
+        outer, self._trial = self._trial, (trial := Trial())
         first = len(self.effects)
         out = once()
-        if self._touched and self._before is not None:
-            out = self._others(once, out, first, self._before)
-        self._touched, self._before, self._choice = outer
+        if trial.before is not None:
+            out = self._others(once, out, first, trial.before, trial.touched)
+        self._trial = outer
         return out
 
-    def _others(self, once: Callable[[], Stream], out: Stream, first: int, before: State) -> Stream:
+    def _others(
+        self, once: Callable[[], Stream], out: Stream, first: int, before: State, touched: dict[str, int]
+    ) -> Stream:
+        outer = self._choice
+        names = [name for name in touched if name not in outer]
+        combinations = product(*(range(touched[name]) for name in names))
+        outs, after = [out], self.state
+        self.doubt += 1
+        for combination in islice(combinations, 1, MAX_COMBINATIONS):
+            self.state = before.copy()
+            self._choice = outer | dict(zip(names, combination, strict=True))
+            outs.append(once())
+            after.merge(self.state)
+        if next(combinations, None) is not None:
+            self.give_up("too-large", "Its words depend on more choices than are looked at", (0, 0))
+        self.doubt -= 1
+        self.state, self._choice = after, outer
         self.effects[first:] = [
             replace(effect, certainty="possible") if effect.certainty == "proven" else effect
             for effect in self.effects[first:]
         ]
-        outs = [out]
-        after = self.state
-        outer_choice = self._choice
-        names = [name for name in self._touched if name not in outer_choice]
-        self.doubt += 1
-        for combination in islice(product(*(range(self._touched[name]) for name in names)), 1, MAX_COMBINATIONS):
-            self.state = before.copy()
-            self._choice = outer_choice | dict(zip(names, combination, strict=True))
-            outs.append(once())
-            after.merge(self.state)
-        self.doubt -= 1
-        self.state = after
-        self._choice = outer_choice
         return either(outs)
 
     # What expansion and lowering ask for
@@ -362,176 +360,16 @@ class Walker:
     def _redirected(self, node: Node, stdin: Stream | None, piped: bool) -> Stream:
         redirects: tuple[Redirect, ...] = getattr(node, "redirects", ())
         if not redirects:
-            return self._compound(node, stdin, piped)
+            return compound.run(self, node, stdin, piped)
         mark = self.waiting
         opening: Opened = opened(self, redirects, stdin, redirects[0].span)
         outer = self.state.fds
         self.state.fds = opening.inner()
-        out = self._compound(node, opening.stdin, piped)
+        out = compound.run(self, node, opening.stdin, piped)
         self.state.fds = outer
         out = opening.finish(out, opening.lowering)
         self.drain(out, mark)
         return out
-
-    def _compound(self, node: Node, stdin: Stream | None, piped: bool) -> Stream:
-        match node:
-            case Group(body, _, subshell):
-                return self.subshell(body, stdin, piped=piped) if subshell else self.run(body, stdin, piped=piped)
-            case If(branches, otherwise, _):
-                return self._if(branches, otherwise, stdin, piped)
-            case While(condition, body, _):
-                return self._while(condition, body, stdin, piped)
-            case For():
-                return self._for(node, stdin, piped)
-            case ArithmeticFor(expressions, body, _):
-                text = self.expander.single(expressions).text
-                for expression in text.split(";")[:3]:
-                    self.expander.arithmetic(expression)
-                for name in set(re.findall(r"[A-Za-z_]\w*", text)):
-                    self.assign(name, Variable(UNKNOWN))
-                if is_endless(text) and spawns(body):
-                    self._bomb()
-                return self._repeat(body, stdin, piped)
-            case Case():
-                return self._case(node, stdin, piped)
-            case Test(tokens, _, _):
-                self._test(tokens)
-                return EMPTY_STREAM
-            case ArithmeticCommand(expression, _, _):
-                number = self.expander.arithmetic(self.expander.single(expression).text)
-                self.success = None if number is None else number != 0
-                return EMPTY_STREAM
-            case _:
-                return self.run(node, stdin, piped=piped)
-
-    def _if(
-        self,
-        branches: tuple[tuple[Sequence, Sequence], ...],
-        otherwise: Sequence | None,
-        stdin: Stream | None,
-        piped: bool,
-    ) -> Stream:
-        outs: list[Stream] = []
-        ends: list[State] = []
-        for condition, body in branches:
-            outs.append(self.run(condition, stdin, piped=piped))
-            after_condition = self.state
-            self.state = after_condition.copy()
-            outs.append(self.run(body, stdin, piped=piped))
-            if not self.left:
-                ends.append(self.state)
-            self.left = False
-            self.state = after_condition
-        if otherwise is not None:
-            outs.append(self.run(otherwise, stdin, piped=piped))
-            if self.left and ends:
-                self.state = ends.pop()
-            self.left = False
-        for end in ends:
-            self.state.merge(end)
-        self.success = None
-        return Stream(None, joined(outs).taints) if len(outs) > 2 else joined(outs)
-
-    def _bomb(self) -> None:
-        low = self.lowering((0, 0))
-        low.emit("system", "processes", certainty="possible", rule="fork-bomb", wide=True,
-                 reason="A loop without an end starts a process in the background each time round")  # fmt: skip
-
-    def _while(self, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
-        if is_constant(condition) and spawns(body):
-            self._bomb()
-        whole = Sequence((*condition.items, *body.items))
-        lines = _lines_for(condition, stdin)
-        if lines is None:
-            return self._repeat(whole, stdin, piped)
-        outs = [self._repeat(whole, Stream(line + "\n", stdin.taints if stdin else NOTHING), piped) for line in lines]
-        return joined(outs)
-
-    def _repeat(self, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
-        """A body that runs any number of times: once, and again if the first time changed what it sees."""
-        before = self.state.copy()
-        outs = [self.run(body, stdin, piped=piped)]
-        self.left = False
-        if not self.state.same(before):
-            self.state.merge(before)
-            outs.append(self.run(body, stdin, piped=piped))
-            self.left = False
-            self.state.merge(before)
-        self.success = None
-        taints = frozenset().union(*(out.taints for out in outs))
-        return outs[0] if outs[0] == EMPTY_STREAM else Stream(None, taints)
-
-    def _for(self, node: For, stdin: Stream | None, piped: bool) -> Stream:
-        values: list[Word] = []
-        if node.words is None:
-            values = (
-                [Word(UNKNOWN, taints=frozenset({"param"}))]
-                if self.state.arguments is None
-                else [*self.state.arguments]
-            )
-        else:
-            words = node.words
-
-            def collect() -> Stream:
-                values.extend(field for word in words for field in self.expander.fields(word))
-                return EMPTY_STREAM
-
-            self.each_alternative(collect)
-        outs: list[Stream] = []
-        for value in values[:MAX_LOOP_VALUES]:
-            text = UNKNOWN if value.glob and not value.quoted and value.text == "*" else value.text
-            self.assign(node.name, Variable(text, value.taints))
-            outs.append(self.run(node.body, stdin, piped=piped))
-            self.left = False
-        if len(values) > MAX_LOOP_VALUES or any(value.glob or not value.known for value in values):
-            rest = frozenset().union(*(value.taints for value in values))
-            self.assign(node.name, Variable(UNKNOWN, rest))
-            outs.append(Stream(None, self._repeat(node.body, stdin, piped).taints))
-        self.success = None
-        return joined(outs)
-
-    def _case(self, node: Case, stdin: Stream | None, piped: bool) -> Stream:
-        self.expander.single(node.word)
-        before = self.state
-        outs: list[Stream] = []
-        merged = before.copy()
-        carried: State | None = None
-        for patterns, body, terminator in node.clauses:
-            self.state = before.copy()
-            if carried is not None:
-                self.state.merge(carried)
-            for pattern in patterns:
-                self.expander.pattern(pattern)
-            outs.append(self.run(body, stdin, piped=piped))
-            carried = self.state if terminator in (";&", ";;&") else None
-            if not self.left:
-                merged.merge(self.state)
-            self.left = False
-        self.state = merged
-        self.success = None
-        return outs[0] if len(outs) == 1 else Stream(None, joined(outs).taints)
-
-    def _test(self, tokens: tuple[str | RawWord, ...]) -> None:
-        texts = [token if isinstance(token, str) else self.expander.single(token).text for token in tokens]
-        for position, text in enumerate(texts):
-            following = texts[position + 1] if position + 1 < len(texts) else ""
-            if text in ("-v", "-R"):
-                self.expander.reference(following)
-            elif text in NUMERIC_TESTS and position:
-                self.expander.arithmetic(texts[position - 1])
-                self.expander.arithmetic(following)
-        self.success = None
-
-
-def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
-    """The lines that `while read` goes through, when they are known and few."""
-    if stdin is None or not stdin.text or not condition.items:
-        return None
-    last = condition.items[-1]
-    if not isinstance(last, Simple) or not last.words or last.words[0].plain != "read":
-        return None
-    lines = stdin.text.removesuffix("\n").split("\n")
-    return lines if len(lines) <= MAX_LOOP_VALUES else [*lines[:MAX_LOOP_VALUES], UNKNOWN]
 
 
 def _child(state: State, env: tuple[tuple[str, Word], ...]) -> State:

@@ -24,6 +24,9 @@ from interpose.shell.syntax.tree import (
 MAX_NESTING = 40
 """How deep constructs may nest: far above what people write, far below the interpreter's own limit."""
 
+MAX_LEVELS = 200
+"""How many brackets may be open inside one expression."""
+
 MAX_COMMANDS = 5_000
 
 
@@ -110,6 +113,11 @@ class Words:
         if self.depth > MAX_NESTING:
             raise SyntaxFaultError(f"constructs are nested deeper than {MAX_NESTING} levels", self.pos, "too-deep")
 
+    def count(self) -> None:
+        self.shared.commands += 1
+        if self.shared.commands > MAX_COMMANDS:
+            raise SyntaxFaultError(f"more than {MAX_COMMANDS} commands", self.pos, "too-large")
+
     def word(self) -> RawWord:
         """The word at `pos`, which must not stand on a blank or an operator."""
         start = self.pos
@@ -158,6 +166,8 @@ class Words:
                 self.pos += 1
             elif character == opener:
                 level += 1
+                if level > MAX_LEVELS:
+                    raise SyntaxFaultError("too many open brackets", self.pos, "too-deep")
                 parts.append(Text(character, quoted))
                 self.pos += 1
             elif not self._special(character, context, quoted, parts):

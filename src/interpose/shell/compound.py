@@ -1,0 +1,199 @@
+"""Compound commands: every branch is looked at, loops as often as it takes to see what they change."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from interpose.shell.endless import is_constant, is_endless, spawns
+from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.state import State, Variable
+from interpose.shell.streams import joined
+from interpose.shell.syntax.tree import (
+    ArithmeticCommand,
+    ArithmeticFor,
+    Case,
+    For,
+    Group,
+    If,
+    Node,
+    RawWord,
+    Sequence,
+    Simple,
+    Test,
+    While,
+)
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+
+MAX_LOOP_VALUES = 8
+NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
+
+
+def run(walker: Walker, node: Node, stdin: Stream | None, piped: bool) -> Stream:
+    match node:
+        case Group(body, _, subshell):
+            return walker.subshell(body, stdin, piped=piped) if subshell else walker.run(body, stdin, piped=piped)
+        case If(branches, otherwise, _):
+            return _if(walker, branches, otherwise, stdin, piped)
+        case While(condition, body, _):
+            return _while(walker, condition, body, stdin, piped)
+        case For():
+            return _for(walker, node, stdin, piped)
+        case ArithmeticFor(expressions, body, _):
+            text = walker.expander.single(expressions).text
+            for expression in text.split(";")[:3]:
+                walker.expander.arithmetic(expression)
+            for name in set(re.findall(r"[A-Za-z_]\w*", text)):
+                walker.assign(name, Variable(UNKNOWN))
+            if is_endless(text) and spawns(body):
+                _bomb(walker)
+            return _repeat(walker, body, stdin, piped)
+        case Case():
+            return _case(walker, node, stdin, piped)
+        case Test(tokens, _, _):
+            _test(walker, tokens)
+            return EMPTY_STREAM
+        case ArithmeticCommand(expression, _, _):
+            number = walker.expander.arithmetic(walker.expander.single(expression).text)
+            walker.success = None if number is None else number != 0
+            return EMPTY_STREAM
+        case _:
+            return walker.run(node, stdin, piped=piped)
+
+
+def _if(
+    walker: Walker,
+    branches: tuple[tuple[Sequence, Sequence], ...],
+    otherwise: Sequence | None,
+    stdin: Stream | None,
+    piped: bool,
+) -> Stream:
+    outs: list[Stream] = []
+    ends: list[State] = []
+    for condition, body in branches:
+        outs.append(walker.run(condition, stdin, piped=piped))
+        after_condition = walker.state
+        walker.state = after_condition.copy()
+        outs.append(walker.run(body, stdin, piped=piped))
+        if not walker.left:
+            ends.append(walker.state)
+        walker.left = False
+        walker.state = after_condition
+    if otherwise is not None:
+        outs.append(walker.run(otherwise, stdin, piped=piped))
+        if walker.left and ends:
+            walker.state = ends.pop()
+        walker.left = False
+    for end in ends:
+        walker.state.merge(end)
+    walker.success = None
+    return Stream(None, joined(outs).taints) if len(outs) > 2 else joined(outs)
+
+
+def _bomb(walker: Walker) -> None:
+    low = walker.lowering((0, 0))
+    low.emit("system", "processes", certainty="possible", rule="fork-bomb", wide=True,
+             reason="A loop without an end starts a process in the background each time round")  # fmt: skip
+
+
+def _while(walker: Walker, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
+    if is_constant(condition) and spawns(body):
+        _bomb(walker)
+    whole = Sequence((*condition.items, *body.items))
+    lines = _lines_for(condition, stdin)
+    if lines is None:
+        return _repeat(walker, whole, stdin, piped)
+    outs = [_repeat(walker, whole, Stream(line + "\n", stdin.taints if stdin else NOTHING), piped) for line in lines]
+    return joined(outs)
+
+
+def _repeat(walker: Walker, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
+    """A body that runs any number of times: once, and again if the first time changed what it sees."""
+    before = walker.state.copy()
+    outs = [walker.run(body, stdin, piped=piped)]
+    walker.left = False
+    if not walker.state.same(before):
+        walker.state.merge(before)
+        outs.append(walker.run(body, stdin, piped=piped))
+        walker.left = False
+        walker.state.merge(before)
+    walker.success = None
+    taints = frozenset().union(*(out.taints for out in outs))
+    return outs[0] if outs[0] == EMPTY_STREAM else Stream(None, taints)
+
+
+def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream:
+    values: list[Word] = []
+    if node.words is None:
+        values = (
+            [Word(UNKNOWN, taints=frozenset({"param"}))]
+            if walker.state.arguments is None
+            else [*walker.state.arguments]
+        )
+    else:
+        words = node.words
+
+        def collect() -> Stream:
+            values.extend(field for word in words for field in walker.expander.fields(word))
+            return EMPTY_STREAM
+
+        walker.each_alternative(collect)
+    outs: list[Stream] = []
+    for value in values[:MAX_LOOP_VALUES]:
+        text = UNKNOWN if value.glob and not value.quoted and value.text == "*" else value.text
+        walker.assign(node.name, Variable(text, value.taints))
+        outs.append(walker.run(node.body, stdin, piped=piped))
+        walker.left = False
+    if len(values) > MAX_LOOP_VALUES or any(value.glob or not value.known for value in values):
+        rest = frozenset().union(*(value.taints for value in values))
+        walker.assign(node.name, Variable(UNKNOWN, rest))
+        outs.append(Stream(None, _repeat(walker, node.body, stdin, piped).taints))
+    walker.success = None
+    return joined(outs)
+
+
+def _case(walker: Walker, node: Case, stdin: Stream | None, piped: bool) -> Stream:
+    walker.expander.single(node.word)
+    before = walker.state
+    outs: list[Stream] = []
+    merged = before.copy()
+    carried: State | None = None
+    for patterns, body, terminator in node.clauses:
+        walker.state = before.copy()
+        if carried is not None:
+            walker.state.merge(carried)
+        for pattern in patterns:
+            walker.expander.pattern(pattern)
+        outs.append(walker.run(body, stdin, piped=piped))
+        carried = walker.state if terminator in (";&", ";;&") else None
+        if not walker.left:
+            merged.merge(walker.state)
+        walker.left = False
+    walker.state = merged
+    walker.success = None
+    return outs[0] if len(outs) == 1 else Stream(None, joined(outs).taints)
+
+
+def _test(walker: Walker, tokens: tuple[str | RawWord, ...]) -> None:
+    texts = [token if isinstance(token, str) else walker.expander.single(token).text for token in tokens]
+    for position, text in enumerate(texts):
+        following = texts[position + 1] if position + 1 < len(texts) else ""
+        if text in ("-v", "-R"):
+            walker.expander.reference(following)
+        elif text in NUMERIC_TESTS and position:
+            walker.expander.arithmetic(texts[position - 1])
+            walker.expander.arithmetic(following)
+    walker.success = None
+
+
+def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
+    """The lines that `while read` goes through, when they are known and few."""
+    if stdin is None or not stdin.text or not condition.items:
+        return None
+    last = condition.items[-1]
+    if not isinstance(last, Simple) or not last.words or last.words[0].plain != "read":
+        return None
+    lines = stdin.text.removesuffix("\n").split("\n")
+    return lines if len(lines) <= MAX_LOOP_VALUES else [*lines[:MAX_LOOP_VALUES], UNKNOWN]
