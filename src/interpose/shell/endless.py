@@ -94,4 +94,6 @@ def _number(expression: RawWord) -> bool:
 
 def _literal(word: RawWord) -> str:
     """The text of a word without expansions; `?` for one with them."""
-    return "".join(part.text if isinstance(part, Text) else "?" for part in word.parts) if word.parts else word.plain or ""
+    if word.plain is not None:
+        return word.plain
+    return "".join(part.text if isinstance(part, Text) else "?" for part in word.parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from interpose.shell.commands.environment import HISTORY_OFF, assign, history_off
+from interpose.shell.commands.environment import HISTORY_OFF, assign, history_off, show_environment
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.peel import input_as_code
 from interpose.shell.commands.printf import MAX_TEXT, echo, printf
@@ -73,11 +73,13 @@ def source(inv: Invocation, low: Lowering) -> None:
 @command("export", "declare", "typeset", "local", "readonly")
 def declare(inv: Invocation, low: Lowering) -> None:
     options = parse(inv.args, plus=True)
-    if options.has("-f", "-F", "-p"):
+    if options.has("-f", "-F"):
         return
     if not options.operands:
         if inv.name in ("export", "declare", "typeset"):
-            low.output(Stream(taints=frozenset({"env", "secret"})))
+            show_environment(inv, low)
+        return
+    if options.has("-p"):
         return
     for word in options.operands:
         name, equals, text = word.text.partition("=")
@@ -169,7 +171,7 @@ def set_builtin(inv: Invocation, low: Lowering) -> None:
         if flag == "+o" and value == "history":
             history_off(low)
     if not texts:
-        low.output(Stream(taints=frozenset({"env", "secret"})))
+        show_environment(inv, low)
 
 
 @command("history")

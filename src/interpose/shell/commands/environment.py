@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.peel import base_name, run_inner
-from interpose.shell.model import Lowering, Word
+from interpose.shell.model import Invocation, Lowering, Stream, Word
 
 COMMANDS = frozenset({
     "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR",
@@ -151,3 +151,11 @@ def _is_one_liner(text: str) -> bool:
 def _code_from_environment(name: str, value: Word, low: Lowering) -> None:
     low.emit("opaque", f"{name}={value.text}", certainty="possible", at=value, rule="environment-code",
              reason=f"{name} makes other programs run code that this command does not show")  # fmt: skip
+
+
+def show_environment(inv: Invocation, low: Lowering) -> None:
+    """The whole environment is printed: for a filter to look something up, or for everybody to read."""
+    low.output(Stream(taints=frozenset({"env", "secret"})))
+    if not inv.piped_out:
+        low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                 reason="Prints the whole environment, with the tokens and passwords in it")  # fmt: skip

@@ -20,10 +20,14 @@ _BROAD = words(
 """Names under which more runs than the agent started."""
 
 
+_HARD = frozenset({"-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9"})
+
+
 @command("kill")
 def kill(inv: Invocation, low: Lowering) -> None:
     """`-1` as a target is every process; as an option it is a signal."""
     args = list(inv.args)
+    hard = any(word.text.upper() in _HARD for word in args[:2])
     if args and args[0].text in ("-l", "-L", "-t", "--list", "--table", "-0", "--help", "--version"):
         return
     if args and args[0].text in ("-s", "-n", "-q", "--signal", "-q"):
@@ -34,10 +38,10 @@ def kill(inv: Invocation, low: Lowering) -> None:
         args = args[1:]
     for word in args:
         if word.text != "--":
-            _kill(word, low)
+            _kill(word, low, hard=hard)
 
 
-def _kill(target: Word, low: Lowering) -> None:
+def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
     text = target.text
     if text == "-1":
         low.emit("process.kill", text, at=target, rule="kill-all", wide=True)
@@ -47,6 +51,9 @@ def _kill(target: Word, low: Lowering) -> None:
         )
     elif UNKNOWN in text:
         low.emit("process.kill", text, certainty="unknown", at=target, recoverable=True)
+    elif hard and text.isdecimal():
+        low.emit("process.kill", text, at=target, rule="kill-hard", instead=f"kill {text}",
+                 reason="Ends a process at once, so that it cannot save or clean up")  # fmt: skip
     else:
         low.emit("process.kill", text, at=target, recoverable=True)
 

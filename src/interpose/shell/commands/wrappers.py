@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from interpose.shell.commands.environment import run_with
+from interpose.shell.commands.environment import run_with, show_environment
 from interpose.shell.commands.peel import Peeled, Wrapper, assignments, peel, run_inner
 from interpose.shell.commands.table import Handler, command
 from interpose.shell.model import Invocation, Lowering, Stream, Word
@@ -145,12 +145,12 @@ def env(inv: Invocation, low: Lowering) -> None:
     cwd = low.cwd
     if directory := peeled.options.value("-C", "--chdir"):
         low.set_cwd(directory)
-    _env_run(peeled, low)
+    _env_run(inv, peeled, low)
     if low.cwd != cwd:
         low.set_cwd(cwd)
 
 
-def _env_run(peeled: Peeled, low: Lowering) -> None:
+def _env_run(inv: Invocation, peeled: Peeled, low: Lowering) -> None:
     split = peeled.options.value("-S", "--split-string")
     if split is not None:
         _env_split(split, peeled.inner, low)
@@ -160,8 +160,8 @@ def _env_run(peeled: Peeled, low: Lowering) -> None:
         inner = inner[1:]
     if inner:
         run_with(given, inner, low, "env")
-    else:
-        low.output(Stream(taints=frozenset({"env", "secret"})))
+    elif not peeled.options.has("-i", "--ignore-environment"):
+        show_environment(inv, low)
 
 
 def _env_split(text: Word, rest: tuple[Word, ...], low: Lowering) -> None:
@@ -176,10 +176,10 @@ def _env_split(text: Word, rest: tuple[Word, ...], low: Lowering) -> None:
 
 @command("printenv")
 def printenv(inv: Invocation, low: Lowering) -> None:
-    taints = (
-        frozenset({"env"}) if any(not word.text.startswith("-") for word in inv.args) else frozenset({"env", "secret"})
-    )
-    low.output(Stream(taints=taints))
+    if any(not word.text.startswith("-") for word in inv.args):
+        low.output(Stream(taints=frozenset({"env"})))
+    elif not any(word.text in ("--help", "--version") for word in inv.args):
+        show_environment(inv, low)
 
 
 @command("busybox", "toybox")

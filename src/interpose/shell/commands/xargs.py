@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.peel import Wrapper, input_as_code, peel, run_inner
+from interpose.shell.commands.peel import Wrapper, base_name, input_as_code, peel, run_inner
 from interpose.shell.commands.printf import unescape
+from interpose.shell.commands.shells import POSIX_SHELLS
 from interpose.shell.commands.table import command
 from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
 
@@ -54,6 +55,8 @@ def xargs(inv: Invocation, low: Lowering) -> None:
     if not peeled.inner:
         low.output(Stream(" ".join(item.text for item in items) + "\n", source.taints))
     elif marker:
+        if source.text is None or "output" in source.taints:
+            _state_injection(peeled.inner, marker, low)
         for item in items:
             words = tuple(_replaced(word, marker, item) for word in peeled.inner)
             run_inner(words if words != peeled.inner else (*peeled.inner, item), low, "xargs")
@@ -61,7 +64,19 @@ def xargs(inv: Invocation, low: Lowering) -> None:
         for item in items:
             run_inner((*peeled.inner, item), low, "xargs")
     else:
+        if len(peeled.inner) == 1 and "output" in source.taints and base_name(peeled.inner[0].text) in POSIX_SHELLS:
+            low.emit("opaque", peeled.inner[0].text, certainty="possible", at=peeled.inner[0], rule="found-code",
+                     reason="Whatever was found is run as a script")  # fmt: skip
         run_inner((*peeled.inner, *items), low, "xargs")
+
+
+def _state_injection(words: tuple[Word, ...], marker: str, low: Lowering) -> None:
+    """`sh -c 'echo {}'`: a file name is put into code, and a file may be called `$(...)`."""
+    names = [base_name(word.text) for word in words]
+    for index, word in enumerate(words[2:], start=2):
+        if marker in word.text and words[index - 1].text.endswith("c") and names[index - 2] in POSIX_SHELLS:
+            low.emit("opaque", word.text, certainty="possible", at=word, rule="item-as-code",
+                     reason="Text that is only known when it runs becomes part of a shell command")  # fmt: skip
 
 
 @command("parallel")
