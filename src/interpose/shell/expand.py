@@ -42,8 +42,8 @@ class Shell(Protocol):
     def assign(self, name: str, variable: Variable) -> None:
         """Set a variable."""
 
-    def run_text(self, text: str, via: str) -> None:
-        """Analyse code that an expansion runs."""
+    def give_up(self, rule: str, reason: str, span: Span) -> None:
+        """State that a part of the text is not understood."""
 
 
 class Fields:

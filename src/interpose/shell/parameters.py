@@ -44,10 +44,20 @@ _UNKNOWN = Values((UNKNOWN,))
 
 def values(expander: Expander, part: Parameter) -> Values:
     """The values of `part`, after its operator."""
+    if part.operator == "bad":
+        return _bad(expander, part)
     if part.indirect:
         return _indirect(expander, part)
     base, is_set = _base(expander, part.name, part.subscript)
     return _operate(expander, part, base, is_set)
+
+
+def _bad(expander: Expander, part: Parameter) -> Values:
+    span = part.argument.span if part.argument is not None else (0, 0)
+    if part.argument is not None:
+        expander.single(part.argument)
+    expander.shell.give_up("unparsed", "A parameter expansion is not understood", span)
+    return _UNKNOWN
 
 
 def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Values, bool | None]:

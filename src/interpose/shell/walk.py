@@ -211,9 +211,6 @@ class Walker:
     def waiting(self) -> int:
         return len(self._feeds)
 
-    def run_text(self, text: str, via: str) -> None:
-        self.run_code(text, span=(0, 0), via=(*self.via, via))
-
     def run_code(
         self,
         text: str,

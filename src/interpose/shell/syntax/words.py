@@ -338,21 +338,30 @@ class Words:
             self.pos += 1
         name = PARAMETER.match(text, self.pos)
         if name is None:
-            raise SyntaxFaultError("this parameter expansion is not understood", start)
+            return self._bad(start, quoted)
         self.pos = name.end()
         subscript = None
         if text.startswith("[", self.pos):
             self.pos += 1
             subscript = self.until("subscript")
         if not text.startswith("}", self.pos) and not operator:
-            return self._operator(name.group(), subscript, indirect, context, quoted)
-        self.expect("}")
+            return self._operator(start, name.group(), subscript, indirect, context, quoted)
+        if not text.startswith("}", self.pos):
+            return self._bad(start, quoted)
+        self.pos += 1
         return Parameter(name.group(), quoted, operator, None, None, subscript, indirect)
 
-    def _operator(self, name: str, subscript: RawWord | None, indirect: bool, context: str, quoted: bool) -> Parameter:
+    def _bad(self, start: int, quoted: bool) -> Parameter:
+        """`${...}` that bash reads to its end and then refuses; other shells may give it a meaning."""
+        self.pos = start + 2
+        return Parameter("", quoted, "bad", self.until("brace"))
+
+    def _operator(
+        self, start: int, name: str, subscript: RawWord | None, indirect: bool, context: str, quoted: bool
+    ) -> Parameter:
         found = OPERATOR.match(self.text, self.pos)
         if found is None:
-            raise SyntaxFaultError("this parameter expansion is not understood", self.pos)
+            return self._bad(start, quoted)
         operator = found.group()
         self.pos = found.end()
         replacement = None
