@@ -1,4 +1,4 @@
-"""Program texts that a command line carries, lowered to the same effects. One module per language, imported when met."""
+"""Program texts on a command line, lowered to the same effects. One module per language, imported when met."""
 
 from __future__ import annotations
 

@@ -62,14 +62,23 @@ def osascript(code: str, low: Lowering, _via: str) -> None:
     words = [token.text.lower() if token.kind == "name" else "" for token in found]
     for index in range(len(found)):
         if words[index : index + 3] == ["do", "shell", "script"]:
-            argument = _argument(found[index + 3 : index + 3 + MAX_ARGUMENT_TOKENS])
-            run_shell(argument, low, "do shell script")
+            run_shell(_joined(found[index + 3 : index + 3 + MAX_ARGUMENT_TOKENS]), low, "do shell script")
         elif words[index : index + 2] == ["empty", "trash"] or words[index : index + 3] == ["empty", "the", "trash"]:
             low.emit("fs.delete", low.path("~/.Trash"), recursive=True)
         elif words[index : index + 2] == ["shut", "down"] or words[index] == "restart":
             low.emit("system", words[index], rule="power", reason="This shuts the machine down")
         elif words[index] == "delete" and "finder" in code.lower():
             low.delete(Word(UNKNOWN))
+
+
+def _joined(found: list[Token]) -> Value:
+    """AppleScript joins texts with `&`; what follows without it belongs to the sentence."""
+    value = _argument(found[:1])
+    for mark, part in zip(found[1::2], found[2::2], strict=False):
+        if mark.text != "&":
+            break
+        value = concat(value, _argument([part]))
+    return value
 
 
 def tcl(code: str, low: Lowering, _via: str) -> None:
@@ -116,28 +125,24 @@ def _scan(code: str, low: Lowering, via: str, language: str, syntax: Syntax) -> 
     table = TABLES[language]
     found = tokens(code, syntax)
     names = {token.text for token in found if token.kind == "name"}
-    seen = False
+    seen = ran = False
     constants: dict[str, Value] = {}
     for index, token in enumerate(found):
         if token.kind == "command":
-            seen = True
+            seen = ran = True
             run_shell(text_value(token.text), low, via)
+        elif token.kind == "string" and [part.text for part in found[index + 1 : index + 3]] == [".", "execute"]:
+            seen = ran = True
+            run_shell(text_value(token.text), low, "execute")
         elif token.kind == "name":
             if found[index + 1 : index + 2] == [Token("mark", "=")] and _plain_string(found, index + 2):
                 constants[token.text] = text_value(found[index + 2].text)
             action = _action(token.text, table)
             if action is not None and not _is_definition(found, index):
                 seen = True
+                ran = ran or action.does in ("shell", "run")
                 _act(action, token.text, _arguments(found, index + 1, constants), low)
-    if (
-        names & NETWORK
-        and seen
-        and (
-            names & {"exec", "dup2", "spawn", "fsockopen", "proc_open", "open", "popen", "os.execute"}
-            or "2>&" in code
-            or "<&" in code
-        )
-    ):
+    if names & NETWORK and ran:
         low.emit("code.remote", via, rule="reverse-shell", wide=True,
                  reason="This hands control of a shell to somebody on the network")  # fmt: skip
     compact = "".join(code.split())
@@ -288,6 +293,8 @@ def _open_mode(mode: str, rest: list[Value], low: Lowering, name: str) -> None:
             run_list(tuple(rest), low, name)
         else:
             run_shell(rest[0], low, name)
+    elif rest[0].text.startswith("&"):
+        return
     elif ">" in mode or "+" in mode:
         low.write(rest[0].word, Stream(None), append=mode == ">>")
     else:

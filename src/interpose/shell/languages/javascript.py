@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interpose.shell.languages.generic import unparsed
 from interpose.shell.languages.javascript_calls import Session, call, canonical, known_name, text_method
-from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, run_shell, text_value
+from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, nothing_known, run_shell, text_value
 from interpose.shell.model import UNKNOWN, Lowering
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ def _parser() -> Parser:
 
 def lower(code: str, low: Lowering, via: str) -> None:
     """State what a JavaScript program would do."""
+    if nothing_known(code):
+        return
     root = _parser().parse(code.encode("utf-8", "replace")).root_node
     session = Session(low, via)
     try:

@@ -134,8 +134,7 @@ def _known(
             for word in targets[:1]:
                 low.write(posix_word(word, low.home), Stream(None, taints), append=full == "add-content")
         case "read":
-            for word in targets[:1]:
-                taints |= low.read(posix_word(word, low.home)).taints
+            taints |= low.read(posix_word(targets[0], low.home)).taints if targets else NOTHING
         case "list":
             # What is listed may be removed by the next command: a listing of a tree stands for the tree.
             return Flow(None, taints, tuple(targets) or (Word("."),))
@@ -165,8 +164,8 @@ def _known(
                 spec.kind, targets[0].text if targets else full, rule=spec.rule, reason=spec.reason, wide=spec.wide
             )
         case "none":
-            return Flow(None, taints, incoming.paths if incoming else ())
-    return Flow(None, taints)
+            pass
+    return Flow(None, taints, incoming.paths if incoming and spec.does == "none" else ())
 
 
 def _targets(named: dict[str, Word], positional: list[Word], incoming: Flow | None) -> list[Word]:

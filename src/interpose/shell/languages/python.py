@@ -9,7 +9,7 @@ from interpose.shell.languages import generic
 from interpose.shell.languages.methods import destroys
 from interpose.shell.languages.python_calls import Session, call, method
 from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
-from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, join_path, text_value
+from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, join_path, nothing_known, text_value
 from interpose.shell.model import UNKNOWN, Lowering
 
 MAX_STEPS = 20_000
@@ -21,6 +21,8 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 def lower(code: str, low: Lowering, via: str) -> None:
     """State what a Python program would do."""
+    if nothing_known(code):
+        return
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

@@ -228,7 +228,9 @@ def _library(  # noqa: C901 - one case per function
             low.run_file(first.word, via=name, language="python")
             return NOT_KNOWN
         case "__import__" | "importlib.import_module":
-            return Value(name=first.text) if first.known else NOT_KNOWN
+            # `__import__("a.b")` gives the package `a`.
+            module = first.text.partition(".")[0] if name == "__import__" else first.text
+            return Value(name=module) if first.known else NOT_KNOWN
         case "getattr":
             if len(args) > 1 and args[1].known and first.name:
                 return constant(f"{first.name}.{args[1].text}", low) or Value(name=f"{first.name}.{args[1].text}")

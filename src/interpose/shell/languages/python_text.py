@@ -47,6 +47,8 @@ def plain(name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 -
         case "sorted" | "set" | "iter":
             return first
         case "map":
+            if first.name == "chr" and len(args) > 1 and args[1].items is not None:
+                return Value(items=tuple(plain("chr", (item,), low) or NOT_KNOWN for item in args[1].items))
             return Value(element=NOT_KNOWN)
         case "shlex.split":
             return Value(items=tuple(text_value(part) for part in first.text.split()), taints=first.taints)

@@ -43,6 +43,11 @@ class Value(Struct, frozen=True, kw_only=True):
 NOT_KNOWN = Value()
 
 
+def nothing_known(code: str) -> bool:
+    """Whether no part of a program is known: that it runs has been stated, and there is nothing to look at."""
+    return not code.replace(UNKNOWN, "").strip()
+
+
 def text_value(text: str, taints: frozenset[str] = NOTHING, *, glob: bool = False) -> Value:
     """A text, or nothing known when it is too long."""
     return Value(text=text if len(text) <= MAX_TEXT else UNKNOWN, taints=taints, glob=glob)
