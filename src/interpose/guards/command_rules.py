@@ -175,6 +175,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
     "net.download": (_rule("allow/ask", "download", "info", "Fetches something from another machine."),),
     "net.listen": (
         _rule("deny", "backdoor", "critical", "Lets anybody who connects run commands here.", needs="shell"),
+        _rule("ask", "listen-public", "warning", "Makes this machine reachable from the internet.", needs="public"),
         _rule("allow/ask", "listen", "info", "Waits for connections from outside."),
     ),
     "privilege": (

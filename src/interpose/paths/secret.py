@@ -33,7 +33,7 @@ _SECRETS = Catalogue(
             .terraformrc application_default_credentials.json service-account.json service_account.json
             serviceaccount.json service-account-key.json gcp-key.json .config/rclone/rclone.conf .rclone.conf
             rclone.conf .snowsql/config .databrickscfg .vercel/auth.json .netlify/config.json
-            .config/configstore/firebase-tools.json gogcli/credentials.json .gsutil/ .config/scw/config.yaml
+            .config/configstore/firebase-tools.json gogcli/credentials.json .gsutil/ .gcp/ .config/scw/config.yaml
             .mc/config.json .config/stripe/config.toml .config/heroku/ .ibmcloud/
         """,
         _REGISTRY: """
@@ -65,8 +65,10 @@ _SECRETS = Catalogue(
             .gemini/gemini-credentials.json .gemini/credentials.json .gemini/google_accounts.json .gemini/.env
             .kimi-code/credentials/ .kimi/credentials/ .local/share/opencode/auth.json .config/opencode/auth.json
             .cursor/auth.json .config/cursor/auth.json .continue/.env .aider.conf.yml .config/goose/secrets.yaml
-            .config/amp/secrets.json .local/share/amp/secrets.json .factory/auth.json .grok/user-settings.json
-            .openai/ .anthropic/ .config/openai/ .config/anthropic/ .config/llm/keys.json
+            .config/amp/secrets.json .local/share/amp/secrets.json .factory/auth.json .gemini/a2a-oauth-tokens.json
+            .gemini/mcp-oauth-tokens.json .copilot/mcp-oauth-config/ .kimi/mcp-oauth/
+            .local/share/opencode/mcp-auth.json .pi/agent/auth.json .grok/user-settings.json .openai/ .anthropic/
+            .config/openai/ .config/anthropic/ .config/llm/keys.json
         """,
         _KEYRING: """
             .gnupg/ .password-store/ .local/share/keyrings/ .gnome2/keyrings/ .kde/share/apps/kwallet/
@@ -82,7 +84,8 @@ _SECRETS = Catalogue(
         """,
         _KEY_FILE: """
             *.pem *.key *.p12 *.pfx *.p8 *.pkcs12 *.keystore *.jks *.kdbx *.kdb *.ovpn *.keypair *.ppk *.asc.key
-            *.agekey *.keytab *.bks *.mobileprovision *.age-key *.psafe3 *.gpgkey *.privkey
+            *.agekey *.keytab *.bks *.mobileprovision *.age-key *.psafe3 *.gpgkey *.privkey *.keychain *.keychain-db
+            *.keyring
         """,
         _SYSTEM_AUTH: """
             /etc/shadow /etc/shadow- /etc/gshadow /etc/gshadow- /etc/sudoers /etc/sudoers.d/ /etc/master.passwd
@@ -141,6 +144,7 @@ _SAMPLES = frozenset(
         "txt",
     }
 )
+_KEY_ENDS = ("_rsa", "_dsa", "_ecdsa", "_ed25519")
 _VENDORED = frozenset({"node_modules", "__pycache__", "site-packages", "vendor", "third_party"})
 _TRIALS = frozenset(
     {
@@ -200,7 +204,7 @@ def _by_shape(name: str, parts: list[str]) -> Mark | None:
         return _CLOUD
     if " " in name or "\\" in name:
         return None
-    if name.startswith("ssh_host_") and name.endswith("_key"):
+    if name.endswith(_KEY_ENDS) or (name.startswith("ssh_host_") and name.endswith("_key")):
         return _SSH
     for end in _BACKUPS:
         if name.endswith(end):

@@ -18,12 +18,12 @@ _TAMPER = Catalogue(
         """,
         _AGENT: """
             .claude/settings.json .claude/settings.local.json .claude/managed-settings.json .claude/hooks/
-            /etc/claude-code/ .codex/config.toml .codex/hooks.json .codex/hooks/ .codex/rules/
-            /etc/codex/ .gemini/settings.json .gemini/hooks/ .gemini/policies/ .gemini/trustedfolders.json
-            .cursor/hooks.json .cursor/hooks/ .cursor/cli-config.json .cursor/permissions.json .config/opencode/
-            opencode.json opencode.jsonc .opencode/plugin/ .opencode/plugins/ .openclaw/openclaw.json
-            .openclaw/config.json .clawdbot/clawdbot.json .qwen/settings.json .copilot/config.json .copilot/hooks/
-            .github/hooks/ .config/goose/config.yaml .factory/settings.json .factory/hooks.json .windsurf/hooks.json
+            /etc/claude-code/ .codex/config.toml .codex/hooks.json .codex/hooks/ .codex/rules/ /etc/codex/
+            .gemini/settings.json .gemini/hooks/ .gemini/policies/ .gemini/trustedfolders.json .cursor/hooks.json
+            .cursor/hooks/ .cursor/cli-config.json .cursor/permissions.json .config/opencode/ opencode.json
+            opencode.jsonc .opencode/plugin/ .opencode/plugins/ .openclaw/openclaw.json .openclaw/config.json
+            .clawdbot/clawdbot.json .qwen/settings.json .copilot/config.json .copilot/hooks/ .github/hooks/
+            .config/goose/config.yaml .factory/settings.json .factory/hooks.json .windsurf/hooks.json
             .codeium/windsurf/hooks.json .kimi/config.toml .kiro/hooks/ .amp/settings.json .config/amp/settings.json
             .aider.conf.yml .continue/config.yaml .continue/config.json .roo/ .clinerules/hooks/ .crush.json
             .augment/settings.json

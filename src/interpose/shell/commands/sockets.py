@@ -211,7 +211,25 @@ _TUNNELS = {
     "frpc": (),
     "chisel": ("client",),
 }
-_TUNNEL_TALK = frozenset({"list", "info", "help", "login", "route", "version", "cleanup", "config", "--help", "-h"})
+_TUNNEL_TALK = frozenset(
+    {
+        "list",
+        "info",
+        "help",
+        "login",
+        "route",
+        "version",
+        "cleanup",
+        "config",
+        "--help",
+        "-h",
+        "--version",
+        "-v",
+        "server",
+        "status",
+        "reset",
+    }
+)
 _TUNNEL_ENDS = frozenset({"delete", "cleanup"})
 
 
