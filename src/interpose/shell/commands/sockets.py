@@ -8,7 +8,7 @@ from interpose.shell.commands.options import parse
 from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.commands.transfer import REMOTE, request, send, send_file, send_words
-from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
+from interpose.shell.model import Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
 
 _NC_ALIASES = {
@@ -252,52 +252,3 @@ def tunnel(inv: Invocation, low: Lowering) -> None:
         rule="public-tunnel",
         reason="Makes a port of this machine reachable from the internet.",
     )
-
-
-_LOOKUPS = {
-    "dig": (), "nslookup": (), "host": (), "ping": ("-c", "-i", "-W", "-s", "-p", "-t", "-I", "-w"),
-    "ping6": ("-c", "-i", "-W", "-s", "-p"), "traceroute": ("-m", "-p", "-q", "-w"), "tracepath": ("-m", "-p"),
-    "mtr": ("-c", "-i", "-s"), "whois": ("-h", "-p"), "drill": (), "kdig": (), "doggo": (), "dog": (), "resolvectl": (),
-    "delv": (), "getent": (), "arping": ("-c", "-I"), "fping": ("-c",), "hping3": ("-c", "-p"),
-}  # fmt: skip
-
-
-@command(*_LOOKUPS)
-def lookup(inv: Invocation, low: Lowering) -> None:
-    """A name that is looked up reaches the name server of its domain: secrets in it leave the machine."""
-    opts = parse(inv.args, values=_LOOKUPS[inv.name], bundle=False)
-    if any(word.text.lower() == "axfr" for word in opts.operands):
-        low.emit("secret.read", "zone", rule="zone-transfer", reason="Asks a name server for every name that it knows.")
-    for word in opts.operands:
-        if "secret" in word.taints:
-            low.emit("net.upload", word.text, at=word, secret=True, rule="dns-exfiltration")
-        elif not word.known and word.taints and "." in word.text.strip(".") and "env" not in word.taints:
-            low.emit(
-                "net.upload",
-                word.text,
-                certainty="possible",
-                at=word,
-                secret=True,
-                rule="dns-exfiltration",
-                reason="Builds a host name from the output of a command: that is how data leaves through name lookups.",
-            )
-    for path in opts.values("-f") if inv.name == "dig" else ():
-        low.read(path)
-    low.output(Stream(None, NOTHING))
-
-
-@command("nmap", "masscan", "tcpdump", "tshark", "dumpcap")
-def scanner(inv: Invocation, low: Lowering) -> None:
-    """Scanners and sniffers: what matters is what they write, and what they run."""
-    writes = {"nmap": ("-oN", "-oX", "-oG", "-oA", "-oS"), "masscan": ("-oX", "-oG", "-oJ", "-oL")}
-    values = ("-i", "-c", "-w", "-r", "-z", "-Z", "-p", "-iL", "--script", "-s", "-C", "-G", "-W", "-F")
-    opts = parse(inv.args, values=(*values, *writes.get(inv.name, ())), bundle=False)
-    for path in opts.values("-w", *writes.get(inv.name, ())):
-        if path.text != "-":
-            low.write(path)
-    for path in opts.values("-r", "-iL") + (opts.values("-F") if inv.name == "tcpdump" else ()):
-        low.read(path)
-    if inv.name == "tcpdump":
-        for program in opts.values("-z"):
-            low.run((program,), via="tcpdump")
-    send_words(low, "", *opts.operands)
