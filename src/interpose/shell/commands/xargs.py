@@ -64,7 +64,7 @@ def xargs(inv: Invocation, low: Lowering) -> None:
         for item in items:
             run_inner((*peeled.inner, item), low, "xargs")
     else:
-        if len(peeled.inner) == 1 and "output" in source.taints and base_name(peeled.inner[0].text) in POSIX_SHELLS:
+        if len(peeled.inner) == 1 and "output" in source.taints and base_name(peeled.inner[0]) in POSIX_SHELLS:
             low.emit("opaque", peeled.inner[0].text, certainty="possible", at=peeled.inner[0], rule="found-code",
                      reason="Whatever was found is run as a script")  # fmt: skip
         run_inner((*peeled.inner, *items), low, "xargs")
@@ -72,7 +72,7 @@ def xargs(inv: Invocation, low: Lowering) -> None:
 
 def _state_injection(words: tuple[Word, ...], marker: str, low: Lowering) -> None:
     """`sh -c 'echo {}'`: a file name is put into code, and a file may be called `$(...)`."""
-    names = [base_name(word.text) for word in words]
+    names = [base_name(word) for word in words]
     for index, word in enumerate(words[2:], start=2):
         if marker in word.text and words[index - 1].text.endswith("c") and names[index - 2] in POSIX_SHELLS:
             low.emit("opaque", word.text, certainty="possible", at=word, rule="item-as-code",
