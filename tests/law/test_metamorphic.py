@@ -148,7 +148,9 @@ def test_nested_wrappers_never_allow(
 
 def _respell(word: str, how: int) -> str:
     """The same word for a shell, spelled otherwise."""
-    if not word or not word.isascii() or set(word) & set("~$*?[]{}'\"\\`!|&;<>() \t\n"):
+    if " " in word:
+        return _q(word)
+    if set(word) & set("~$*?[]{}"):
         return word
     match how:
         case 0:
@@ -174,7 +176,7 @@ def _respell(word: str, how: int) -> str:
 @SETTINGS
 @given(command=st.sampled_from(DANGEROUS), data=st.data())
 def test_quoting_never_allows(command: str, data: st.DataObject) -> None:
-    words = [_respell(word, data.draw(st.integers(0, 8))) for word in command.split(" ")]
+    words = [_respell(word, data.draw(st.integers(0, 8))) for word in shlex.split(command)]
     gaps = [data.draw(st.sampled_from([" ", "  ", "\t", " \\\n"])) for _ in words]
     respelled = "".join(word + gap for word, gap in zip(words, gaps, strict=True)).rstrip()
     assert judge(respelled).decision != "allow", respelled

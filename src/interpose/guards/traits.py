@@ -35,6 +35,7 @@ _MADE_AGAIN_NAMES = """
 _MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
 _MADE_AGAIN_ENDINGS = (
     ".pyc", ".pyo", ".o", ".obj", ".class", ".log", ".tmp", ".swp", ".swo", ".egg-info", ".tsbuildinfo", ".gcda",
+    ".bak", ".orig", ".rej", "~",
 )  # fmt: skip
 _SEARCHES = frozenset({"find", "fd", "fdfind", "gfind"})
 _ELSEWHERE = frozenset(
@@ -63,12 +64,15 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
                 _add_mode_traits(traits, mode)
         if effect.via:
             _add_way_traits(traits, effect.via)
-    elif effect.kind == "net.upload":
-        if effect.resource.startswith(_SOCKETS) and not effect.resource.startswith(_OWN_SOCKETS):
-            traits.add("raw")
+    elif effect.kind == "net.upload" and _is_raw_socket(effect.resource):
+        traits.add("raw")
     if details.get("strength") == "soft":
         traits.add("soft")
     return traits
+
+
+def _is_raw_socket(resource: str) -> bool:
+    return resource.startswith(_SOCKETS) and not resource.startswith(_OWN_SOCKETS)
 
 
 def _add_way_traits(traits: set[str], via: tuple[str, ...]) -> None:

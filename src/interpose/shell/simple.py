@@ -228,7 +228,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
 
 def _unknown(inv: Invocation, low: CommandLowering, general: Handler | None) -> None:
     """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
-    low.emit("process.exec", inv.argv0.text, at=inv.argv0)
+    low.emit("process.exec", inv.argv0.text, at=inv.argv0, unknown=True)
     if reason := doubt_about(inv.name, inv.argv0.text):
         low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
     folded = HANDLERS.get(inv.name.lower())

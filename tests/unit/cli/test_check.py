@@ -183,7 +183,7 @@ def test_a_rows_directory_says_whose_home() -> None:
         (b'{"id":"a","tool":"exec","args":{"command":"ls","command":"rm"}}', "a", "twice"),
         (b'{"id":"a","id":"b","tool":"exec","args":{"command":"ls"}}', None, "twice"),
         (b'{"id":"a","tool":"exec","args":{"command":NaN}}', None, "NaN"),
-        (b'{"id":"a","tool":"exec","args":{"command":"\xff"}}', None, "UTF-8 at byte 42"),
+        (b'{"id":"a","tool":"exec","args":{"command":"\xff"}}', None, "UTF-8 at byte 43"),
         (b'{"id":"a","tool":"exec","args":{"command":"\\ud800"}}', "a", "surrogate"),
         (b'{"id":"a","tool":"exec","args":{"x":' + b"[" * 200 + b"]" * 200 + b"}}", "a", "deeper than 128"),
         (b'{"id":"a","tool":"exec","args":{"x":' + b"[" * 100_000, None, "deep"),

@@ -34,6 +34,11 @@ _EXEC = frozenset({"-exec", "-execdir", "-ok", "-okdir"})
 _WRITES = frozenset({"-fprint", "-fprint0", "-fls", "-fprintf"})
 
 
+MAX_WORDS = 5000
+MAX_RUNS = 16
+"""How many words one command gets, and how often it is run, before we give up on it."""
+
+
 class Found(Struct, frozen=True):
     """What reaches an action: everything below the start, or only what some test lets through."""
 
@@ -42,6 +47,8 @@ class Found(Struct, frozen=True):
     partial: bool = False
     """Not everything, but files of any sort: by age, by size, by owner."""
     patterns: tuple[str, ...] = ()
+    empty: bool = False
+    """Only what has no content, so that nothing is lost with it."""
 
 
 class Frame(Struct):
@@ -159,11 +166,16 @@ def _test(name: str, values: tuple[Word, ...]) -> Found:
         return Found() if pattern in _EVERY_NAME else Found(narrow=True, patterns=(pattern,))
     if name in ("-type", "-xtype") and values:
         return Found(narrow=not set(values[0].text) & {"f", "d", ","} or name == "-xtype")
-    return Found(narrow=name in _NARROWING, partial=name not in _WITHOUT_EFFECT)
+    return Found(narrow=name in _NARROWING, partial=name not in _WITHOUT_EFFECT, empty=name == "-empty")
 
 
 def _both(first: Found, second: Found) -> Found:
-    return Found(first.narrow or second.narrow, first.partial or second.partial, first.patterns or second.patterns)
+    return Found(
+        first.narrow or second.narrow,
+        first.partial or second.partial,
+        first.patterns or second.patterns,
+        first.empty or second.empty,
+    )
 
 
 def _either(branches: list[Found]) -> Found:
@@ -172,6 +184,7 @@ def _either(branches: list[Found]) -> Found:
         all(branch.narrow for branch in branches),
         all(branch.partial or branch.narrow for branch in branches),
         patterns if all(branch.patterns for branch in branches) else (),
+        all(branch.empty for branch in branches),
     )
 
 
@@ -184,11 +197,11 @@ def _reaching(frames: list[Frame]) -> Found:
 
 def _delete(start: Word, found: Found, low: Lowering) -> None:
     if not found.patterns:
-        low.delete(start, recursive=True, narrow=found.narrow, partial=found.partial)
+        low.delete(start, recursive=True, narrow=found.narrow, partial=found.partial, recoverable=found.empty)
         return
     for pattern in found.patterns:
         path = Word(_below(start.text.rstrip("/"), pattern), start.span, _is_wild(pattern), taints=start.taints)
-        low.delete(path, recursive=True, narrow=True, partial=found.partial)
+        low.delete(path, recursive=True, narrow=True, partial=found.partial, recoverable=found.empty)
 
 
 def words_found(start: Word, found: Found) -> tuple[Word, ...]:
@@ -231,19 +244,29 @@ def _listing(starts: list[Word], actions: list[Action], separator: str) -> Strea
 
 
 def _execute(action: Action, starts: list[Word], low: Lowering) -> None:
-    for start in starts:
-        found = words_found(start, action.found)
-        words: list[Word] = []
-        for word in action.words:
-            if word.text == "{}":
-                words.extend(found)
-            elif "{}" in word.text:
-                text = word.text.replace("{}", found[0].text)
-                words.append(Word(text, word.span, word.glob, word.quoted, word.taints | found[0].taints))
-            else:
-                words.append(word)
-        if words:
-            low.run(tuple(words), via=f"find {action.name}")
+    """Run an action's command: once with all that was found, or for each when the braces stand inside a word."""
+    found = [word for start in starts for word in words_found(start, action.found)]
+    places = [word for word in action.words if "{}" in word.text]
+    inside = any(word.text != "{}" for word in places)
+    if len(found) * len(places) > MAX_WORDS or (inside and len(found) > MAX_RUNS):
+        low.emit("opaque", f"find {action.name}", certainty="unknown",
+                 reason="find runs a command on more places than are looked at")  # fmt: skip
+        return
+    for batch in [[word] for word in found] if inside else [found]:
+        low.run(_filled(action.words, batch), via=f"find {action.name}")
+
+
+def _filled(template: tuple[Word, ...], found: list[Word]) -> tuple[Word, ...]:
+    filled: list[Word] = []
+    for word in template:
+        if word.text == "{}":
+            filled.extend(found)
+        elif "{}" in word.text:
+            text = word.text.replace("{}", found[0].text)
+            filled.append(Word(text, word.span, word.glob, word.quoted, word.taints | found[0].taints))
+        else:
+            filled.append(word)
+    return tuple(filled)
 
 
 _FD_VALUES = words(
