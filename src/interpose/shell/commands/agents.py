@@ -26,7 +26,7 @@ _VALUES = frozenset(
 @command(*_AGENTS)
 def agent(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
-    for word, after in zip(inv.args, [*texts[1:], ""], strict=True):
+    for word, after in zip(inv.args, [*texts[1:], ""], strict=False):
         name, _, value = word.text.partition("=")
         if word.text == "--":
             break

@@ -8,26 +8,15 @@ there is only possible. All of it is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from typing import Literal
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN, Lowering
+from interpose.shell.languages.sql_tokens import DIALECTS, LEADERS, Token, tokens_of, words_of
+from interpose.shell.model import Lowering
 from interpose.types import Certainty
-
-DIALECTS = {
-    "psql": "postgres", "pgcli": "postgres", "cockroach": "postgres", "mysql": "mysql", "mariadb": "mysql",
-    "mycli": "mysql", "sqlite3": "sqlite", "litecli": "sqlite", "duckdb": "duckdb", "sqlcmd": "tsql",
-    "mssql-cli": "tsql", "bq": "bigquery", "snow": "snowflake", "snowsql": "snowflake",
-    "clickhouse-client": "clickhouse", "trino": "trino", "hive": "hive", "beeline": "hive", "spark-sql": "spark",
-    "sqlplus": "oracle",
-}  # fmt: skip
 
 MAX_NESTING = 4
 """How deep SQL inside of SQL is followed."""
-
-MAX_LENGTH = 32_768
-"""Longer text is read word by word, so that an answer never takes long."""
 
 REACH = 400
 """How many tokens after DELETE or UPDATE its condition is looked for. One that is further away counts as none."""
@@ -46,7 +35,6 @@ _PLAYGROUND = ("test", "tmp", "temp", "dev", "scratch", "sandbox", "local", "dem
 _HARMLESS_DROPS = frozenset(
     {"CONSTRAINT", "DEFAULT", "EXPRESSION", "FOREIGN", "IDENTITY", "INDEX", "KEY", "NOT", "PRIMARY"}
 )
-_LEADERS = frozenset({"ANALYZE", "AS", "BEGIN", "DECLARE", "ELSE", "EXPLAIN", "LOOP", "PERFORM", "THEN", "VERBOSE"})
 _READERS = frozenset(
     {
         "GLOB", "LOAD_FILE", "LO_IMPORT", "PG_LS_DIR", "PG_READ_BINARY_FILE", "PG_READ_FILE", "READFILE", "READ_BLOB",
@@ -69,19 +57,6 @@ _RISKY = re.compile(
     r"|lo_import|pg_\w+|prepare|purge|read\w+|reset|restore|shutdown|sys_e\w+|truncate|update|writefile|xp_\w+|dblink\w*)\b",
     re.IGNORECASE,
 )
-_CRUDE = re.compile(r"'[^']*'|\w+|[^\s\w]")
-_VERSIONED_COMMENT = re.compile(r"/\*!\d*")
-
-TokenSort = Literal["word", "string", "name", "sign"]
-
-
-class Token(Struct, frozen=True):
-    """A piece of a statement. `word` is its text in capitals if it can be a keyword, else empty."""
-
-    text: str
-    word: str
-    sort: TokenSort
-    depth: int
 
 
 class Reader(Struct, frozen=True):
@@ -116,71 +91,19 @@ def _read(code: str, reader: Reader) -> None:
         return
     if not _RISKY.search(code):
         return
-    statements = _tokens(code, DIALECTS.get(reader.via, "")) if len(code) <= MAX_LENGTH else None
+    statements = tokens_of(code, DIALECTS.get(reader.via, ""))
     if statements is None:
         reader = Reader(reader.low, reader.via, "possible", reader.nesting)
-        statements = _crude_tokens(code)
+        statements = words_of(code)
     for statement in statements:
         _statement(statement, reader)
-
-
-def _tokens(code: str, dialect: str, *, rest: bool = False) -> list[list[Token]] | None:
-    from sqlglot import TokenType
-    from sqlglot.dialects.dialect import Dialect
-    from sqlglot.errors import SqlglotError
-
-    if "/*!" in code:
-        # MySQL runs what stands in such a comment.
-        code = _VERSIONED_COMMENT.sub(" ", code).replace("*/", " ")
-    code = code.replace(UNKNOWN, "unknown_value")
-    try:
-        language = Dialect.get_or_raise(dialect or None)
-        found = language.tokenize(code)
-    except (SqlglotError, ValueError, IndexError):
-        return None
-    statements: list[list[Token]] = [[]]
-    depth = 0
-    handed_over = False
-    for token in found:
-        if token.token_type is TokenType.SEMICOLON:
-            statements.append([])
-            depth = 0
-            continue
-        if token.token_type in (TokenType.L_PAREN, TokenType.R_PAREN):
-            depth += 1 if token.token_type is TokenType.L_PAREN else -1
-        if token.token_type.name.endswith("STRING"):
-            if handed_over and all(part.word in _LEADERS for part in statements[-1][:-1]):
-                # The tokenizer hands the rest of a statement that it does not know over as one text.
-                statements[-1] += [part for inner in _tokens(token.text, dialect, rest=True) or () for part in inner]
-            else:
-                statements[-1].append(Token(token.text, "", "string", depth))
-        elif token.token_type is TokenType.IDENTIFIER:
-            statements[-1].append(Token(token.text, "", "name", depth))
-        else:
-            for part in token.text.split():
-                sort: TokenSort = "word" if part[0].isalnum() or part[0] in "_#@" else "sign"
-                statements[-1].append(Token(part, part.upper(), sort, depth))
-        handed_over = token.token_type in language.tokenizer_class.COMMANDS and not rest
-    return [statement for statement in statements if statement]
-
-
-def _crude_tokens(code: str) -> list[list[Token]]:
-    statements: list[list[Token]] = [[]]
-    for part in _CRUDE.findall(code):
-        if part == ";":
-            statements.append([])
-        elif part[0] == "'" and len(part) > 1:
-            statements[-1].append(Token(part[1:-1], "", "string", 0))
-        else:
-            statements[-1].append(Token(part, part.upper(), "word" if part[0].isalnum() else "sign", 0))
-    return [statement for statement in statements if statement]
 
 
 def _statement(tokens: list[Token], reader: Reader) -> None:
     if tokens[0].word == "EXPLAIN" and not any(token.word == "ANALYZE" for token in tokens[1:4]):
         return
     start = 0
-    while start < len(tokens) - 1 and tokens[start].word in _LEADERS:
+    while start < len(tokens) - 1 and tokens[start].word in LEADERS:
         start += 1
     tokens = tokens[start:]
     head = tokens[0].word
