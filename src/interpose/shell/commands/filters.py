@@ -151,6 +151,11 @@ def _one(spec: str, index: int) -> tuple[str, int]:
     return _ESCAPES.get(spec[index + 1], spec[index + 1]), index + 2
 
 
+def _number(text: str) -> int | None:
+    """A count as typed. Longer ones than this are no counts."""
+    return int(text) if text.isdecimal() and len(text) < 10 else None
+
+
 def selection(ranges: str) -> Callable[[int], bool] | None:
     """`1,3-5,7-` of cut: which positions, counted from one, are chosen."""
     chosen: list[tuple[int, int]] = []
@@ -159,10 +164,11 @@ def selection(ranges: str) -> Callable[[int], bool] | None:
         return None
     for part in parts:
         first, dash, last = part.partition("-")
-        if (first and not first.isdecimal()) or (last and not last.isdecimal()) or not (first or last):
+        low = _number(first or "1")
+        high = _number(last) if last else (1 << 30 if dash else low)
+        if low is None or high is None or not (first or last):
             return None
-        low = int(first or 1)
-        chosen.append((low, int(last) if last else 1 << 30) if dash else (low, low))
+        chosen.append((low, high))
     return lambda position: any(low <= position <= high for low, high in chosen)
 
 
@@ -194,38 +200,37 @@ def _by_line(text: str, change: Callable[[str], str]) -> str:
 
 
 def first_lines(count: str) -> Change | None:
-    """`head -n`."""
-    if not count.lstrip("-").isdecimal():
+    """`head -n`, also with a count from the end."""
+    number = _number(count.removeprefix("-"))
+    if number is None:
         return None
-    number = int(count)
-    return lambda text: "".join(lines(text)[:number])
+    end = -number if count.startswith("-") else number
+    return lambda text: "".join(lines(text)[:end])
 
 
 def last_lines(count: str) -> Change | None:
     """`tail -n`, also with `+N`."""
-    if count.startswith("+") and count[1:].isdecimal():
-        start = max(int(count[1:]) - 1, 0)
-        return lambda text: "".join(lines(text)[start:])
-    if not count.lstrip("-").isdecimal():
-        return None
-    number = int(count.lstrip("-"))
-    return lambda text: "".join(lines(text)[-number:]) if number else ""
+    start = _start(count)
+    return None if start is None else lambda text: "".join(lines(text)[start:])
 
 
 def first_characters(count: str) -> Change | None:
     """`head -c`, for text without wide characters."""
-    if not count.isdecimal():
-        return None
-    number = int(count)
-    return lambda text: text[:number] if text.isascii() else None
+    number = _number(count)
+    return None if number is None else lambda text: text[:number] if text.isascii() else None
 
 
 def last_characters(count: str) -> Change | None:
     """`tail -c`, also with `+N`."""
-    if count.startswith("+") and count[1:].isdecimal():
-        start = max(int(count[1:]) - 1, 0)
-        return lambda text: text[start:] if text.isascii() else None
-    if not count.lstrip("-").isdecimal():
+    start = _start(count)
+    return None if start is None else lambda text: text[start:] if text.isascii() else None
+
+
+def _start(count: str) -> int | None:
+    """Where a tail begins: counted from the start with `+N`, from the end otherwise."""
+    number = _number(count.lstrip("+-"))
+    if number is None:
         return None
-    number = int(count.lstrip("-"))
-    return lambda text: (text[-number:] if number else "") if text.isascii() else None
+    if count.startswith("+"):
+        return max(number - 1, 0)
+    return -number if number else 1 << 30

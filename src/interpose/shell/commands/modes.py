@@ -98,17 +98,19 @@ def setfacl(inv: Invocation, low: Lowering) -> None:
 
 @command("chattr")
 def chattr(inv: Invocation, low: Lowering) -> None:
-    flags = [word for word in inv.args if len(word.text) > 1 and word.text[0] in "+-="]
-    recursive = any(word.text.startswith("-") and "R" in word.text for word in flags)
-    values = {"-v", "-p"}
-    skip = False
+    flags = [word.text for word in inv.args if _is_attribute(word)]
+    recursive = any(flag.startswith("-") and "R" in flag for flag in flags)
+    attributes = " ".join(flags[:8])
+    previous = ""
     for word in inv.args:
-        if skip:
-            skip = False
-        elif word.text in values:
-            skip = True
-        elif word not in flags:
-            low.permission(word, attributes=" ".join(flag.text for flag in flags), recursive=recursive)
+        # -v and -p take a number.
+        if not _is_attribute(word) and previous not in ("-v", "-p"):
+            low.permission(word, attributes=attributes, recursive=recursive)
+        previous = word.text
+
+
+def _is_attribute(word: Word) -> bool:
+    return len(word.text) > 1 and word.text[0] in "+-="
 
 
 @command("chflags", "chcon", "restorecon")

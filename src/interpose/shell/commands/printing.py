@@ -141,12 +141,11 @@ def pager(inv: Invocation, low: Lowering) -> None:
         low.read(file)
     for log in opts.values("-o", "-O", "--log-file") if name == "less" else ():
         low.write(log, inv.stdin)
-    starts = [word for word in opts.operands if word.text.startswith("+")]
-    for start in starts:
-        code = start.text.lstrip("+")
-        if code.startswith(("!", "|", "#")):
+    for word in opts.operands:
+        code = word.text.lstrip("+")
+        if word.text.startswith("+") and code.startswith(("!", "|", "#")):
             low.shell(code[1:], via=f"{inv.name} +!")
-    content = inputs(inv, [word for word in opts.operands if word not in starts], low)
+    content = inputs(inv, [word for word in opts.operands if not word.text.startswith("+")], low)
     low.output(content if not opts.given else Stream(None, content.taints))
 
 
