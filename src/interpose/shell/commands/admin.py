@@ -257,7 +257,7 @@ _ROWS = (
         "data.destroy",
         "stored files",
         """
-        azcopy b2 coscmd dvc gdrive ipfs lakectl mc mcli obsutil ossutil ossutil64 rucio s3cmd s4cmd s5cmd storj
+        azcopy b2 coscmd gdrive ipfs lakectl mc mcli obsutil ossutil ossutil64 rucio s3cmd s4cmd s5cmd storj
         uplink
         """,
         also="cleanup expire unset",
@@ -270,6 +270,7 @@ _ROWS = (
         """,
         also="bisync cleanup move moveto rmdirs sync",
     ),
+    _row("data.destroy", "stored data", "dvc", also="gc", never="remove"),
     _row(
         "data.destroy",
         "a search index",

@@ -82,6 +82,8 @@ def docker(inv: Invocation, low: Lowering) -> None:
             enter(rest, low, f"{inv.name} exec")
         case "push":
             _publish(rest, low)
+        case "build" | "bake" if any(word.text == "--push" for word in rest):
+            _publish(rest, low)
         case "pull":
             low.emit("net.download", _resource(rest))
         case "cp":

@@ -110,17 +110,28 @@ def snow(inv: Invocation, low: Lowering) -> None:
     general(inv, low)
 
 
-@command("cockroach", "turso")
+_SHELLS: dict[str, tuple[str, tuple[str, ...], str]] = {
+    "cockroach": ("sql", ("-e", "--execute"), "psql"),
+    "heroku": ("pg:psql", ("-c", "--command"), "psql"),
+    "turso": ("shell", (), "sqlite3"),
+    "wrangler": ("execute", ("--command",), "sqlite3"),
+}
+"""Tools of the admin table that also take SQL: the word after which it stands, its options, and its dialect."""
+
+
+@command(*_SHELLS)
 def with_shell(inv: Invocation, low: Lowering) -> None:
-    """Tools of the admin table that also take SQL."""
-    opts = parse(inv.args, values=("-e", "--execute", "-f", "--file", "--url", "--host"))
-    for text in opts.values("-e", "--execute"):
-        low.code("sql", text, via=inv.name)
-    if inv.name == "turso" and opts.word(1) == "shell":
-        for text in opts.operands[3:4]:
-            low.code("sql", text, via="sqlite3")
-    else:
+    marker, options, dialect = _SHELLS[inv.name]
+    opts = parse(inv.args, values={*options, "--file", "--url", "--host"}, bundle=False)
+    places = [index for index, word in enumerate(opts.operands) if word.text == marker]
+    if not places:
         general(inv, low)
+        return
+    # After the marker comes the database, then perhaps SQL.
+    for text in (*opts.values(*options), *opts.operands[places[0] + 2 :]):
+        _statements(text, dialect, low)
+    for file in opts.values("--file"):
+        run_script_file(file, inv.name, low)
 
 
 @command("DROP", "drop", "TRUNCATE", "DELETE", "delete", "GRANT", "grant", "ALTER", "alter", "UPDATE", "Drop", "Delete")

@@ -40,6 +40,14 @@ def kubectl(inv: Invocation, low: Lowering) -> None:
     sub = opts.word(0)
     if sub in ("exec", "rsh", "debug", "run"):
         command_words = (*opts.operands[2:], *inner) if sub in ("exec", "rsh") else inner
+        if sub == "debug" and opts.word(1).startswith(("node/", "no/", "nodes/")):
+            low.emit(
+                "privilege",
+                opts.word(1),
+                grants=True,
+                rule="kubectl-node",
+                reason="Opens a node of the cluster as root.",
+            )
         if command_words:
             low.run(command_words, via=f"{inv.name} {sub}")
         return
