@@ -35,6 +35,7 @@ TOOLS: dict[str, frozenset[str]] = {
     "db-migrate": words("reset db:drop"),
     "flyway": words("clean undo"),
     "liquibase": words("drop-all dropAll rollback rollback-count rollbackCount rollback-to-date"),
+    "goose": words("reset down down-to"),
     "dbmate": words("drop rollback down"),
     "migrate": words("drop down"),
     "sqlx": words("drop reset"),
