@@ -45,13 +45,6 @@ _REMOVE = words("delete leave prune remove reset rm rmi uninstall unset")
 _HOST_TREES = words(
     "/ /bin /boot /dev /etc /home /lib /opt /proc /root /run /sbin /sys /usr /Users /var /var/lib /var/run"
 )
-_REGISTRIES = (
-    "docker.io", "ghcr.io", "quay.io", "gcr.io", "k8s.io", "microsoft.com", "gitlab.com", "amazonaws.com", "ecr.aws",
-    "azurecr.io", "pkg.dev", "redhat.com", "redhat.io", "nvcr.io", "elastic.co", "icr.io", "ocir.io", "lscr.io",
-    "fedoraproject.org", "suse.com", "opensuse.org", "chainguard.dev", "cgr.dev", "hf.space", "digitalocean.com",
-    "jfrog.io", "aliyuncs.com", ".local", ".internal", ".lan", "127.0.0.1",
-)  # fmt: skip
-_OWN_REGISTRY = words("artifactory cr containers docker harbor hub images nexus registry repo")
 _SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock")
 _ESCAPES = {
     "--cap-add": words("ALL SYS_ADMIN SYS_MODULE SYS_PTRACE SYS_RAWIO DAC_READ_SEARCH CAP_SYS_ADMIN CAP_SYS_MODULE"),
@@ -157,7 +150,6 @@ def run(args: tuple[Word, ...], low: Lowering, via: str) -> None:
     mounts = _mounts(opts, low)
     _confinement(opts, low)
     if opts.operands and "compose" not in via:
-        _origin(opts.operands[0], low)
     inner = opts.operands[1:]
     entry = opts.value("--entrypoint")
     if entry is not None and entry.text:
@@ -179,16 +171,6 @@ def enter(args: tuple[Word, ...], low: Lowering, via: str) -> None:
         )
     if opts.operands[1:]:
         low.run(opts.operands[1:], via=via)
-
-
-def _origin(image: Word, low: Lowering) -> None:
-    """An image of a host that is neither a public registry nor looks like a company's own is foreign code."""
-    host, slash, _ = image.text.partition("/")
-    host = host.partition(":")[0]
-    if not slash or "." not in host or host.endswith(_REGISTRIES) or host.partition(".")[0] in _OWN_REGISTRY:
-        return
-    low.emit("package.install", image.text, at=image, foreign=True, rule="image-foreign",
-             reason=f"Runs an image from {host}, which is no well-known registry.")  # fmt: skip
 
 
 def _mounts(opts: Options, low: Lowering) -> list[tuple[str, str]]:

@@ -40,8 +40,6 @@ _DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --n
 _INDEXES = words("-i --index-url --extra-index-url --index --default-index --find-links --registry --source -s")
 _SOURCES = words("--git --url")
 _LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
-_VENDOR_HOSTS = words("download.pytorch.org")
-"""Makers of libraries whose own instructions say to install from their address."""
 _FOREIGN = ("git+", "hg+", "svn+", "bzr+", "git@", "github:", "gitlab:", "bitbucket:", "gist:")
 
 
@@ -146,7 +144,7 @@ def foreign(text: str) -> bool:
         host = urlsplit("//" + address[2]).hostname or ""
     except ValueError:
         return True
-    return host not in _LOCAL_HOSTS and host not in _VENDOR_HOSTS
+    return host not in _LOCAL_HOSTS
 
 
 _ESSENTIAL = words(
