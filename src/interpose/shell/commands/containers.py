@@ -149,7 +149,6 @@ def run(args: tuple[Word, ...], low: Lowering, via: str) -> None:
     opts = parse(args, values=_RUN_VALUES, stop=True)
     mounts = _mounts(opts, low)
     _confinement(opts, low)
-    if opts.operands and "compose" not in via:
     inner = opts.operands[1:]
     entry = opts.value("--entrypoint")
     if entry is not None and entry.text:
