@@ -96,7 +96,7 @@ def _renamed(source: Word, suffix: str, *, unpacks: bool) -> Word:
 @command("zip")
 def zip_(inv: Invocation, low: Lowering) -> None:
     opts = parse(
-        inv.args,
+        _without_patterns(inv.args),
         values=words("-b -n -P -s -t -tt -TT --unzip-command --out -O --temp-path --suffixes --password --split-size"),
         aliases={"--test": "-T", "--move": "-m", "--delete": "-d", "--recurse-paths": "-r", "--names-stdin": "-@"},
         long=_LONG,
@@ -126,6 +126,18 @@ def zip_(inv: Invocation, low: Lowering) -> None:
     if opts.has("-m"):
         for source in sources:
             low.delete(source, recursive=True, moved=True)
+
+
+def _without_patterns(args: tuple[Word, ...]) -> list[Word]:
+    """What stands behind -x and -i, up to the next option, chooses files by name and is left out."""
+    kept: list[Word] = []
+    inside = False
+    for word in args:
+        if word.text.startswith("-"):
+            inside = word.text in ("-x", "-i", "--exclude", "--include")
+        if not inside:
+            kept.append(word)
+    return kept
 
 
 def _listed(names: Stream, low: Lowering) -> Stream:

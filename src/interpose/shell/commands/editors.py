@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from interpose.shell.commands.admin import words
 from interpose.shell.commands.ex import lower_ex
 from interpose.shell.commands.lisp import lower_lisp
@@ -16,14 +18,18 @@ _VIM_VALUES = words(
 )
 
 
+_SILENT = frozenset({"-es", "-Es", "-se", "-sE"})
+"""Together these are flags of ex mode; alone, -s takes a script of keys."""
+_NO_SCRIPT = frozenset({"NONE", "NORC", "DEFAULTS"})
+
+
 @command(*words("vim vi nvim gvim mvim view rvim rview vimdiff gvimdiff ex elvis vile nvi"))
 def vim(inv: Invocation, low: Lowering) -> None:
-    # `-es` and `-E s` are flags; only a lone -s takes a script of keys.
-    values = tuple(value for value in _VIM_VALUES if value != "-s" or inv.name != "ex")
-    opts = parse(inv.args, values=values, plus=False)
+    args = tuple(word for word in inv.args if word.text not in _SILENT)
+    silent = inv.name == "ex" or len(args) < len(inv.args)
+    opts = parse(args, values=_VIM_VALUES - {"-s"} if inv.name == "ex" else _VIM_VALUES)
     if opts.has("--help", "--version", "-h"):
         return
-    silent = any("e" in word.text and word.text.startswith("-") and "s" in word.text for word in inv.args)
     files = [word for word in opts.operands if not word.text.startswith("+")]
     for word in opts.operands:
         if word.text.startswith("+") and not word.text[1:].isdecimal():
@@ -31,16 +37,14 @@ def vim(inv: Invocation, low: Lowering) -> None:
     for option in ("--cmd", "-c"):
         for code in opts.values(option):
             _ex(code, files, low, f"{inv.name} {option}")
-    for script in (
-        *opts.values("-S"),
-        *opts.values("-l"),
-        *(word for word in opts.values("-u") if word.text not in ("NONE", "NORC", "DEFAULTS")),
-    ):
-        _script(script, low, f"{inv.name} -S")
-    for script in opts.values("-s", "-W", "-w"):
-        if not silent:
-            low.read(script)
-    if inv.stdin is not None and (inv.name == "ex" or silent):
+    for script in opts.values("-S", "-l", "-u"):
+        if script.text not in _NO_SCRIPT:
+            _script(script, low, lambda text: lower_ex(text, [], low, f"{inv.name} -S"))
+    for keys in opts.values("-s"):
+        low.read(keys)
+    for keys in opts.values("-w", "-W"):
+        low.write(keys)
+    if inv.stdin is not None and silent:
         _ex_stream(inv.stdin, files, low, f"{inv.name} <")
     for file in files:
         if file.text != "-":
@@ -60,19 +64,13 @@ def _ex_stream(stream: Stream, files: list[Word], low: Lowering, via: str) -> No
     lower_ex(stream.text, files, low, via)
 
 
-def _script(script: Word, low: Lowering, via: str) -> None:
+def _script(script: Word, low: Lowering, lower: Callable[[str], None]) -> None:
     content = low.read(script)
-    if content.text is None:
-        low.emit(
-            "opaque",
-            low.path(script),
-            certainty="unknown",
-            at=script,
-            rule="editor-script",
-            reason="The editor runs a script whose content is not known",
-        )
+    if content.text is not None:
+        lower(content.text)
         return
-    lower_ex(content.text, [], low, via)
+    low.emit("opaque", low.path(script), certainty="unknown", at=script, rule="editor-script",
+             reason="The editor runs a script whose content is not known")  # fmt: skip
 
 
 @command("ed", "red")
@@ -109,20 +107,11 @@ def emacs(inv: Invocation, low: Lowering) -> None:
     if opts.has("--help", "--version"):
         return
     for code in opts.values("--eval", "--execute", "-e"):
+        if not code.known:
+            low.emit("opaque", inv.name, certainty="unknown", at=code, reason="The editor's commands are computed")
         lower_lisp(code.text, low, f"{inv.name} --eval")
     for script in opts.values("-l", "--load", "--script", "-x"):
-        content = low.read(script)
-        if content.text is None:
-            low.emit(
-                "opaque",
-                low.path(script),
-                certainty="unknown",
-                at=script,
-                rule="editor-script",
-                reason="The editor runs a script whose content is not known",
-            )
-        else:
-            lower_lisp(content.text, low, f"{inv.name} --load")
+        _script(script, low, lambda text: lower_lisp(text, low, f"{inv.name} --load"))
     alternate = opts.value("-a", "--alternate-editor")
     if alternate is not None and alternate.text:
         low.shell(alternate, via="emacsclient -a")

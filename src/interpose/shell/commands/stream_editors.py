@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.options import parse
-from interpose.shell.commands.streams import informs, inputs, mapped
+from interpose.shell.commands.streams import informs, inputs, mapped, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.languages import awk as awk_language
 from interpose.shell.languages import sed as sed_language
@@ -38,7 +38,7 @@ def sed(inv: Invocation, low: Lowering) -> None:
     files = opts.operands
     in_place = opts.has("-i")
     for file in opts.values("-f"):
-        low.run_file(file, via="sed -f", language="sed")
+        _run_program(file, "sed", inv, low)
     if not scripts and not opts.has("-f") and files:
         scripts, files = [files[0]], files[1:]
         if in_place and scripts[0].text == "" and files:
@@ -59,6 +59,13 @@ def sed(inv: Invocation, low: Lowering) -> None:
         return
     for file in files:
         low.write(file, result if len(files) == 1 else Stream(None, content.taints), in_place=True)
+
+
+def _run_program(file: Word, language: str, inv: Invocation, low: Lowering) -> None:
+    if file.text == "-":
+        low.code(language, standard_input(inv), via=f"{inv.name} -f -")
+    else:
+        low.run_file(file, via=f"{inv.name} -f", language=language)
 
 
 _AWK_ALIASES = {
@@ -87,7 +94,7 @@ def awk(inv: Invocation, low: Lowering) -> None:
     files = opts.operands
     programs = list(opts.values("-e"))
     for file in opts.values("-f", "-E"):
-        low.run_file(file, via=f"{inv.name} -f", language="awk")
+        _run_program(file, "awk", inv, low)
     if not programs and not opts.has("-f", "-E") and files:
         programs, files = [files[0]], files[1:]
     variables: dict[str, str | None] = {}

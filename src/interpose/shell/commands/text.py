@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from msgspec import Struct
-
 from interpose.shell.commands import filters
 from interpose.shell.commands.admin import words
 from interpose.shell.commands.creating import written
@@ -13,113 +9,9 @@ from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import informs, inputs, mapped, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.commands.verbs import general
-from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.model import Invocation, Lowering, Stream
 
 _LONG = ("--help", "--version")
-
-
-class Searcher(Struct, frozen=True):
-    """How a search tool reads its arguments."""
-
-    values: Collection[str] = ()
-    pattern: Collection[str] = ("-e", "--regexp", "-f", "--file")
-    """With one of these, the first operand is a file and no pattern."""
-    files: Collection[str] = ("-f", "--file", "--exclude-from", "--ignore-file", "--path-to-ignore")
-    """Options that name a file to read."""
-    runs: Collection[str] = ()
-    """Options that name a program to run."""
-    recursive: bool = False
-    listing: Collection[str] = ()
-    """Options with which there is no pattern and nothing is read."""
-
-
-_GREP_VALUES = words(
-    """
-    -e -f -m -A -B -C -d -D --regexp --file --max-count --after-context --before-context --context --include
-    --exclude --exclude-from --exclude-dir --label --binary-files --directories --devices --group-separator
-    """
-)
-_GREP = Searcher(values=_GREP_VALUES)
-_SEARCHERS = {
-    "rg": Searcher(
-        values=words(
-            """
-            -e -f -m -A -B -C -g -t -T -E -M -d -j -r --regexp --file --max-count --after-context --before-context
-            --context --glob --iglob --type --type-not --type-add --type-clear --encoding --max-columns --max-depth
-            --maxdepth --threads --replace --pre --pre-glob --hostname-bin --ignore-file --sort --sortr --color
-            --colors --engine --max-filesize --path-separator --field-match-separator --dfa-size-limit
-            """
-        ),
-        runs=("--pre", "--hostname-bin"),
-        recursive=True,
-        listing=("--files", "--type-list"),
-    ),
-    "ag": Searcher(
-        values=words(
-            """
-            -A -B -C -G -m -p -W --depth --ignore --ignore-dir --pager --workers --after --before --context
-            --file-search-regex --max-count --path-to-ignore --width
-            """
-        ),
-        pattern=(),
-        files=("-p", "--path-to-ignore"),
-        runs=("--pager",),
-        recursive=True,
-        listing=("--list-file-types",),
-    ),
-    "ack": Searcher(
-        values=words(
-            """
-            -A -B -C -m --type --output --pager --ackrc --match --files-from --ignore-dir --ignore-file -t -T
-            --after-context --before-context --context --max-count
-            """
-        ),
-        pattern=("--match",),
-        files=("--ackrc", "--files-from"),
-        runs=("--pager",),
-        recursive=True,
-        listing=("-f", "--help-types", "--create-ackrc", "--dump"),
-    ),
-}
-
-
-@command(
-    *words(
-        """
-    grep egrep fgrep ggrep zgrep zegrep bzgrep xzgrep pcregrep pcre2grep ugrep rg ag ack ack-grep ripgrep
-    """
-    )
-)
-def search(inv: Invocation, low: Lowering) -> None:
-    name = {"ack-grep": "ack", "ripgrep": "rg"}.get(inv.name, inv.name)
-    spec = _SEARCHERS.get(name, _GREP)
-    opts = parse(inv.args, values=spec.values, long=(*_LONG, "--recursive", "--dereference-recursive"))
-    if informs(opts):
-        return
-    for program in opts.values(*spec.runs):
-        target = opts.operands[-1] if len(opts.operands) > 1 else Word(".")
-        low.run((*_split(program), target), via=f"{name} --pre")
-    for file in opts.values(*spec.files):
-        low.read(file)
-    if opts.has(*spec.listing):
-        return
-    paths = opts.operands if opts.has(*spec.pattern) else opts.operands[1:]
-    recursive = spec.recursive or opts.has("-r", "-R", "--recursive", "--dereference-recursive")
-    # Names and counts only: nothing of the content is shown.
-    quiet = opts.has("-q", "--quiet", "-l", "--files-with-matches", "-L", "--files-without-match", "-c", "--count")
-    if not paths and recursive and inv.stdin is None:
-        paths = (Word("."),)
-    if quiet:
-        low.output(Stream())
-        for path in paths:
-            low.read(path, recursive=recursive, matched=True)
-        return
-    content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
-    low.output(Stream(None, content.taints))
-
-
-def _split(program: Word) -> tuple[Word, ...]:
-    return tuple(Word(part, program.span, taints=program.taints) for part in program.text.split()) or (program,)
 
 
 _COMPRESSORS = frozenset({"gzip", "bzip2", "xz", "zstd", "lz4", "lzop", "pigz", "pbzip2", "lzma", "cat"})
@@ -325,70 +217,6 @@ def csplit(inv: Invocation, low: Lowering) -> None:
     content = inputs(inv, opts.operands[:1], low)
     prefix = opts.value("-f")
     low.write(f"{prefix.text if prefix else 'xx'}00", Stream(None, content.taints))
-
-
-_JQ_VALUES = ("-f", "--from-file", "-L", "--indent", "--tab-width")
-
-
-@command(*words("jq gojq jaq fx jello dasel htmlq pup xq tomlq"))
-def jq(inv: Invocation, low: Lowering) -> None:
-    args, files, prints_environment = _without_named(inv.args)
-    opts = parse(args, values=_JQ_VALUES, long=_LONG)
-    if informs(opts):
-        return
-    for file in (*files, *opts.values("-f", "--from-file")):
-        low.read(file)
-    operands = opts.operands if opts.has("-f", "--from-file") else opts.operands[1:]
-    content = Stream(text="") if opts.has("-n", "--null-input") and not operands else inputs(inv, operands, low)
-    taints = content.taints | ({"env"} if prints_environment else set())
-    low.output(Stream(None, frozenset(taints)))
-
-
-_JQ_NAMED = {"--arg": 2, "--argjson": 2, "--rawfile": 2, "--slurpfile": 2, "--argfile": 2}
-
-
-def _without_named(args: tuple[Word, ...]) -> tuple[list[Word], list[Word], bool]:
-    """jq's options with two values, taken out; the files among them; and whether the filter shows the environment."""
-    kept: list[Word] = []
-    files: list[Word] = []
-    index = 0
-    while index < len(args):
-        text = args[index].text
-        if text in ("--args", "--jsonargs"):
-            # What follows the filter is data.
-            kept.extend(args[index + 1 : index + 2])
-            break
-        taken = _JQ_NAMED.get(text, 0)
-        if taken:
-            if text.endswith("file") and index + 2 < len(args):
-                files.append(args[index + 2])
-            index += taken + 1
-            continue
-        kept.append(args[index])
-        index += 1
-    return kept, files, any(word.text.strip() in ("env", "$ENV", "[env]", "env|keys") for word in kept)
-
-
-_YQ_VALUES = words("-I -o -p --indent --output-format --input-format --from-file -s --split-exp --arg")
-
-
-@command("yq")
-def yq(inv: Invocation, low: Lowering) -> None:
-    opts = parse(inv.args, values=_YQ_VALUES, long=_LONG)
-    if informs(opts):
-        return
-    operands = opts.operands
-    if operands and operands[0].text in ("eval", "e", "eval-all", "ea"):
-        operands = operands[1:]
-    for file in opts.values("--from-file"):
-        low.read(file)
-    paths = operands if opts.has("--from-file") else operands[1:]
-    content = inputs(inv, paths, low)
-    if opts.has("-i", "--inplace", "--in-place"):
-        for path in paths:
-            low.write(path, Stream(None, content.taints), in_place=True)
-        return
-    low.output(Stream(None, content.taints))
 
 
 @command("sd", "rpl", "sad", "fastmod", "codemod", "ruplacer")
