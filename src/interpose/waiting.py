@@ -304,22 +304,27 @@ class _Background:
                 import asyncio
 
                 self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(target=self._loop.run_forever, name="interpose:loop", daemon=True)
+                target = self._loop.run_forever
+                self._thread = threading.Thread(target=_on_loop, args=(target,), name="interpose:loop", daemon=True)
                 self._thread.start()
             return self._loop
 
-    def is_here(self) -> bool:
-        """Whether the caller runs on this very loop, where waiting for the loop would wait for ever."""
-        return threading.current_thread() is self._thread
-
 
 _BACKGROUND = _Background()
+
+_HERE = threading.local()
+"""`loop` is True in the threads of our own loops: waiting there for the background loop would wait for ever."""
+
+
+def _on_loop(run: Callable[[], object]) -> None:
+    _HERE.loop = True
+    run()
 
 
 def _block(answer: Awaitable[object], timeout: float | None) -> object:
     import asyncio
 
-    if _BACKGROUND.is_here():
+    if getattr(_HERE, "loop", False):
         return _block_elsewhere(answer, timeout)
     return asyncio.run_coroutine_threadsafe(_awaited(answer, timeout), _BACKGROUND.loop()).result()
 
@@ -329,7 +334,11 @@ def _block_elsewhere(answer: Awaitable[object], timeout: float | None) -> object
     import asyncio
 
     results: list[object] = []
-    thread = threading.Thread(target=lambda: results.append(asyncio.run(_awaited(answer, timeout))), daemon=True)
+
+    def run() -> None:
+        results.append(asyncio.run(_awaited(answer, timeout)))
+
+    thread = threading.Thread(target=_on_loop, args=(run,), daemon=True)
     thread.start()
     thread.join()
     return results[0] if results else Failure(RuntimeError("the answer was lost with its event loop"))
