@@ -55,7 +55,7 @@ def xargs(inv: Invocation, low: Lowering) -> None:
     if not peeled.inner:
         low.output(Stream(" ".join(item.text for item in items) + "\n", source.taints))
     elif marker:
-        if source.text is None or "output" in source.taints:
+        if inv.stdin is not None and (source.text is None or "output" in source.taints):
             _state_injection(peeled.inner, marker, low)
         for item in items:
             words = tuple(_replaced(word, marker, item) for word in peeled.inner)

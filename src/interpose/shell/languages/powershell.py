@@ -20,13 +20,18 @@ class Flow(Struct, frozen=True):
     paths: tuple[Word, ...] = ()
 
 
-def lower(code: str, low: Lowering, _via: str) -> None:
+def lower(code: str, low: Lowering, via: str) -> None:
     """State what a PowerShell program would do."""
     variables = {"home": "~", "env:userprofile": "~", "env:home": "~", "pwd": low.cwd,
                  "env:systemroot": "%systemroot%", "true": "True",
                  "env:windir": "%systemroot%", "env:systemdrive": "C:", "env:temp": "%temp%", "false": "False",
                  "null": ""}  # fmt: skip
-    run_pipelines(Reader(code, variables).pipelines(), low, variables)
+    reader = Reader(code, variables)
+    run_pipelines(reader.pipelines(), low, variables)
+    if reader.too_deep:
+        low.emit(
+            "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
+        )
 
 
 def run_pipelines(pipelines: tuple[Pipeline, ...], low: Lowering, variables: dict[str, str]) -> Flow:

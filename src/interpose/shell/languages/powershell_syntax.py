@@ -29,6 +29,7 @@ class Reader:
         self.text = text
         self.index = 0
         self.variables = variables
+        self.too_deep = False
 
     def pipelines(self, close: str = "", depth: int = 0) -> tuple[Pipeline, ...]:
         """Statements up to `close`."""
@@ -105,7 +106,8 @@ class Reader:
     def _nested(self, close: str, depth: int) -> tuple[Pipeline, ...]:
         if depth >= MAX_NESTING:
             self.index = len(self.text)
-            return ((((Term(UNKNOWN),)),),)
+            self.too_deep = True
+            return ()
         return self.pipelines(close, depth + 1)
 
     def _single(self) -> str:

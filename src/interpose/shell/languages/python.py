@@ -52,22 +52,21 @@ class _Machine:
         self.session = session
         self.names: dict[str, Value] = {}
         self.functions: dict[str, _Function] = {}
+        self.followed: set[str] = set()
         self.stars: list[str] = []
         self.steps = 0
         self.calls = 0
         self.returned = NOT_KNOWN
 
     def program(self, tree: ast.Module) -> None:
-        called: set[str] = set()
         for node in ast.walk(tree):
             if isinstance(node, _Function):
                 self.functions[node.name] = node
-            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-                called.add(node.func.id)
         used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
         self.block(tree.body)
         for name, function in self.functions.items():
-            if name in used and name not in called:
+            if name in used and name not in self.followed:
+                # Handed on as a value, or called deeper than calls are followed.
                 self.inline(function, ())
 
     # Statements
@@ -333,6 +332,7 @@ class _Machine:
     def inline(self, function: _Function, args: tuple[Value, ...]) -> Value:
         if self.calls >= MAX_INLINE:
             return NOT_KNOWN
+        self.followed.add(function.name)
         self.calls += 1
         before, self.returned = dict(self.names), NOT_KNOWN
         parameters = [*function.args.posonlyargs, *function.args.args]
