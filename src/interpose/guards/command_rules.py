@@ -148,6 +148,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
               needs="setuid"),
         _rule("ask", "permission-system", "error", "Changes who may use a part of the system.",
               one_of=f"{_SYSTEM} at:device at:home"),
+        _rule("ask", "permission-hooks", "warning", "Switches a check of the repository on or off.", needs="hooks"),
         _rule("ask", "permission-open", "warning", "Lets everyone on the machine change this.",
               needs="open", lacks="at:in-temp"),
         _rule("allow", "permission", "info", "Changes permissions in the project.", one_of=_HARMLESS),
@@ -226,7 +227,8 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
         _rule("ask", "system", "error", "Changes the state of the machine."),
     ),
     "secret.read": (
-        _rule("allow/ask", "secret", "info", "Reads what may hold a secret.", needs="soft"),
+        _rule("allow/ask", "secret", "info", "Reads what says a little about who works here.", needs="faint"),
+        _rule("ask", "secret", "warning", "Reads what may hold a secret.", needs="soft"),
         _rule("ask", "secret", "error", "Reads a secret, which would then be in the agent's memory and logs."),
     ),
     "guard.tamper": (

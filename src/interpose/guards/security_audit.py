@@ -64,8 +64,11 @@ class SecurityAudit:
                 return _question("persistence", "Changes", text, mark)
             if place in _SYSTEM:
                 return Confirm("Changes a part of the operating system.", "write-system", "error", text)
-        if (mark := secret_of(path, self.home)) and mark.strength != "soft":
+        if (mark := secret_of(path, self.home)) and mark.strength != "faint":
             return _question("secret", "Changes" if writes else "Reads", text, mark)
+        if not writes and not path.startswith(f"{cwd}/") and (mark := tamper_of(path, self.home)):
+            # Agents keep tokens beside their settings.
+            return _question("agent-settings", "Reads", text, mark)
         return Allow()
 
 

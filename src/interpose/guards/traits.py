@@ -56,7 +56,7 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
         _add_path_traits(traits, effect.resource, cwd, home, here)
         if effect.kind in ("fs.write", "fs.delete") and "at:in-workspace" not in traits and "at:in-temp" not in traits:
             mark = secret_of(effect.resource, home)
-            if mark is not None and mark.strength != "soft":
+            if mark is not None and mark.strength == "key":
                 traits.add("keeps-secrets")
         if effect.kind == "fs.permission":
             mode = details.get("mode")
@@ -66,8 +66,8 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
             _add_way_traits(traits, effect.via)
     elif effect.kind == "net.upload" and _is_raw_socket(effect.resource):
         traits.add("raw")
-    if details.get("strength") == "soft":
-        traits.add("soft")
+    if "strength" in details:
+        traits.add(details["strength"])
     return traits
 
 
@@ -98,6 +98,8 @@ def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace
         traits.add("os")
     if workspace.startswith(path.rstrip("/") + "/"):
         traits.add("above")
+    if "/.git/hooks/" in path:
+        traits.add("hooks")
     if "*" in path or "?" in path:
         traits.add("glob")
     if place is Place.IN_WORKSPACE and is_made_again(path[len(workspace) + 1 :]):

@@ -23,8 +23,9 @@ from msgspec import Struct
 
 from interpose.paths.resolve import UNKNOWN
 
-Strength = Literal["key", "soft"]
-"""`key`: surely of that sort. `soft`: of that sort often enough to mention, but honest work touches it too."""
+Strength = Literal["key", "soft", "faint"]
+"""`key`: surely of that sort. `soft`: of that sort often enough to mention, but honest work touches it too. `faint`:
+worth a note, no more."""
 
 _LONGEST_NAME = 255
 
@@ -109,7 +110,7 @@ class Catalogue:
 
 def stronger(one: Mark | None, other: Mark | None) -> Mark | None:
     """The mark that says more; the first one when they say as much."""
-    if one is None or (other is not None and one.strength == "soft" and other.strength == "key"):
+    if one is None or (other is not None and one.strength != "key" and other.strength == "key"):
         return other
     return one
 

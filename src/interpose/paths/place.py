@@ -120,7 +120,7 @@ def without_everything(path: str) -> str:
     """The directory whose whole content a trailing `/*` means; other paths as they are."""
     while True:
         parent, _, name = path.rpartition("/")
-        if name not in _EVERYTHING and not name.startswith("!("):
+        if not name or (name not in _EVERYTHING and not name.startswith("!(") and name.strip("*")):
             return path
         path = parent or "/"
 

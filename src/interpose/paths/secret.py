@@ -19,7 +19,7 @@ _PROFILE = Mark("is a shell profile, which often exports keys")
 _HISTORY = Mark("is a history of commands, which often holds passwords", "soft")
 _NAMED = Mark("is named like a file of secrets", "soft")
 _STATE = Mark("often holds secrets in clear text", "soft")
-_ACCOUNTS = Mark("lists the accounts of the system", "soft")
+_ACCOUNTS = Mark("lists the accounts of the system", "faint")
 
 _SECRETS = Catalogue(
     {
@@ -187,7 +187,7 @@ def secret_of(path: str, home: str) -> Mark | None:
         parts.pop()
         name = parts[-1]
     mark = _SECRETS.find_wild(parts) if is_wild(path) else _SECRETS.find(parts)
-    if mark is None or mark.strength == "soft":
+    if mark is None or mark.strength != "key":
         mark = stronger(mark, _by_shape(name, parts))
     if mark is None or _is_public(name, mark):
         return None

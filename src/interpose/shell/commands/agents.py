@@ -6,8 +6,8 @@ from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering
 
 _AGENTS = (
-    "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi", "droid",
-    "auggie", "openhands", "cline",
+    "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi",
+    "droid", "auggie", "openhands", "cline",
 )  # fmt: skip
 _UNGUARDED = frozenset(
     {
@@ -41,8 +41,30 @@ def agent(inv: Invocation, low: Lowering) -> None:
     low.emit("process.exec", inv.name)
 
 
+_SWITCHES = frozenset(
+    {
+        "disable",
+        "off",
+        "stop",
+        "uninstall",
+        "remove",
+        "allow",
+        "allow-path",
+        "trust",
+        "approve",
+        "grant",
+        "forget",
+        "reset",
+    }
+)
+
+
 @command("nah", "interpose")
 def guarded(inv: Invocation, low: Lowering) -> None:
     """A guard that starts an agent: the agent is what matters."""
-    if [word.text for word in inv.args[:1]] == ["run"]:
+    verb = inv.args[0].text if inv.args else ""
+    if verb == "run":
         low.run(inv.args[1:], via=f"{inv.name} run")
+    elif verb in _SWITCHES:
+        low.emit("guard.tamper", inv.name, at=inv.args[0], wide=True, rule="guard-off",
+                 reason="Changes or switches off the guard that watches this")  # fmt: skip
