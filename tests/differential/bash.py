@@ -11,7 +11,8 @@ from msgspec import Struct
 from tests.differential.generator import FAILING, PRINTING, RUNNERS, STUBS
 
 REAL = (
-    "bash", "sh", "cat", "env", "xargs", "timeout", "nice", "nohup", "find", "tee", "base64", "rev", "mkdir", "awk", "perl", "sed",
+    "bash", "sh", "cat", "env", "xargs", "timeout", "nice", "nohup", "find", "tee", "base64", "rev", "mkdir", "awk",
+    "perl", "sed",
 )  # fmt: skip
 
 _LOG = 'printf \'%s\\037\' "${0##*/}" "$@" \'\036\' >> "$STUB_LOG"\n'

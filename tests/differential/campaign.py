@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tempfile
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
@@ -15,6 +17,8 @@ from tests.differential.compare import compare
 from tests.differential.generator import COMMANDS, WORDS, Generator
 
 BATCH = 50
+KEPT = 100
+"""How many scripts of each outcome are kept to be shown."""
 CATALOGUES = (commands, words, wrappers)
 """The modules that fill the tables of constructs by being imported."""
 
@@ -36,8 +40,17 @@ class Result(Struct):
         self.files += other.files
         self.drawn += other.drawn
         self.outcomes += other.outcomes
-        self.missed += other.missed
-        self.opaque += other.opaque
+        self.missed = (self.missed + other.missed)[:KEPT]
+        self.opaque = (self.opaque + other.opaque)[:KEPT]
+
+    def report(self, show: int = 10) -> str:
+        """The result in words: outcomes, then how often each construct was drawn, then what was missed."""
+        lines = [f"{self.scripts} scripts, {self.calls} calls, {self.files} files: {dict(self.outcomes)}"]
+        lines += [f"{count:8} {name}" for name, count in self.drawn.most_common()]
+        lines += [f"{0:8} {name}" for name in self.never_drawn]
+        for title, entries in (("missed", self.missed), ("opaque", self.opaque)):
+            lines += [f"{title}, seed {seed}: {', '.join(what)}\n{script}" for seed, script, what in entries[:show]]
+        return "\n".join(lines)
 
     @property
     def never_drawn(self) -> list[str]:
@@ -76,3 +89,15 @@ def campaign(count: int, seed: int = 0, workers: int = 2) -> Result:
         for part in pool.map(batch, range(seed, seed + count, BATCH)):
             result.add(part)
     return result
+
+
+def main() -> int:
+    """`python -m tests.differential.campaign N [SEED]`: a long run, with its report."""
+    count, seed = int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    result = campaign(count, seed, os.cpu_count() or 2)
+    sys.stdout.write(result.report() + "\n")
+    return 1 if result.missed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -12,7 +12,7 @@ command("pipeline with stderr")(lambda g, d: f"{g.simple()} |& {g.simple()}")
 command("negation")(lambda g, d: f"! {g.simple()}")
 command("time")(lambda g, d: f"time {g.simple()}")
 command("time and negation")(lambda g, d: f"time ! {g.simple()}")
-command("background")(lambda g, d: f"{g.simple()} &")
+command("background")(lambda g, d: f"{{ {g.simple()} & }}")
 command("subshell")(lambda g, d: f"( {g.line(d)}; {g.line(d)} )")
 command("group")(lambda g, d: f"{{ {g.line(d)}; {g.line(d)}; }}")
 command("group redirected")(lambda g, d: f"{{ {g.line(d)}; }} > {g.file()} 2>&1")
@@ -21,7 +21,6 @@ command("if")(
 )
 command("while")(lambda g, d: f"while {g.stub()} w; do {g.line(d)}; break; done")
 command("until")(lambda g, d: f"until omega u; do {g.line(d)}; break; done")
-command("for")(lambda g, d: _for(g, d))
 command("for without words")(lambda g, d: f'set -- {g.plain()} {g.plain()}\nfor i; do {g.stub()} "$i"; done')
 command("arithmetic for")(lambda g, d: f"for ((i=0; i<2; i++)); do {g.stub()} n; {g.line(d)}; done")
 command("select")(lambda g, d: f"select s in one two; do {g.stub()} $s; break; done <<< 1")
@@ -31,7 +30,7 @@ command("test regex")(lambda g, d: f"[[ abc =~ ^(a|b)(c|b)+ ]] && {g.simple()}")
 command("arithmetic command")(lambda g, d: f"(( 1 + 1 )) && {g.simple()}")
 command("let")(lambda g, d: f"let 'q = arr[$({g.stub()} l >/dev/null; echo 1)]'; {g.simple()}")
 command("coproc")(lambda g, d: f"coproc {{ {g.simple()}; }} 2>/dev/null\nwait")
-command("comment")(lambda g, d: f"{g.simple()} # {g.stub()} not run; $(nothing)")
+command("comment")(lambda g, d: f"{g.simple()} # {g.stub()} not run; $(nothing)\n{g.simple()}")
 command("line continuation")(lambda g, d: f"{g.stub()} \\\n  {g.plain()}")
 command("here document")(lambda g, d: f"cat > {g.file()} <<EOF\nv: $({g.simple()})\nEOF")
 command("literal here document")(lambda g, d: f"cat > {g.file()} <<'EOF'\n$({g.simple()})\nEOF")
@@ -59,6 +58,7 @@ command("alias")(lambda g, d: f"shopt -s expand_aliases\nalias al{d}='{g.stub()}
 command("exit in subshell")(lambda g, d: f"( x=one; exit; x=two ); {g.simple()}")
 
 
+@command("for")
 def _for(g: Generator, depth: int) -> str:
     name = g.name()
     return f"for {name} in {g.word(0)} {g.plain()} {g.word(0)}; do {g.stub()} ${name}; {g.line(depth)}; done"
@@ -103,7 +103,8 @@ def _branches(g: Generator, depth: int) -> str:
 @command("function")
 def _function(g: Generator, depth: int) -> str:
     name = g.random.choice(("fun", "func", "rm"))
-    return f'{name}_{depth}() {{ local z=$1; {g.stub()} "$1" "$z" "$@"; {g.line(depth)}; }}; {name}_{depth} {g.plain()} {g.plain()}'
+    body = f'local z=$1; {g.stub()} "$1" "$z" "$@"; {g.line(depth)}'
+    return f"{name}_{depth}() {{ {body}; }}; {name}_{depth} {g.plain()} {g.plain()}"
 
 
 @command("function keyword")

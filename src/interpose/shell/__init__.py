@@ -5,9 +5,10 @@ from __future__ import annotations
 from msgspec import Struct
 
 from interpose.shell.names import hides
+from interpose.shell.simple import ExhaustedError, Ran
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import Problem
-from interpose.shell.walk import ExhaustedError, Ran, Walker
+from interpose.shell.walk import Walker
 from interpose.types import Effect
 
 __all__ = ["Analysis", "Problem", "Ran", "analyse"]

@@ -7,6 +7,7 @@ from fnmatch import translate
 from functools import cache
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell.commands import environment, load
@@ -34,6 +35,19 @@ SUCCEEDING = frozenset({
 """Commands that are taken to succeed, so that what follows `&&` happens."""
 _MAX_GLOB_MATCHES = 8
 MAX_RECURSION = 3
+
+
+class ExhaustedError(Exception):
+    """The analysis has used up its bounds."""
+
+
+class Ran(Struct, frozen=True):
+    """One command that would run."""
+
+    name: str
+    args: tuple[str, ...]
+    span: Span
+    via: tuple[str, ...]
 
 
 def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
@@ -200,8 +214,6 @@ def invoke(
 
 
 def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
-    from interpose.shell.walk import Ran
-
     walker.commands.append(Ran(inv.name, tuple([word.text for word in inv.args]), inv.span, via))
     low = CommandLowering(walker, inv, via)
     if "/" in inv.argv0.text and walker.state.files and low.path(inv.argv0) in walker.state.files:
@@ -212,12 +224,18 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     change = CHANGES.get(inv.name)
     if inv.name in LOCALS:
         remember_locals(walker, inv)
-    outer_via = walker.via
+    outer_via, depth = walker.via, walker.depth
     walker.via = via
-    if handler is None:
-        _unknown(inv, low, general)
-    else:
-        handler(inv, low)
+    try:
+        if handler is None:
+            _unknown(inv, low, general)
+        else:
+            handler(inv, low)
+    except (ExhaustedError, RecursionError):
+        raise
+    except Exception:  # noqa: BLE001 - one handler's fault must neither hide its command nor stop the analysis
+        walker.depth = depth
+        walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     if change is not None:
         change(walker, inv)

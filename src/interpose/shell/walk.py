@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import islice, product
 from typing import Literal
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell import compound, simple
@@ -14,6 +13,7 @@ from interpose.shell.expand import Expander
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
 from interpose.shell.redirects import Opened, opened
+from interpose.shell.simple import ExhaustedError, Ran
 from interpose.shell.state import State, Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
@@ -44,19 +44,6 @@ MAX_RUNS = MAX_COMMANDS + 1_000
 
 Scope = Literal["shell", "copy", "child"]
 """Where code runs: in this shell, in this shell without lasting (a trap), or in a child that sees what is exported."""
-
-
-class Ran(Struct, frozen=True):
-    """One command that would run."""
-
-    name: str
-    args: tuple[str, ...]
-    span: Span
-    via: tuple[str, ...]
-
-
-class ExhaustedError(Exception):
-    """The analysis has used up its bounds."""
 
 
 class Trial:

@@ -1,7 +1,7 @@
 """Lists, pipelines and simple commands.
 
-What is not understood raises a fault. The commands that were complete before it are kept, so that they are analysed
-even though the text as a whole was not understood.
+What is not understood raises a fault. The commands that were complete before it are kept in a journal, so that they are
+analysed even though the text as a whole was not understood.
 """
 
 from __future__ import annotations
@@ -48,11 +48,7 @@ class Commands(Redirections):
     def sequence(self, closer: str) -> Sequence:
         """Commands up to the word or character `closer`, which is read too; to the end of the text if it is empty."""
         items: list[Node] = []
-        try:
-            self.items(items, closer)
-        except SyntaxFaultError:
-            self.shared.salvaged.extend(items)
-            raise
+        self.items(items, closer)
         if closer:
             self.expect(closer)
         return Sequence(tuple(items))
@@ -71,13 +67,9 @@ class Commands(Redirections):
     def body(self, *closers: str) -> Sequence:
         """Commands up to one of the reserved words `closers`, which is left unread."""
         items: list[Node] = []
-        try:
-            self.items(items, "")
-            if self.reserved() not in closers:
-                raise SyntaxFaultError(f"{closers[-1]!r} is missing", self.pos)
-        except SyntaxFaultError:
-            self.shared.salvaged.extend(items)
-            raise
+        self.items(items, "")
+        if self.reserved() not in closers:
+            raise SyntaxFaultError(f"{closers[-1]!r} is missing", self.pos)
         return Sequence(tuple(items))
 
     def items(self, items: list[Node], closer: str) -> None:
@@ -95,6 +87,8 @@ class Commands(Redirections):
             if self.reserved() in CLOSING:
                 return
             items.append(self._and_or())
+            if items is self.shared.complete:
+                self.shared.journal.clear()
 
     def reserved(self) -> str:
         """The reserved word at `pos`, or an empty text."""
@@ -214,7 +208,9 @@ class Commands(Redirections):
         span = self.fixed or (start, words[-1].span[1] if words and not redirects else self.pos)
         if not (words or assignments or redirects):
             raise SyntaxFaultError(f"unexpected {text[start : start + 10]!r}", start)
-        return Simple(tuple(words), span, tuple(assignments), tuple(redirects), tuple(declared))
+        node = Simple(tuple(words), span, tuple(assignments), tuple(redirects), tuple(declared))
+        self.shared.journal.append(node)
+        return node
 
     def _assignment(self) -> Assignment | None:
         start = self.pos

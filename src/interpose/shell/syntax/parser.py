@@ -139,23 +139,15 @@ class Parser(Commands):
                 self.pos += 4
                 return Case(word, tuple(clauses), self.redirects())
             patterns = self._patterns()
-            body = self._clause()
+            items: list[Node] = []
+            self.items(items, "")
             found = SEPARATOR.match(self.text, self.pos)
             terminator = found.group() if found else ""
             if terminator in (";;", ";&", ";;&"):
                 self.pos += len(terminator)
             elif self.reserved() != "esac":
                 raise SyntaxFaultError("'esac' is missing", self.pos)
-            clauses.append((patterns, body, terminator))
-
-    def _clause(self) -> Sequence:
-        items: list[Node] = []
-        try:
-            self.items(items, "")
-        except SyntaxFaultError:
-            self.shared.salvaged.extend(items)
-            raise
-        return Sequence(tuple(items))
+            clauses.append((patterns, Sequence(tuple(items)), terminator))
 
     def _patterns(self) -> tuple[RawWord, ...]:
         if self.text.startswith("(", self.pos):
@@ -256,7 +248,7 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
     """The tree of `text`. After a fault, reading goes on at the next line. `fixed`: the span of all that comes out."""
     shared = Shared()
     parser = Parser(text, fixed, shared, depth)
-    items: list[Node] = []
+    items = shared.complete
     problems: list[Problem] = []
     while True:
         before = parser.pos
@@ -266,6 +258,8 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
                 break
             raise SyntaxFaultError(f"unexpected {text[parser.pos : parser.pos + 10]!r}", parser.pos)
         except SyntaxFaultError as fault:
+            items.extend(shared.journal)
+            shared.journal.clear()
             position = min(max(fault.position, before), len(text))
             problems.append(Problem(fault.rule, fault.message, fixed or (position, min(position + 1, len(text)))))
             line = text.find("\n", position)
@@ -274,7 +268,7 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
             parser.pos = line + 1
             parser.pending.clear()
             parser.depth = depth
-    return Parsed(Sequence((*items, *shared.salvaged)), tuple(problems))
+    return Parsed(Sequence(tuple(items)), tuple(problems))
 
 
 def expansions_of(text: str) -> tuple[Part, ...]:

@@ -77,11 +77,14 @@ OPENERS = {"subscript": "[", "arithmetic": "(", "bracket": "[", "glob": "("}
 class Shared:
     """What a parser and the parsers of its backquoted parts have in common."""
 
-    __slots__ = ("commands", "salvaged")
+    __slots__ = ("commands", "complete", "journal")
 
     def __init__(self) -> None:
         self.commands = 0
-        self.salvaged: list[Node] = []
+        self.complete: list[Node] = []
+        """The commands of the text itself that were read to their end."""
+        self.journal: list[Node] = []
+        """The simple commands read since the last of them: what is left if the next one has a fault."""
 
 
 class Words:
