@@ -228,7 +228,7 @@ class Run:
         if verdict.allowed:
             start = perf_counter_ns()
             answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
-            outcome = _outcome(call, answer, perf_counter_ns() - start)
+            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
         else:
             answer = None
             outcome = ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
@@ -287,7 +287,7 @@ class Run:
             shown = replace(outcome, result=freeze(outcome.result))
         except (ValueError, RecursionError) as error:
             # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns)
+            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = _blocked(call, verdict.reason)
@@ -334,11 +334,11 @@ class Run:
             tell(self._engine.sinks, line)
 
 
-def _outcome(call: ToolCall, answer: Any, duration_ns: int) -> ToolOutcome:
+def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
     if type(answer) is Failure:
         result = {"status": "error", "tool": call.name, "error": text_of(answer.error)}
-        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns)
-    return ToolOutcome(call, answer, duration_ns=duration_ns)
+        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns, approver=approver)
+    return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
 def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:

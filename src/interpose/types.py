@@ -157,13 +157,17 @@ class ToolCall(Struct, frozen=True):
 
 
 class ToolOutcome(Struct, frozen=True):
-    """What became of a call, as `tool.after` and `observe` see it. A `denied` call never ran."""
+    """What became of a call, as `tool.after` and `observe` see it. A `denied` call never ran.
+
+    `approver` is who answered yes, if a question was asked.
+    """
 
     call: ToolCall
     result: Any = None
     is_error: bool = False
     denied: bool = False
     duration_ns: int = 0
+    approver: str = ""
 
 
 class Message(Struct, frozen=True):
