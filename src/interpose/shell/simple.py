@@ -264,7 +264,10 @@ def _is_pattern(name: str) -> bool:
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
     """Call a function. One that calls itself is entered again, at last with any arguments; if it forks: a bomb."""
-    running = walker.active.setdefault(name, [])
+    # By body, not by name: a function may define itself anew while it runs.
+    bodies = walker.state.functions[name]
+    key = tuple(id(body) for body in bodies)
+    running = walker.active.setdefault(key, [])
     if running:
         if walker.forks > running[0]:
             low = walker.lowering(inv.span)
@@ -277,7 +280,7 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
     running.append(walker.forks)
     walker.locals.append({})
     outs: list[Stream] = []
-    for body in walker.state.functions[name]:
+    for body in bodies:
         walker.state.arguments = inv.args if len(running) < MAX_RECURSION else None
         for variable, value in inv.env:
             walker.assign(variable, Variable(value.text, value.taints))
@@ -290,7 +293,7 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
             walker.state.variables[variable] = before
     running.pop()
     if not running:
-        walker.active.pop(name, None)
+        walker.active.pop(key, None)
     walker.state.arguments = outer
     return joined(outs)
 

@@ -70,7 +70,7 @@ class Walker:
         self.depth = 0
         self.runs = 0
         self.forks = 0
-        self.active: dict[str, list[int]] = {}
+        self.active: dict[tuple[int, ...], list[int]] = {}
         self.locals: list[dict[str, Variable | None]] = []
         self.traps: list[tuple[str, Span, tuple[str, ...], frozenset[str]]] = []
         self.via: tuple[str, ...] = ()
