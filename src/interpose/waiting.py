@@ -12,6 +12,8 @@ import threading
 from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar, final
 
+from interpose.background import Background
+
 R = TypeVar("R")
 
 MAX_STUCK = 8
@@ -289,56 +291,16 @@ async def _in_worker_async(step: Work) -> object:
     return worker.answer
 
 
-class _Background:
-    """The event loop for async interceptors of sync callers, made when it is first needed."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._loop: Any = None
-        self._thread: threading.Thread | None = None
-
-    def loop(self) -> Any:
-        with self._lock:
-            # After a fork the thread is gone and its loop with it.
-            if self._thread is None or not self._thread.is_alive():
-                import asyncio
-
-                self._loop = asyncio.new_event_loop()
-                target = self._loop.run_forever
-                self._thread = threading.Thread(target=_on_loop, args=(target,), name="interpose:loop", daemon=True)
-                self._thread.start()
-            return self._loop
-
-
-_BACKGROUND = _Background()
-
-_HERE = threading.local()
-"""`loop` is True in the threads of our own loops: waiting there for the background loop would wait for ever."""
-
-
-def _on_loop(run: Callable[[], object]) -> None:
-    _HERE.loop = True
-    run()
+_BACKGROUND = Background()
 
 
 def _block(answer: Awaitable[object], timeout: float | None) -> object:
-    import asyncio
+    try:
+        return _BACKGROUND.run(_awaited(answer, timeout), timeout)
+    except (TimeoutError, RuntimeError) as error:  # the loop is blocked, or there is no thread to be had
+        _called(_close, (answer,))
+        return Failure(error)
 
-    if getattr(_HERE, "loop", False):
-        return _block_elsewhere(answer, timeout)
-    return asyncio.run_coroutine_threadsafe(_awaited(answer, timeout), _BACKGROUND.loop()).result()
 
-
-def _block_elsewhere(answer: Awaitable[object], timeout: float | None) -> object:
-    """For an async tool or interceptor that makes a blocking call of its own: a loop for this one answer."""
-    import asyncio
-
-    results: list[object] = []
-
-    def run() -> None:
-        results.append(asyncio.run(_awaited(answer, timeout)))
-
-    thread = threading.Thread(target=_on_loop, args=(run,), daemon=True)
-    thread.start()
-    thread.join()
-    return results[0] if results else Failure(RuntimeError("the answer was lost with its event loop"))
+def _close(answer: Any) -> None:
+    answer.close()  # a coroutine that never starts would complain when it is thrown away
