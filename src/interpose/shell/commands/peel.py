@@ -52,7 +52,7 @@ def peel(args: tuple[Word, ...], spec: Wrapper, low: Lowering) -> Peeled:
     kept, inner = options.operands[: spec.skip], options.operands[spec.skip :]
     if not spec.loose and not informs:
         known = values | flags | attached
-        unclear = [name for name, _ in options.given if name not in known]
+        unclear = [name for name, value in options.given if name not in known or (value is not None and not value.text)]
         if unclear:
             low.emit("opaque", unclear[0], certainty="unknown", rule="unclear-wrapper",
                      reason="An option in front of the command is not understood: what runs is unclear")  # fmt: skip

@@ -42,6 +42,11 @@ def _root_shell(low: Lowering, user: str) -> None:
     )
 
 
+def _rights(low: Lowering, who: str) -> None:
+    low.emit("privilege", who, grants=True, rule="root-rights",
+             reason="Looks up, renews or asks for the right to act as somebody else")  # fmt: skip
+
+
 @command("sudo", "sudo-rs", "sudoedit")
 def sudo(inv: Invocation, low: Lowering) -> None:
     peeled = peel(inv.args, _SUDO, low)
@@ -50,6 +55,8 @@ def sudo(inv: Invocation, low: Lowering) -> None:
     name = user.text if user else "root"
     only = options.has(*_SUDO.only) and not peeled.inner
     if only or options.has("--help", "--version"):
+        if options.has("-l", "--list", "-v", "--validate"):
+            _rights(low, name)
         return
     if inv.name == "sudoedit" or options.has("-e", "--edit"):
         low.emit("privilege", name)
@@ -60,8 +67,12 @@ def sudo(inv: Invocation, low: Lowering) -> None:
     if not inner:
         if options.has("-s", "-i", "--shell", "--login"):
             _root_shell(low, name)
+        elif inv.name != "sudoedit":
+            _rights(low, name)
         return
     low.emit("privilege", name)
+    if host := options.value("-h", "--host"):
+        _rights(low, host.text)
     if options.has("-i", "--login"):
         _root_shell(low, name)
     cwd = low.cwd
