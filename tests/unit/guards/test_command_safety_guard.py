@@ -93,7 +93,7 @@ def test_a_command_seen_before_is_not_analysed_again(
     guard: CommandSafetyGuard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = guard.intercept(_call("rm -rf /"))
-    monkeypatch.setattr(command_safety_guard, "analyse", lambda *_a, **_k: pytest.fail("analysed again"))
+    monkeypatch.setattr(command_safety_guard, "effects_of", lambda *_a, **_k: pytest.fail("analysed again"))
     assert guard.intercept(_call("rm -rf /")) is first
 
 
