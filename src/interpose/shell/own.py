@@ -132,7 +132,31 @@ def _hash(walker: Walker, inv: Invocation) -> None:
             walker.state.aliases[word.text] = path.text
 
 
+def _cd(walker: Walker, inv: Invocation) -> None:
+    """`cd -` goes back to where the last `cd` came from."""
+    before = walker.state.variables.get("OLDPWD")
+    if before is not None and any(word.text == "-" for word in inv.args):
+        walker.state.cwds = (before.text,)
+
+
+def _pushd(walker: Walker, inv: Invocation) -> None:
+    before, stack = walker.state.variables.get("OLDPWD"), walker.state.variables.get("DIRSTACK")
+    if before is not None and inv.args:
+        items = (*(stack.items or () if stack is not None else ()), ("", before.text))
+        walker.assign("DIRSTACK", Variable(before.text, items=items))
+
+
+def _popd(walker: Walker, _inv: Invocation) -> None:
+    stack = walker.state.variables.get("DIRSTACK")
+    if stack is not None and stack.items:
+        walker.state.cwds = (stack.items[-1][1],)
+        walker.assign("DIRSTACK", Variable(stack.text, items=stack.items[:-1]))
+
+
 CHANGES: dict[str, Change] = {
+    "cd": _cd,
+    "pushd": _pushd,
+    "popd": _popd,
     "alias": _alias,
     "unalias": _unalias,
     "unset": _unset,

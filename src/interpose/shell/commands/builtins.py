@@ -19,6 +19,7 @@ def change_directory(inv: Invocation, low: Lowering) -> None:
     if inv.name == "popd" or first == "-" or (inv.name == "pushd" and (not first or first.startswith("+"))):
         low.set_cwd(Word(UNKNOWN))
     else:
+        low.set_variable("OLDPWD", Word(low.cwd))
         low.set_cwd(operands[0] if operands else low.home)
 
 

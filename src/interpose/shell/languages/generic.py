@@ -9,6 +9,19 @@ from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 
 MAX_ARGUMENT_TOKENS = 64
 _OPEN, _CLOSE = "([{", ")]}"
+SEARCHES = (
+    "glob",
+    "Dir.glob",
+    "Dir",
+    "Dir.children",
+    "Dir.each_child",
+    "Dir.entries",
+    "Find.find",
+    "list.files",
+    "readdir",
+)
+"""Calls whose result is what is removed one by one."""
+SEARCHED_CALLS = ("unlink", "rmdir")
 _JOINS = (".", "+", "..", "~", "*")
 
 _PERL = Syntax(quote_words=("q", "qq", "qx", "qw"))
@@ -127,6 +140,7 @@ def _scan(code: str, low: Lowering, via: str, language: str, syntax: Syntax) -> 
     names = {token.text for token in found if token.kind == "name"}
     seen = ran = False
     constants: dict[str, Value] = {}
+    searched: list[Value] = []
     for index, token in enumerate(found):
         if token.kind == "command":
             seen = ran = True
@@ -141,7 +155,12 @@ def _scan(code: str, low: Lowering, via: str, language: str, syntax: Syntax) -> 
             if action is not None and not _is_definition(found, index):
                 seen = True
                 ran = ran or action.does in ("shell", "run")
-                _act(action, token.text, _arguments(found, index + 1, constants), low)
+                args = _arguments(found, index + 1, constants)
+                if action.does == "delete" and searched and not all(arg.known for arg in args):
+                    args = searched
+                _act(action, token.text, args, low)
+            elif token.text in SEARCHES:
+                searched.extend(arg for arg in _arguments(found, index + 1, constants)[:1] if arg.known)
     if names & NETWORK and ran:
         low.emit("code.remote", via, rule="reverse-shell", wide=True,
                  reason="This hands control of a shell to somebody on the network")  # fmt: skip
@@ -214,7 +233,7 @@ def _argument(found: list[Token], constants: dict[str, Value] | None = None) -> 
     for token in found:
         if token.kind == "string":
             part = text_value(token.text)
-        elif token.kind == "name" and token.text in ("glob", "Dir.glob", "Dir", "expand", "File.expand_path"):
+        elif token.kind == "name" and token.text in ("glob", "Dir.glob", "Dir", "expand", "File.expand_path", "c"):
             glob = True
             continue
         elif token.kind == "name" and constants and token.text in constants:
@@ -240,7 +259,9 @@ def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:  
         case "run":
             run_list(tuple(args), low, name)
         case "delete":
-            for arg in args or [NOT_KNOWN]:
+            if action.position and first.text not in SEARCHED_CALLS:
+                return
+            for arg in args[action.position :] or [NOT_KNOWN]:
                 low.delete(arg.word, recursive=action.recursive, forced=action.recursive)
                 if not action.words:
                     break
@@ -258,7 +279,9 @@ def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:  
         case "download":
             download(first, low)
         case "code":
-            if first.known:
+            if "http://" in first.text or "https://" in first.text:
+                low.emit("code.remote", first.text)
+            elif first.known:
                 low.code(action.language, first.word, via=name)
             elif args:
                 low.code(action.language, Word(UNKNOWN), via=name)

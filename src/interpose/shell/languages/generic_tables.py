@@ -81,7 +81,7 @@ TABLES: dict[str, dict[str, Action]] = {
         "unlink": _DELETE, "rmdir": _RMDIR, "file_put_contents": _WRITE, "file_get_contents": _READ, "readfile": _READ,
         "file": _READ,
         "fopen": _OPEN, "rename": _MOVE, "copy": _COPY, "eval": Action(does="code", language="php"),
-        "assert": Action(does="code", language="php"), "array_map": _DELETE_ONE,
+        "assert": Action(does="code", language="php"), "array_map": Action(does="delete", position=1),
     },
     "lua": {
         "os.execute": _SHELL, "io.popen": _SHELL, "os.remove": _DELETE, "os.rename": _MOVE, "io.open": _OPEN,

@@ -166,6 +166,20 @@ class _Machine:
             return concat(left, right)
         return Value(taints=left.taints | right.taints)
 
+    def unary(self, node: Node, depth: int) -> Value:
+        worth = self.field(node, "argument", depth)
+        operator = node.child_by_field_name("operator")
+        if operator is not None and _source(operator) == "-" and worth.number is not None:
+            return Value(text=str(-worth.number), number=-worth.number)
+        return Value(taints=worth.taints)
+
+    def loop(self, node: Node, depth: int) -> Value:
+        self.session.loops += 1
+        for child in node.named_children:
+            self.visit(child, depth)
+        self.session.loops -= 1
+        return NOT_KNOWN
+
     def array(self, node: Node, depth: int) -> Value:
         items = tuple(self.visit(child, depth) for child in node.named_children)
         return Value(items=items, taints=all_taints(items))
@@ -312,6 +326,10 @@ _VISITS = {
     "template_string": _Machine.template,
     "number": _Machine.number,
     "binary_expression": _Machine.binary,
+    "unary_expression": _Machine.unary,
+    "while_statement": _Machine.loop,
+    "for_statement": _Machine.loop,
+    "do_statement": _Machine.loop,
     "array": _Machine.array,
     "object": _Machine.object,
     "pair": _Machine.pair,

@@ -74,6 +74,7 @@ class Session:
         self.acted = False
         self.connected = False
         self.spawned = False
+        self.loops = 0
 
     def finish(self) -> None:
         if self.connected and self.spawned:
@@ -146,6 +147,9 @@ def _processes(name: str, args: Args, session: Session) -> Value | None:
         session.spawned = True
         if name == "child_process.fork":
             low.run_file(first.word, via=name, language="javascript")
+            if session.loops:
+                low.emit("system", "processes", rule="fork-bomb", wide=True,
+                         reason="Processes that start processes without end bring the machine down")  # fmt: skip
         elif first.name == "object()":
             run_list(_listed(first, "cmd"), low, name)
         else:

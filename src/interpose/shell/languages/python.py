@@ -15,6 +15,8 @@ from interpose.shell.model import UNKNOWN, Lowering
 MAX_STEPS = 20_000
 MAX_ITERATIONS = 8
 MAX_INLINE = 6
+HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins"})
+"""Attributes through which a program gets at functions without naming them."""
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -265,6 +267,8 @@ class _Machine:
         return Value(name=canonical(name))
 
     def attribute(self, base: Value, attr: str) -> Value:
+        if attr in HIDING:
+            self.session.seen.add("hidden")
         if not base.name:
             return Value(taints=base.taints)
         if base.name in ("pathlib.Path()", "file()", "response()", "bytes()"):

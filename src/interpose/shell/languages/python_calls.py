@@ -50,6 +50,10 @@ class Session:
         self.seen: set[str] = set()
 
     def finish(self) -> None:
+        """State what only the whole program shows."""
+        if "hidden" in self.seen:
+            self.low.emit("opaque", self.via, certainty="possible", rule="hidden-call",
+                          reason="The program reaches functions by a way that hides which")  # fmt: skip
         if "connect" in self.seen and self.seen & {"dup2", "pty"}:
             self.low.emit("code.remote", "socket", rule="reverse-shell", wide=True,
                           reason="This hands control of a shell to somebody on the network")  # fmt: skip
@@ -288,6 +292,8 @@ def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: 
         if found is not None:
             return found
     match name:
+        case "system" | "popen" if args:
+            run_shell(first, low, name)
         case "execute" | "executescript" | "executemany" | "exec_driver_sql" | "raw":
             sql(first, low, name)
         case "connect" | "connect_ex" if receiver.name == "socket()":
