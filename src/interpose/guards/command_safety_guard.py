@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from interpose.guards.answers import Answers
 from interpose.guards.command_rules import Profile, Rule, Word, rule_for
+from interpose.guards.effects import effects_of
 from interpose.guards.traits import traits_of
-from interpose.shell import analyse
 from interpose.tools import command_of, cwd_of
 from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 
@@ -100,7 +100,7 @@ class CommandSafetyGuard:
         return judgement
 
     def _judge(self, command: str, cwd: str, home: str, workspace: str) -> Judgement:
-        effects = tuple(analyse(command, cwd=cwd, home=home).effects)
+        effects = effects_of(command, cwd, home)
         strict = self.profile == "strict"
         worst: Ruling | None = None
         weight = 0
