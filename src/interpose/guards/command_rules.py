@@ -242,6 +242,23 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
 }  # fmt: skip
 
 
+TOGETHER: tuple[tuple[frozenset[EffectKind], Rule], ...] = (
+    (
+        frozenset({"privilege", "package.install"}),
+        _rule("ask", "privileged-change", "warning", "Changes what is installed for everybody on this machine."),
+    ),
+    (
+        frozenset({"privilege", "process.kill"}),
+        _rule("ask", "privileged-change", "warning", "Ends processes that belong to somebody else."),
+    ),
+    (
+        frozenset({"privilege", "persistence"}),
+        _rule("ask", "privileged-change", "warning", "Changes what runs later with the rights of another user."),
+    ),
+)
+"""What two effects mean together, when each by itself may pass. The second kind is the one that is named."""
+
+
 def rule_for(kind: EffectKind, traits: set[str]) -> Rule:
     """The first rule of its kind that fits. Every kind ends with a rule that fits always."""
     for rule in RULES[kind]:

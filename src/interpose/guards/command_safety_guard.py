@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.guards.answers import Answers
-from interpose.guards.command_rules import Profile, Rule, Word, rule_for
+from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
 from interpose.guards.effects import effects_of
 from interpose.guards.traits import traits_of
 from interpose.tools import command_of, cwd_of
@@ -99,6 +99,15 @@ class CommandSafetyGuard:
             return _without_advice(judgement)
         return judgement
 
+    def _together(self, effects: tuple[Effect, ...]) -> Ruling | None:
+        """The objection to effects that only matter together."""
+        kinds = {effect.kind for effect in effects}
+        for needed, rule in TOGETHER:
+            if needed <= kinds:
+                named = next(effect for effect in effects if effect.kind in needed and effect.kind != "privilege")
+                return _ruling(named, rule, rule.strict if self.profile == "strict" else rule.balanced)
+        return None
+
     def _judge(self, command: str, cwd: str, home: str, workspace: str) -> Judgement:
         effects = effects_of(command, cwd, home)
         strict = self.profile == "strict"
@@ -116,7 +125,10 @@ class CommandSafetyGuard:
             if heaviness > weight:
                 worst, weight = ruling, heaviness
         if worst is None:
-            return Judgement("allow", effects=effects)
+            worst = self._together(effects)
+            if worst is None:
+                return Judgement("allow", effects=effects)
+            objections.append(worst)
         return Judgement(
             worst.decision,
             worst.rule,

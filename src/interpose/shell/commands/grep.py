@@ -113,6 +113,19 @@ def search(inv: Invocation, low: Lowering) -> None:
         return
     content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
     low.output(Stream(None, content.taints))
+    if not paths and "secret" in content.taints:
+        _state_harvest(opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word("")), low)
+
+
+def _state_harvest(pattern: Word, low: Lowering) -> None:
+    """The environment or the history is searched for what is secret in it."""
+    wanted = pattern.text.lower()
+    if any(word in wanted for word in _SECRET_WORDS):
+        low.emit("secret.read", pattern.text, certainty="possible", at=pattern, rule="secret-search",
+                 reason="Looks for passwords, keys or tokens")  # fmt: skip
+
+
+_SECRET_WORDS = ("pass", "secret", "token", "key", "cred", "auth", "aws_")
 
 
 def _split(program: Word) -> tuple[Word, ...]:
