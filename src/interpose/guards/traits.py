@@ -33,7 +33,8 @@ _MADE_AGAIN_NAMES = """
     CMakeFiles CMakeCache.txt .coverage .DS_Store
 """
 _MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
-_MADE_AGAIN_ENDINGS = (
+"""What a build, a test run or an install makes again, with all that lies in it. Names below the workspace."""
+_LEFTOVERS = (
     ".pyc", ".pyo", ".o", ".obj", ".class", ".log", ".tmp", ".swp", ".swo", ".egg-info", ".tsbuildinfo", ".gcda",
     ".bak", ".orig", ".rej", "~",
 )  # fmt: skip
@@ -83,7 +84,7 @@ def _add_way_traits(traits: set[str], via: tuple[str, ...]) -> None:
             traits.add("swept")
         elif name in _ELSEWHERE:
             # Names say nothing about what can be made again on a machine that is not ours.
-            traits.discard("artefact")
+            traits -= {"artefact", "leftover"}
             if "at:in-workspace" in traits or "at:workspace" in traits:
                 traits -= {"at:in-workspace", "at:workspace", "above"}
                 traits.add("at:elsewhere")
@@ -102,16 +103,14 @@ def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace
         traits.add("hooks")
     if "*" in path or "?" in path:
         traits.add("glob")
-    if place is Place.IN_WORKSPACE and is_made_again(path[len(workspace) + 1 :]):
-        traits.add("artefact")
+    if place is Place.IN_WORKSPACE:
+        names = path[len(workspace) + 1 :].split("/")
+        if not _MADE_AGAIN.isdisjoint(names):
+            traits.add("artefact")
+        elif names[-1].endswith(_LEFTOVERS):
+            traits.add("leftover")
     elif path.endswith(_HOME_CACHES):
         traits.add("cache")
-
-
-def is_made_again(inside: str) -> bool:
-    """Whether a build, a test run or an install makes this again, judged by its path below the workspace."""
-    names = inside.split("/")
-    return not _MADE_AGAIN.isdisjoint(names) or names[-1].endswith(_MADE_AGAIN_ENDINGS)
 
 
 def _add_mode_traits(traits: set[str], mode: str) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from interpose.guards.command_rules import RULES, rule_for
-from interpose.guards.traits import is_made_again, traits_of
+from interpose.guards.traits import traits_of
 from interpose.types import Effect, EffectKind, FrozenDict
 
 CWD, HOME = "/workspace/project", "/home/dev"
@@ -98,7 +98,7 @@ def test_ordinary_modes_have_no_traits(mode: str) -> None:
 
 
 def test_what_is_made_again_is_judged_by_names_below_the_workspace() -> None:
-    assert is_made_again("packages/web/node_modules")
-    assert is_made_again("src/app.pyc")
-    assert not is_made_again("src/builder")
+    assert "artefact" in _traits("fs.delete", f"{CWD}/packages/web/node_modules/x")
+    assert "leftover" in _traits("fs.delete", f"{CWD}/src/app.pyc")
+    assert {"artefact", "leftover"}.isdisjoint(_traits("fs.delete", f"{CWD}/src/builder"))
     assert "artefact" not in _traits("fs.delete", "/srv/build", recursive=True)
