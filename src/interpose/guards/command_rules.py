@@ -247,10 +247,6 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
 
 TOGETHER: tuple[tuple[frozenset[EffectKind], Rule], ...] = (
     (
-        frozenset({"privilege", "package.install"}),
-        _rule("ask", "privileged-change", "warning", "Changes what is installed for everybody on this machine."),
-    ),
-    (
         frozenset({"privilege", "process.kill"}),
         _rule("ask", "privileged-change", "warning", "Ends processes that belong to somebody else."),
     ),
