@@ -14,21 +14,19 @@ Handler style gets a read-only input and an output that it may change (points.py
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
 from re import Pattern
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
 from interpose.points import POINTS
-from interpose.types import Allow, Confirm, Decision, Deny, HookPoint, Mode, OnError, Transform, Verdict
+from interpose.types import Decision, HookPoint, Mode, OnError, Verdict
 from interpose.waiting import is_awaitable
 
 In = TypeVar("In")
 Consult = Callable[[Any], object]
 """Asks an interceptor: a decision, or an awaitable of one, or whatever a broken interceptor returns."""
-
-DECISIONS: tuple[type, ...] = (Allow, Transform, Confirm, Deny)
 
 
 @runtime_checkable
@@ -116,11 +114,20 @@ def _is_async(function: object) -> bool:
 
 def _finish(answer: object, output: Any) -> object:
     """A handler may be async, and may return a decision instead of changing its output. Anything else is malformed."""
-    if type(answer) in DECISIONS or not is_awaitable(answer):
-        return answer
+    return _Late(answer, output) if is_awaitable(answer) else answer
 
-    async def wait(awaitable: Awaitable[object]) -> object:
-        late = await awaitable
-        return output.decision() if late is None else late
 
-    return wait(answer)  # type: ignore[arg-type]  # it has __await__: checked above
+class _Late:
+    """What an async handler will have said. Can be closed unheard, as a coroutine can."""
+
+    __slots__ = ("_answer", "_output")
+
+    def __init__(self, answer: Any, output: Any) -> None:
+        self._answer, self._output = answer, output
+
+    def __await__(self) -> Generator[Any, Any, object]:
+        late = yield from self._answer.__await__()
+        return self._output.decision() if late is None else late
+
+    def close(self) -> None:
+        self._answer.close()

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from msgspec import Struct
 
-from interpose.approvals.terminal import plain
 from interpose.errors import text_of
+from interpose.texts import plain
 from interpose.tools import command_of, paths_of, urls_of
 from interpose.types import Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
 

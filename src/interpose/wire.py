@@ -7,8 +7,8 @@ import sys
 from itertools import count
 from typing import Any, TextIO
 
-from interpose.approvals.terminal import plain
 from interpose.errors import text_of
+from interpose.texts import plain
 from interpose.types import ToolCall, ToolOutcome
 
 VARIABLE = "INTERPOSE_LOUD_WIRE"

@@ -12,15 +12,19 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
-CORE = {"types", "errors", "waiting", "tools", "toolsets", "points", "interceptor", "registration", "registry"}
+LEAVES = {"types", "errors", "texts", "background"}
+CORE = {*LEAVES, "waiting", "tools", "toolsets", "points", "interceptor", "registration", "registry"}
 FLOW = {*CORE, "pipeline", "observing", "approvals", "chain", "batch", "status", "wire", "engine"}
 
 # Which rooms a room may use. The order is the architecture: a room stands on those above it.
 MAY_USE: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
-    "waiting": set(),
-    "tools": {"types", "errors"},
+    "texts": set(),
+    "background": set(),
+    "waiting": {"background"},
+    "patches": set(),
+    "tools": {"types", "errors", "patches"},
     "toolsets": {"tools", "errors"},
     "points": {"types", "errors"},
     "interceptor": {"types", "points", "waiting"},
@@ -28,11 +32,11 @@ MAY_USE: dict[str, set[str]] = {
     "registry": {"types", "errors", "interceptor", "registration"},
     "pipeline": {"types", "errors", "points", "interceptor", "waiting"},
     "observing": {"types", "errors", "interceptor", "waiting"},
-    "approvals": {"types", "errors", "pipeline", "waiting"},
+    "approvals": {"types", "errors", "texts", "pipeline", "waiting"},
     "batch": {"types", "approvals", "waiting"},
     "chain": CORE | {"pipeline", "observing", "approvals"},
-    "status": {"types", "tools"},
-    "wire": {"types"},
+    "status": {"types", "errors", "texts", "tools"},
+    "wire": {"types", "errors", "texts"},
     "engine": FLOW - {"chain", "engine"},
     "paths": {"types"},
     "secrets": {"types"},

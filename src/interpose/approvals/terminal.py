@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from interpose.approvals.batch import BatchAnswer, summary
+from interpose.texts import plain
 from interpose.types import PermissionRequest
 
 
@@ -42,8 +43,3 @@ class InteractiveConfirmation:
         output.write(prompt)
         output.flush()
         return (self._input or sys.stdin).readline().strip().lower()
-
-
-def plain(text: str) -> str:
-    """Text that the agent chose, shown so that it can't move the cursor or repaint the question."""
-    return "".join(char if char.isprintable() or char == "\n" else f"\\x{ord(char):02x}" for char in text)
