@@ -38,8 +38,7 @@ _RUBY = Interpreter(language="ruby", code=("-e",), values=("-I", "-C", "-r", "-E
 _NODE = Interpreter(language="javascript", code=("-e", "--eval", "--print"), files=("-r", "--require", "--import"),
                     checks=("-c", "--check"),
                     values=("-C", "--conditions", "--loader", "--experimental-loader", "--env-file", "--input-type",
-                            "--title",
-                            "--tsconfig", "-P", "--project", "-O", "--compiler-options", "--cwd",
+                            "--title", "--tsconfig", "-P", "--project", "-O", "--compiler-options", "--cwd",
                             "--test-reporter"))  # fmt: skip
 _LUA = Interpreter(language="lua", code=("-e",), values=("-l",), inform=("--version", "-v"))
 
@@ -128,8 +127,7 @@ for _name, _spec in INTERPRETERS.items():
 PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
            "pypy", "pypy3",
            *(f"pypy3.{minor}" for minor in range(7, 14)), "ipython", "ipython3", "bpython", "graalpy", "jython",
-           "micropython",
-           "py")  # fmt: skip
+           "micropython", "py")  # fmt: skip
 
 LISTENING_MODULES = (
     "http.server",

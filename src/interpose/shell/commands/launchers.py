@@ -28,8 +28,8 @@ def watch(inv: Invocation, low: Lowering) -> None:
 def script(inv: Invocation, low: Lowering) -> None:
     """`script -c code file` records a shell command, and on BSD `script file command ...` does."""
     options = parse(inv.args, values=("-c", "-E", "-I", "-O", "-B", "-T", "-m", "-o", "-t", "-F", "--command",
-                                      "--log-in",
-                                      "--log-out", "--log-io", "--log-timing", "--logging-format", "--output-limit"),
+                                      "--log-in", "--log-out", "--log-io", "--log-timing", "--logging-format",
+                                      "--output-limit"),
                     stop=True)  # fmt: skip
     if options.has("--help", "--version", "-V", "-h", "-p"):
         return
@@ -72,8 +72,8 @@ def _debugger_line(line: Word, low: Lowering, via: str) -> None:
 
 _PERF = Wrapper(flags="adgvABDIRSTqnPbNW", values="eFcopstuCkKmxGrjJ", loose=True,
                 long_values=("event", "output", "call-graph", "pid", "tid", "uid", "cpu", "freq", "count", "repeat",
-                             "delay",
-                             "field-separator", "interval-print", "mmap-pages", "cgroup", "timeout"))  # fmt: skip
+                             "delay", "field-separator", "interval-print", "mmap-pages", "cgroup",
+                             "timeout"))  # fmt: skip
 
 
 @command("perf")
@@ -90,10 +90,8 @@ _BWRAP_ARITY = {
                      "--symlink", "--file", "--bind-data", "--ro-bind-data", "--chmod"), 2),
     **dict.fromkeys(("--proc", "--dev", "--tmpfs", "--dir", "--mqueue", "--chdir", "--unsetenv", "--uid", "--gid",
                      "--hostname", "--args", "--userns", "--pidns", "--seccomp", "--add-seccomp-fd", "--sync-fd",
-                     "--block-fd",
-                     "--info-fd", "--json-status-fd", "--lock-file", "--remount-ro", "--perms", "--size",
-                     "--exec-label",
-                     "--file-label", "--cap-add", "--cap-drop", "--argv0"), 1),
+                     "--block-fd", "--info-fd", "--json-status-fd", "--lock-file", "--remount-ro", "--perms", "--size",
+                     "--exec-label", "--file-label", "--cap-add", "--cap-drop", "--argv0"), 1),
 }  # fmt: skip
 
 

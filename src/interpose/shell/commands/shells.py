@@ -89,8 +89,7 @@ def other_shell(inv: Invocation, low: Lowering) -> None:
 
 
 _POWERSHELL_VALUES = ("executionpolicy", "ep", "windowstyle", "inputformat", "outputformat", "version",
-                      "workingdirectory", "wd",
-                      "psconsolefile", "configurationname", "custompipename", "settingsfile",
+                      "workingdirectory", "wd", "psconsolefile", "configurationname", "custompipename", "settingsfile",
                       "configurationfile")  # fmt: skip
 
 

@@ -44,8 +44,7 @@ WRAPPERS: dict[str, Wrapper] = {
                        long=("mount", "uts", "ipc", "net", "pid", "user", "cgroup", "time", "fork", "map-root-user",
                              "map-current-user", "map-auto", "mount-proc", "keep-caps", "kill-child"),
                        long_values=("map-user", "map-group", "map-users", "map-groups", "propagation", "setgroups",
-                                    "root",
-                                    "wd", "setuid", "setgid", "monotonic", "boottime")),
+                                    "root", "wd", "setuid", "setgid", "monotonic", "boottime")),
     "nsenter": Wrapper(flags="aFZe", attached="muinpCTUrwW", values="tSG",
                        long=("all", "mount", "uts", "ipc", "net", "pid", "cgroup", "user", "time", "root", "wd", "wdns",
                              "preserve-credentials", "no-fork", "follow-context", "env", "join-cgroup"),
@@ -95,8 +94,7 @@ WRAPPERS: dict[str, Wrapper] = {
     "runlim": _LOOSE,
     "systemd-run": Wrapper(flags="dGPqrtS", values="HMpuE", loose=True,
                            long_values=("unit", "property", "description", "slice", "uid", "gid", "nice", "host",
-                                        "machine",
-                                        "working-directory", "setenv", "on-active", "on-boot", "on-calendar",
+                                        "machine", "working-directory", "setenv", "on-active", "on-boot", "on-calendar",
                                         "service-type")),
 }  # fmt: skip
 

@@ -20,16 +20,14 @@ _XARGS = Wrapper(
 _PARALLEL = Wrapper(
     flags="0Xkmqtuv", values="aCdIjJLnNPsS", attached="il",
     long=("null", "dry-run", "dryrun", "keep-order", "verbose", "progress", "bar", "eta", "line-buffer", "lb",
-          "linebuffer",
-          "group", "ungroup", "quote", "pipe", "no-notice", "will-cite", "resume", "resume-failed", "tag", "xargs",
-          "pipepart",
-          "plain", "link", "files", "silent", "no-run-if-empty", "bg", "fg", "semaphore", "shuf", "header", "max-args",
-          "round-robin", "use-cpus-instead-of-cores", "citation", "nonall", "onall", "fifo", "cat", "interactive"),
+          "linebuffer", "group", "ungroup", "quote", "pipe", "no-notice", "will-cite", "resume", "resume-failed", "tag",
+          "xargs", "pipepart", "plain", "link", "files", "silent", "no-run-if-empty", "bg", "fg", "semaphore", "shuf",
+          "header", "max-args", "round-robin", "use-cpus-instead-of-cores", "citation", "nonall", "onall", "fifo",
+          "cat", "interactive"),
     long_values=("arg-file", "jobs", "max-procs", "colsep", "delimiter", "delay", "timeout", "retries", "halt",
-                 "joblog",
-                 "results", "sshlogin", "sshloginfile", "workdir", "wd", "tmpdir", "load", "memfree", "nice", "block",
-                 "recstart", "recend", "tagstring", "max-replace-args", "max-lines", "env", "basefile", "return",
-                 "transferfile", "semaphorename", "id", "tempdir", "profile", "rpl", "termseq"),
+                 "joblog", "results", "sshlogin", "sshloginfile", "workdir", "wd", "tmpdir", "load", "memfree", "nice",
+                 "block", "recstart", "recend", "tagstring", "max-replace-args", "max-lines", "env", "basefile",
+                 "return", "transferfile", "semaphorename", "id", "tempdir", "profile", "rpl", "termseq"),
 )  # fmt: skip
 
 _SEPARATORS = (":::", "::::", ":::+", "::::+")

@@ -34,12 +34,10 @@ _RMDIR = Action(does="command", command=("rmdir",))
 _CHMOD = Action(does="command", command=("chmod",))
 
 NETWORK = frozenset({"IO::Socket", "IO::Socket::INET", "IO::Socket::INET->new", "Socket", "socket", "TCPSocket",
-                     "TCPSocket.new", "TCPSocket.open",
-                     "fsockopen", "pfsockopen", "socket.tcp", "socket.connect", "require.socket",
-                     "stream_socket_client"})  # fmt: skip
+                     "TCPSocket.new", "TCPSocket.open", "fsockopen", "pfsockopen", "socket.tcp", "socket.connect",
+                     "require.socket", "stream_socket_client"})  # fmt: skip
 FORK_BOMBS = ("forkwhilefork", "while(1){fork", "while1{fork", "loop{fork", "whiletrue:os.fork", "fork()whilefork()",
-              "while(fork",
-              "loopdofork", "while(true){pcntl_fork")  # fmt: skip
+              "while(fork", "loopdofork", "while(true){pcntl_fork")  # fmt: skip
 
 TABLES: dict[str, dict[str, Action]] = {
     "perl": {

@@ -32,19 +32,16 @@ _MODULES = {
 }
 
 SHELL = frozenset({"child_process.exec", "child_process.execSync", "execSync", "shell.exec", "execaCommand",
-                   "execa.command",
-                   "execa.execaCommand", "execa.execaCommandSync", "Deno.run"})  # fmt: skip
+                   "execa.command", "execa.execaCommand", "execa.execaCommandSync", "Deno.run"})  # fmt: skip
 RUN = frozenset({"child_process.spawn", "child_process.spawnSync", "child_process.execFile",
-                 "child_process.execFileSync", "execa",
-                 "execa.execa", "execa.sync", "spawnSync", "execFileSync", "cross-spawn", "Bun.spawn", "Bun.spawnSync",
-                 "Deno.Command"})  # fmt: skip
+                 "child_process.execFileSync", "execa", "execa.execa", "execa.sync", "spawnSync", "execFileSync",
+                 "cross-spawn", "Bun.spawn", "Bun.spawnSync", "Deno.Command"})  # fmt: skip
 DELETE = frozenset(
     {"rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "remove", "removeSync", "emptyDir", "emptyDirSync"}
 )
 WRITE = frozenset({"writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "outputFile",
-                   "outputFileSync",
-                   "truncate", "truncateSync", "writeJson", "writeJsonSync", "outputJson", "writeTextFile",
-                   "writeTextFileSync"})  # fmt: skip
+                   "outputFileSync", "truncate", "truncateSync", "writeJson", "writeJsonSync", "outputJson",
+                   "writeTextFile", "writeTextFileSync"})  # fmt: skip
 READ = frozenset(
     {"readFile", "readFileSync", "createReadStream", "readJson", "readJsonSync", "readTextFile", "readTextFileSync"}
 )

@@ -8,13 +8,12 @@ from interpose.types import EffectKind
 
 _VERBS = frozenset({"delete", "drop", "destroy", "terminate", "purge", "truncate", "clear", "wipe", "flush", "erase"})
 _DATA = frozenset({"index", "indexes", "indices", "objects", "table", "tables", "database", "databases", "collection",
-                   "collections",
-                   "topic", "topics", "all", "db", "keyspace", "schema", "records", "documents", "many"})  # fmt: skip
+                   "collections", "topic", "topics", "all", "db", "keyspace", "schema", "records", "documents",
+                   "many"})  # fmt: skip
 _INFRA = frozenset({"bucket", "buckets", "instance", "instances", "cluster", "clusters", "stack", "stacks", "queue",
-                    "queues",
-                    "namespace", "namespaces", "volume", "volumes", "snapshot", "snapshots", "deployment", "function",
-                    "user",
-                    "users", "role", "project", "repository", "repo", "zone", "vpc", "group"})  # fmt: skip
+                    "queues", "namespace", "namespaces", "volume", "volumes", "snapshot", "snapshots", "deployment",
+                    "function", "user", "users", "role", "project", "repository", "repo", "zone", "vpc",
+                    "group"})  # fmt: skip
 _WHOLE = {"flushall": True, "flushdb": False, "dropdatabase": False, "drop_all": True, "drop_database": False}
 
 

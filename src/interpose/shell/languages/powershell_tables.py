@@ -91,10 +91,9 @@ ALIASES: dict[str, str] = {
 
 VALUE_PARAMETERS = (
     "path", "literalpath", "destination", "filepath", "argumentlist", "uri", "outfile", "infile", "body", "method",
-    "headers", "value", "include",
-    "exclude", "filter", "itemtype", "name", "verb", "executionpolicy", "scope", "erroraction", "encoding",
-    "computername", "scriptblock",
-    "command", "id", "driveletter", "number", "credential", "depth", "workingdirectory", "windowstyle",
+    "headers", "value", "include", "exclude", "filter", "itemtype", "name", "verb", "executionpolicy", "scope",
+    "erroraction", "encoding", "computername", "scriptblock", "command", "id", "driveletter", "number", "credential",
+    "depth", "workingdirectory", "windowstyle",
 )  # fmt: skip
 
 CONTAINERS = frozenset(
@@ -104,17 +103,12 @@ CONTAINERS = frozenset(
 
 BARE = (
     "Remove-Item", "Clear-Content", "Set-Content", "Add-Content", "Out-File", "New-Item", "Move-Item", "Copy-Item",
-    "Rename-Item",
-    "Invoke-WebRequest", "Invoke-RestMethod", "Invoke-Expression", "Invoke-Command", "Start-Process", "Format-Volume",
-    "Clear-Disk",
-    "Initialize-Disk", "Remove-Partition", "Clear-RecycleBin", "Stop-Computer", "Restart-Computer", "Stop-Process",
-    "Stop-Service",
-    "Remove-Service", "Set-ExecutionPolicy", "Set-MpPreference", "Add-MpPreference", "Remove-LocalUser",
-    "New-LocalUser",
-    "Add-LocalGroupMember", "Register-ScheduledTask", "New-Service", "Remove-ItemProperty", "Set-ItemProperty",
-    "Clear-EventLog",
-    "Remove-EventLog", "Remove-VM", "Remove-AzResourceGroup", "Remove-Computer", "Disable-ComputerRestore",
-    "Start-BitsTransfer",
-    "Get-Content", "Get-ChildItem", "Out-String", "iwr", "irm", "gci", "ri",
+    "Rename-Item", "Invoke-WebRequest", "Invoke-RestMethod", "Invoke-Expression", "Invoke-Command", "Start-Process",
+    "Format-Volume", "Clear-Disk", "Initialize-Disk", "Remove-Partition", "Clear-RecycleBin", "Stop-Computer",
+    "Restart-Computer", "Stop-Process", "Stop-Service", "Remove-Service", "Set-ExecutionPolicy", "Set-MpPreference",
+    "Add-MpPreference", "Remove-LocalUser", "New-LocalUser", "Add-LocalGroupMember", "Register-ScheduledTask",
+    "New-Service", "Remove-ItemProperty", "Set-ItemProperty", "Clear-EventLog", "Remove-EventLog", "Remove-VM",
+    "Remove-AzResourceGroup", "Remove-Computer", "Disable-ComputerRestore", "Start-BitsTransfer", "Get-Content",
+    "Get-ChildItem", "Out-String", "iwr", "irm", "gci", "ri",
 )  # fmt: skip
 """Cmdlets that are also met bare on a line that was taken for bash."""

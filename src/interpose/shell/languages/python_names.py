@@ -70,8 +70,8 @@ SHELL = frozenset({
 """The first argument is given to a shell (or is a list of words)."""
 
 SUBPROCESS = frozenset({"subprocess.run", "subprocess.call", "subprocess.check_call", "subprocess.check_output",
-                        "subprocess.Popen",
-                        "asyncio.create_subprocess_exec", "sh.Command", "plumbum.local"})  # fmt: skip
+                        "subprocess.Popen", "asyncio.create_subprocess_exec", "sh.Command",
+                        "plumbum.local"})  # fmt: skip
 
 EXEC = {
     **dict.fromkeys(
@@ -99,8 +99,7 @@ AS_COMMAND: dict[str, tuple[str, ...]] = {
 """Calls that do what a command does with the same operands."""
 
 READ = frozenset({"numpy.load", "pandas.read_csv", "pandas.read_json", "linecache.getlines", "fileinput.input",
-                  "tokenize.open",
-                  "zipfile.ZipFile", "tarfile.open"})  # fmt: skip
+                  "tokenize.open", "zipfile.ZipFile", "tarfile.open"})  # fmt: skip
 
 HTTP = frozenset({"get", "post", "put", "patch", "delete", "head", "options", "request"})
 
@@ -108,18 +107,15 @@ DECODE = frozenset({
     "base64.b64decode", "base64.urlsafe_b64decode", "base64.standard_b64decode", "base64.b32decode", "base64.b16decode",
     "base64.a85decode", "base64.b85decode", "base64.decodebytes", "base64.decodestring", "binascii.unhexlify",
     "binascii.a2b_hex", "binascii.a2b_base64", "bytes.fromhex", "bytearray.fromhex", "zlib.decompress",
-    "gzip.decompress",
-    "bz2.decompress", "lzma.decompress", "codecs.decode",
+    "gzip.decompress", "bz2.decompress", "lzma.decompress", "codecs.decode",
 })  # fmt: skip
 
 UNPICKLE = frozenset({"pickle.loads", "pickle.load", "cPickle.loads", "marshal.loads", "dill.loads",
-                      "cloudpickle.loads", "yaml.unsafe_load",
-                      "joblib.load"})  # fmt: skip
+                      "cloudpickle.loads", "yaml.unsafe_load", "joblib.load"})  # fmt: skip
 
 STAR_MODULES: dict[str, tuple[str, ...]] = {
     "os": ("system", "popen", "remove", "unlink", "rmdir", "removedirs", "rename", "kill", "chmod", "chown", "execv",
-           "execvp", "fork",
-           "dup2", "environ", "getcwd", "listdir", "walk", "path", "chdir", "makedirs"),
+           "execvp", "fork", "dup2", "environ", "getcwd", "listdir", "walk", "path", "chdir", "makedirs"),
     "subprocess": ("run", "call", "check_call", "check_output", "Popen", "getoutput"),
     "shutil": ("rmtree", "move", "copy", "copytree"),
     "pathlib": ("Path",),

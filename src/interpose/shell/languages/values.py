@@ -10,9 +10,8 @@ MAX_TEXT = 1 << 16
 """Longer text is not built: a few doublings of a string would fill the memory."""
 
 SQL_WORDS = frozenset({"drop", "delete", "truncate", "alter", "update", "insert", "select", "create", "grant",
-                       "revoke", "replace",
-                       "merge", "copy", "attach", "vacuum", "with", "begin", "rename", "exec", "call",
-                       "flush"})  # fmt: skip
+                       "revoke", "replace", "merge", "copy", "attach", "vacuum", "with", "begin", "rename", "exec",
+                       "call", "flush"})  # fmt: skip
 
 
 class Value(Struct, frozen=True, kw_only=True):
