@@ -30,12 +30,15 @@ for line in sys.stdin:
 """
 
 _CCSN_DRIVER = """
+import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { checkCommand } from "cc-safety-net/api";
 for await (const line of createInterface({ input: process.stdin })) {
   const row = JSON.parse(line);
   let decision = "error";
-  try { decision = checkCommand({ command: row.args.command, cwd: row.cwd ?? process.cwd() }).kind; } catch {}
+  // It looks at the directory; one that is not there would count against it.
+  const cwd = row.cwd && existsSync(row.cwd) ? row.cwd : process.cwd();
+  try { decision = checkCommand({ command: row.args.command, cwd }).kind; } catch {}
   console.log(JSON.stringify({ id: row.id, decision }));
 }
 """

@@ -19,7 +19,7 @@ from interpose.shell.names import doubt_about
 from interpose.shell.own import CHANGES, LOCALS, remember_locals
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.state import Variable
-from interpose.shell.streams import joined
+from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import Assignment, RawWord, Simple, Span
 
@@ -28,11 +28,10 @@ if TYPE_CHECKING:
 
 SHELLS = frozenset({"bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "rbash", "busybox"})
 LEAVING = frozenset({"exit", "return", "break", "continue"})
-SUCCEEDING = frozenset({
-    "true", ":", "cd", "pushd", "popd", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf",
-    "mkdir", "touch",
-})  # fmt: skip
-"""Commands that are taken to succeed, so that what follows `&&` happens."""
+SUCCEEDING = frozenset({"true", ":", "export", "declare", "local", "readonly", "alias", "set", "echo", "printf"})
+"""Commands that succeed, so that what follows `&&` happens."""
+LIKELY = frozenset({"cd", "pushd", "popd", "mkdir", "touch"})
+"""Commands that are taken to succeed as far as the directory of what follows goes."""
 _MAX_GLOB_MATCHES = 8
 MAX_RECURSION = 3
 
@@ -92,13 +91,19 @@ def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream 
     env = tuple((item.name, walker.expander.single(item.value)) for item in node.assignments)
     if len(fields) == 1 and fields[0].text == "exec":
         walker.state.fds = opening.channels
-        return opening.finish(EMPTY_STREAM, opening.lowering)
+        out = opening.finish(EMPTY_STREAM, opening.lowering)
+        for channel in opening.files:
+            # What is written later through the descriptor is not known yet.
+            walker.feed(channel.target.text, Stream())
+        return out
     _reverse_shell(fields[0], opening)
     for name, value in env:
         environment.assign(name, value, opening.lowering, base_name(fields[0].text))
     out = walker.invoke(tuple(fields), span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
     for assignment in node.declared:
         assign(walker, assignment)
+    if opening.files and walker.success:
+        walker.success, walker.likely = None, True
     return opening.finish(out, opening.lowering)
 
 
@@ -197,12 +202,15 @@ def invoke(
     if not walker.deeper(span):
         return Stream()
     walker.success = True if name in SUCCEEDING else False if name == "false" else None
+    walker.likely = name in LIKELY
     inv = Invocation(name, words[1:], span, first, stdin, env, piped)
     if external:
         walker.count()
     functions = walker.state.functions.get(first.text) if not external else None
     if functions is not None:
         out = _call(walker, first.text, inv)
+        if None in functions:
+            out = either([out, _handle(walker, inv, via)])
     elif UNKNOWN in name or (first.glob and not first.quoted and _is_pattern(name)) or not name:
         out = _computed(walker, inv, words, via)
     else:
@@ -281,6 +289,8 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
     walker.locals.append({})
     outs: list[Stream] = []
     for body in bodies:
+        if body is None:
+            continue
         walker.state.arguments = inv.args if len(running) < MAX_RECURSION else None
         for variable, value in inv.env:
             walker.assign(variable, Variable(value.text, value.taints))

@@ -14,7 +14,8 @@ from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
 from interpose.shell.redirects import Opened, opened
 from interpose.shell.simple import ExhaustedError, Ran
-from interpose.shell.state import State, Variable
+from interpose.shell.state import FROM_ENVIRONMENT, UNSET, Channel, State, Variable
+from interpose.shell.state import either as either_of
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import (
@@ -37,6 +38,7 @@ from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
 from interpose.types import Effect, FrozenDict
 
 MAX_COMBINATIONS = 8
+COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
 MAX_RUNS = MAX_COMMANDS + 1_000
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
@@ -76,6 +78,7 @@ class Walker:
         self.via: tuple[str, ...] = ()
         self.code_taints: frozenset[str] = NOTHING
         self.success: bool | None = True
+        self.likely = False
         self.left = False
         self._choice: dict[str, int] = {}
         self._trial = Trial()
@@ -149,8 +152,14 @@ class Walker:
 
     def assign(self, name: str, variable: Variable) -> None:
         before = self.state.variables.get(name)
-        if before is not None and before.exported and not variable.exported:
-            variable = replace(variable, exported=True)
+        if before is not None and before != UNSET:
+            if before.reference and before.text != name and not variable.reference:
+                name, before = before.text, self.state.variables.get(before.text, FROM_ENVIRONMENT)
+            if before.readonly:
+                # The assignment fails, and what follows may still run.
+                variable = either_of(before, variable)
+            if before.exported and not variable.exported:
+                variable = replace(variable, exported=True)
         self.state.variables[name] = variable
 
     def substitute(self, body: Sequence) -> Stream:
@@ -294,10 +303,13 @@ class Walker:
                 self.state.functions[name] = (body,)
                 self.success = True
                 return EMPTY_STREAM
-            case Coprocess(_, body):
+            case Coprocess(name, body):
                 self.forks += 1
-                self.subshell(body, Stream(), piped=True)
+                out = self.subshell(body, Stream(), piped=True)
                 self.forks -= 1
+                self.state.fds = {**self.state.fds, COPROCESS_OUT: Channel("input", stream=out)}
+                ends = (("0", str(COPROCESS_OUT)), ("1", str(COPROCESS_IN)))
+                self.assign(name or "COPROC", Variable(ends[0][1], NOTHING, ends))
                 return EMPTY_STREAM
             case _:
                 return self._redirected(node, stdin, piped)
@@ -332,9 +344,12 @@ class Walker:
         self.left = False
         for operator, node in rest:
             certain = self.success is (operator == "&&")
+            likely = operator == "&&" and self.likely and self.success is None
             before = None if certain else self.state.copy()
             outs.append(self.run(node, stdin, piped=piped))
             if before is not None:
+                if likely:
+                    before.cwds = self.state.cwds
                 before.merge(self.state) if self.left else self.state.merge(before)
                 self.state = before if self.left else self.state
                 self.success = None
