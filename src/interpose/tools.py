@@ -7,13 +7,14 @@ Every agent has its own names for the same few tools. Interceptors see one canon
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.errors import InvalidCallError
+from interpose.patches import Patched, patched
 from interpose.types import FrozenDict, ToolCall, freeze, thaw
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -40,10 +41,12 @@ TOOL_ALIASES: Mapping[str, str] = {
         "exec": "bash shell powershell run_shell_command execute_bash execute_command execute run_command exec_command "
         "run_terminal_cmd run_in_terminal terminal local_shell shell_command monitor",
         "process": "read_bash stop_bash write_bash write_stdin bashoutput killshell killbash taskoutput taskstop",
-        "read": "view read_file file_read fs_read readfile cat_file open_file notebookread",
+        "read": "view read_file file_read fs_read readfile cat_file open_file notebookread read_many_files view_file "
+        "read_text_file read_multiple_files",
         "write": "create write_file file_write fs_write writefile create_file write_to_file",
         "edit": "replace file_edit edit_file str_replace str_replace_editor str_replace_based_edit_tool multiedit "
-        "multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file",
+        "multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file replace_string_in_file "
+        "multi_replace_string_in_file search_replace edit_notebook",
         "apply_patch": "apply-patch applypatch apply_diff",
         "glob": "file_glob find_files file_search",
         "grep": "grep_search search_file_content search_files file_grep codebase_search rg",
@@ -74,14 +77,22 @@ server_name="x")` would pass for a tool that no guard of `exec` looks at.
 """
 
 _COMMAND = ("command", "cmd", "script", "commands")
-_PATH = (
-    "path", "file_path", "filePath", "notebook_path", "absolute_path", "target_file", "filename", "file", "dir_path",
-    "directory", "base_dir", "paths", "files", "file_paths", "operations", "edits",
-)  # fmt: skip
+_PATH = frozenset({
+    "path", "filepath", "notebookpath", "absolutepath", "targetfile", "targetnotebook", "filename", "file", "dirpath",
+    "directory", "directorypath", "basedir", "searchpath", "searchdirectory", "targetdirectory", "targetpath", "paths",
+    "files", "filepaths", "relativepath", "relativeworkspacepath", "source", "destination", "sourcepath",
+    "destinationpath", "oldpath", "newpath", "imagepaths",
+})  # fmt: skip
+"""Names of arguments that are paths, without case and underscores: `file_path`, `filePath` and `FilePath` are one."""
+_PATH_HOLDERS = frozenset({"operations", "edits", "replacements", "changes", "files", "paths"})
+"""Arguments that are lists of objects with paths of their own."""
 _URL = ("url", "uri", "urls")
 _PATCH = ("input", "patch", "patchText", "patch_text", "diff", "command")
 _CWD = ("cwd", "workdir", "dir_path", "directory", "working_directory")
-_CONTENT = ("content", "file_text", "new_string", "new_str", "newString", "new_source", "replacement", "text")
+_CONTENT = frozenset({
+    "content", "contents", "filetext", "newstring", "newstr", "newsource", "replacement", "text", "code", "codeedit",
+    "inserttext", "newtext", "codecontent",
+})  # fmt: skip
 
 _MAX_WRAPPERS = 8
 
@@ -183,41 +194,55 @@ def cwd_of(call: ToolCall) -> str:
 
 def paths_of(call: ToolCall) -> tuple[str, ...]:
     """The paths that a file tool's arguments name, those inside a patch or a list of edits included."""
-    if call.name == "apply_patch":
-        texts = (call.arguments.get(key) for key in _PATCH)
-        named = [path for text in texts if isinstance(text, str) for path in _patched(text)]
-    else:
-        named = []
-    for key in _PATH:
-        named.extend(_texts(call.arguments.get(key)))
+    named = [file.path for file in patched_of(call)]
+    named += [value for _, value in path_arguments(call) if isinstance(value, str)]
     return tuple(dict.fromkeys(named))
+
+
+def patched_of(call: ToolCall) -> tuple[Patched, ...]:
+    """The files that the patch of a call touches; none if the call carries no patch."""
+    if call.name != "apply_patch":
+        return ()
+    texts = [text for key in _PATCH if isinstance(text := call.arguments.get(key), str)]
+    return tuple(file for text in texts for file in patched(text))
+
+
+def path_arguments(call: ToolCall) -> Iterator[tuple[str, object]]:
+    """Every argument that should be a path, by its name: also those that are no text."""
+    for key, value in call.arguments.items():
+        plain = _plain_key(key)
+        if plain in _PATH:
+            yield from _path_values(key, value)
+        elif plain in _PATH_HOLDERS and isinstance(value, list | tuple):
+            for item in value:
+                if isinstance(item, dict):
+                    yield from _path_values(key, item)
+
+
+def _path_values(key: str, value: object) -> Iterator[tuple[str, object]]:
+    if isinstance(value, dict):
+        for inner, item in value.items():
+            if _plain_key(inner) in _PATH:
+                yield from ((f"{key}.{inner}", text) for text in (item if isinstance(item, list | tuple) else [item]))
+    elif isinstance(value, list | tuple):
+        for item in value:
+            if isinstance(item, dict):
+                yield from _path_values(key, item)
+            else:
+                yield key, item
+    else:
+        yield key, value
+
+
+def _plain_key(key: object) -> str:
+    return key.lower().replace("_", "").replace("-", "") if isinstance(key, str) else ""
 
 
 def _texts(value: object) -> Iterable[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):
-        for item in value:
-            if isinstance(item, str):
-                yield item
-            elif isinstance(item, dict):
-                for key in ("path", "file_path", "filePath"):
-                    yield from _texts(item.get(key))
-
-
-_PATCH_HEADS = ("*** Add File: ", "*** Update File: ", "*** Delete File: ", "*** Move to: ", "+++ ", "--- ")
-
-
-def _patched(patch: str) -> Iterable[str]:
-    for line in patch.splitlines():
-        head = next((head for head in _PATCH_HEADS if line.startswith(head)), None)
-        if head is None:
-            continue
-        path = line[len(head) :].split("\t")[0].strip()
-        if head in ("+++ ", "--- ") and path.startswith(("a/", "b/")):
-            path = path[2:]
-        if path and path != "/dev/null":
-            yield path
+        yield from (item for item in value if isinstance(item, str))
 
 
 def urls_of(call: ToolCall) -> tuple[str, ...]:
@@ -230,8 +255,23 @@ def urls_of(call: ToolCall) -> tuple[str, ...]:
 
 
 def content_of(call: ToolCall) -> str:
-    """The text that a file tool would write."""
-    return "\n".join(value for key in _CONTENT if isinstance(value := call.arguments.get(key), str))
+    """The text that a file tool would write, that of every edit in a list included."""
+    return "\n".join(_contents(call.arguments))
+
+
+def _contents(arguments: Mapping[str, Any]) -> Iterator[str]:
+    for key, value in arguments.items():
+        plain = _plain_key(key)
+        if plain in _CONTENT and isinstance(value, str):
+            yield value
+        elif plain in _PATH_HOLDERS and isinstance(value, list | tuple):
+            for item in value:
+                if isinstance(item, dict):
+                    yield from (text for inner, text in item.items() if _is_content(inner, text))
+
+
+def _is_content(key: object, value: object) -> bool:
+    return isinstance(value, str) and _plain_key(key) in _CONTENT
 
 
 def plain_arguments(call: ToolCall) -> dict[str, Any]:
