@@ -264,6 +264,11 @@ class Expander:
         if found is None:
             known = self._environment(name)
             return FROM_ENVIRONMENT if known is None else Variable(known)
+        if found.reference and found.text != name and self._depth < _MAX_VALUES_DEPTH:
+            self._depth += 1
+            target = self.variable(found.text)
+            self._depth -= 1
+            return target
         if found.others:
             index = self.shell.pick("$" + name, len(found.others) + 1)
             return found if index == 0 else found.others[index - 1]
@@ -312,7 +317,7 @@ class Expander:
                 return self.arithmetic(variable.text) if index == 0 else None
             element = dict(variable.items).get(str(index))
             return 0 if element is None else self.arithmetic(element)
-        if variable is FROM_ENVIRONMENT:
+        if variable.outside:
             return None
         return self.arithmetic(variable.text)
 

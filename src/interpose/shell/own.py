@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from interpose.shell.commands.options import parse
-from interpose.shell.model import UNKNOWN, Invocation, Word
+from interpose.shell.model import UNKNOWN, Invocation, Stream, Word
 from interpose.shell.state import UNSET, Variable
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
+
+_ESCAPED = re.compile(r"\\(.)")
 
 Change = Callable[["Walker", Invocation], None]
 
@@ -86,12 +89,14 @@ def _declare(walker: Walker, inv: Invocation) -> None:
             variables[name] = UNSET
         if exports and name in variables:
             variables[name] = replace(variables[name], exported=True)
+        if (inv.name == "readonly" or options.has("-r")) and name in variables:
+            variables[name] = replace(variables[name], readonly=True)
 
 
 def _attributed(walker: Walker, value: Word, has: Callable[..., bool], before: Variable | None) -> Variable:
     text = value.text
     if has("-n"):
-        return Variable(UNKNOWN, value.taints)
+        return Variable(text, value.taints, reference=True)
     if has("-i"):
         number = walker.expander.arithmetic(text)
         text = UNKNOWN if number is None else str(number)
@@ -103,13 +108,49 @@ def _attributed(walker: Walker, value: Word, has: Callable[..., bool], before: V
 
 
 def _read(walker: Walker, inv: Invocation) -> None:
-    """`read -a` fills an array."""
+    """What `read` gets when its input is known: the next line, split by IFS."""
     options = parse(inv.args, values=("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"))
+    descriptor = options.value("-u")
+    stream = inv.stdin if descriptor is None else _opened(walker, descriptor.text)
+    if stream is None or stream.text is None or options.has("-n", "-N"):
+        return
+    delimiter = options.value("-d")
+    line = stream.text.partition("\n" if delimiter is None else delimiter.text[:1] or "\0")[0]
+    if not options.has("-r"):
+        line = _ESCAPED.sub(r"\1", line)
+    ifs = dict(inv.env).get("IFS") or walker.state.variables.get("IFS")
+    separators = " \t\n" if ifs is None or UNKNOWN in ifs.text else ifs.text
     array = options.value("-a")
-    if array is not None and (line := walker.state.variables.get(array.text)) is not None and UNKNOWN not in line.text:
-        fields = line.text.split()
+    if array is not None:
+        fields = _fields(line, separators, len(line) + 1)
         items = tuple((str(index), text) for index, text in enumerate(fields))
-        walker.assign(array.text, Variable(fields[0] if fields else "", line.taints, items))
+        walker.assign(array.text, Variable(fields[0] if fields else "", stream.taints, items))
+        return
+    names = [word.text for word in options.operands if "[" not in word.text] or ["REPLY"]
+    fields = [line] if names == ["REPLY"] else _fields(line, separators, len(names))
+    for index, name in enumerate(names):
+        walker.assign(name, Variable(fields[index] if index < len(fields) else "", stream.taints))
+
+
+def _opened(walker: Walker, number: str) -> Stream | None:
+    channel = walker.state.fds.get(int(number[:9])) if number.isdecimal() else None
+    return None if channel is None else channel.stream
+
+
+def _fields(line: str, separators: str, count: int) -> list[str]:
+    """At most `count` fields; the last one is the rest of the line."""
+    blank = "".join(mark for mark in separators if mark in " \t\n")
+    rest = line.strip(blank) if blank else line
+    fields: list[str] = []
+    while rest and len(fields) < count - 1:
+        end = next((index for index, mark in enumerate(rest) if mark in separators), -1)
+        if end < 0:
+            break
+        fields.append(rest[:end])
+        rest = rest[end:].lstrip(blank) if blank else rest[end:]
+        if rest and rest[0] in separators and rest[0] not in blank:
+            rest = rest[1:].lstrip(blank) if blank else rest[1:]
+    return [*fields, rest] if rest else fields
 
 
 def _mapfile(walker: Walker, inv: Invocation) -> None:

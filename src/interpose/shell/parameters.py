@@ -9,7 +9,7 @@ from msgspec import Struct
 from interpose.shell import patterns
 from interpose.shell.model import NOTHING, UNKNOWN
 from interpose.shell.secret_names import is_secret_name
-from interpose.shell.state import FROM_ENVIRONMENT, Variable
+from interpose.shell.state import Variable
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import Parameter, RawWord
 
@@ -75,10 +75,10 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Val
     if not (name[0].isalpha() or name[0] == "_"):
         return _UNKNOWN, True
     variable = expander.variable(name)
-    is_set = None if variable is FROM_ENVIRONMENT else variable.is_set
+    is_set = None if variable.outside else variable.is_set
     if subscript is None:
         taints = variable.taints
-        if variable is FROM_ENVIRONMENT and is_secret_name(name):
+        if variable.outside and is_secret_name(name):
             taints = taints | {"secret"}
         return Values((variable.text,), taints), is_set
     return _element(expander, variable, subscript), is_set
@@ -102,7 +102,7 @@ def _element(expander: Expander, variable: Variable, subscript: RawWord) -> Valu
     items = variable.items if variable.items is not None else (("0", variable.text),)
     if key.text in ("@", "*"):
         return Values(tuple(text for _, text in items), variable.taints, key.text == "@")
-    if variable is FROM_ENVIRONMENT:
+    if variable.outside:
         expander.arithmetic(key.text)
         return Values((UNKNOWN,), variable.taints)
     found = dict(items)
@@ -144,7 +144,7 @@ def _operate(expander: Expander, part: Parameter, base: Values, is_set: bool | N
         case "-" | "=" | "?" | "+":
             return _default(expander, part, argument, base, is_set)
         case "":
-            return _slice(expander, argument, base)
+            return _slice(expander, argument, base, positional=part.name in "@*")
         case "@":
             return _transform(expander, argument, base)
         case "^" | "," | "~":
@@ -206,16 +206,15 @@ def _default(expander: Expander, part: Parameter, argument: RawWord, base: Value
     return Values((word.text,), word.taints | taints)
 
 
-def _slice(expander: Expander, argument: RawWord, base: Values) -> Values:
+def _slice(expander: Expander, argument: RawWord, base: Values, *, positional: bool) -> Values:
     first, colon, second = expander.single(argument).text.partition(":")
     start = expander.arithmetic(first)
     count = expander.arithmetic(second) if colon else None
     if start is None or (colon and count is None):
         return Values((UNKNOWN,), base.taints)
-    if base.separate:
-        texts = (expander.shell.state.zero.text, *base.texts) if start == 0 else base.texts
-        begin = start if start <= 0 else start - 1
-        return Values(texts[begin:] if count is None else texts[begin:][:count], base.taints, True)
+    if base.separate or positional:
+        texts = (expander.shell.state.zero.text, *base.texts) if positional else base.texts
+        return Values(texts[start:] if count is None else texts[start:][:count], base.taints, base.separate)
     return _each(base, lambda text: _part(text, start, count))
 
 

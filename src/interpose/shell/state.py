@@ -15,18 +15,28 @@ MAX_ALTERNATIVES = 4
 
 
 class Variable(Struct, frozen=True):
-    """A variable's value. `items` are the elements of an array; `others` what it may be on other branches."""
+    """A variable's value. `items` are the elements of an array; `others` what it may be on other branches.
+
+    `outside`: not set in this text, it may come from the environment. `reference`: its text names another variable.
+    """
 
     text: str
     taints: frozenset[str] = NOTHING
     items: tuple[tuple[str, str], ...] | None = None
     exported: bool = False
     is_set: bool = True
+    outside: bool = False
+    readonly: bool = False
+    reference: bool = False
     others: tuple[Variable, ...] = ()
 
 
-FROM_ENVIRONMENT = Variable(UNKNOWN, frozenset({"env"}))
+FROM_ENVIRONMENT = Variable(UNKNOWN, frozenset({"env"}), outside=True)
 UNSET = Variable("", is_set=False)
+
+
+NO_FUNCTION: tuple[Node | None, ...] = (None,)
+"""On some branch the name is no function, and an ordinary command runs."""
 
 
 class Channel(Struct, frozen=True):
@@ -52,7 +62,7 @@ class State:
     def __init__(self, cwd: str) -> None:
         self.cwds: tuple[str, ...] = (cwd,)
         self.variables: dict[str, Variable] = {}
-        self.functions: dict[str, tuple[Node, ...]] = {}
+        self.functions: dict[str, tuple[Node | None, ...]] = {}
         self.exported_functions: set[str] = set()
         self.aliases: dict[str, str] = {}
         self.files: dict[str, Stream] = {}
@@ -92,11 +102,12 @@ class State:
         for name in self.variables.keys() | other.variables.keys():
             mine, theirs = self.variables.get(name), other.variables.get(name)
             if mine is not theirs and mine != theirs:
-                self.variables[name] = _either(mine or FROM_ENVIRONMENT, theirs or FROM_ENVIRONMENT)
-        for name, bodies in other.functions.items():
-            known = self.functions.get(name, ())
-            if bodies != known:
-                self.functions[name] = (*known, *(body for body in bodies if body not in known))[:MAX_ALTERNATIVES]
+                self.variables[name] = either(mine or FROM_ENVIRONMENT, theirs or FROM_ENVIRONMENT)
+        for name in self.functions.keys() | other.functions.keys():
+            ours, others = self.functions.get(name, NO_FUNCTION), other.functions.get(name, NO_FUNCTION)
+            if ours is not others:
+                bodies = {id(body): body for body in (*ours, *others)}
+                self.functions[name] = tuple(bodies.values())[:MAX_ALTERNATIVES]
         self.exported_functions |= other.exported_functions
         self.aliases = other.aliases | self.aliases
         for path, stream in other.files.items():
@@ -110,7 +121,8 @@ class State:
             self.arguments = None
 
 
-def _either(one: Variable, other: Variable) -> Variable:
+def either(one: Variable, other: Variable) -> Variable:
+    """A variable that has one of two values, not known which."""
     flat: dict[Variable, None] = {}
     for variable in (one, other):
         flat[replace(variable, others=())] = None
