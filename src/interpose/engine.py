@@ -285,7 +285,7 @@ class Run:
             return outcome, outcome.result
         try:
             shown = replace(outcome, result=freeze(outcome.result))
-        except (ValueError, RecursionError) as error:
+        except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
             # A result that interceptors can't be shown is not handed on unseen.
             shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
@@ -294,7 +294,10 @@ class Run:
             return replace(outcome, result=withheld), withheld
         if not verdict.rewritten:
             return outcome, outcome.result
-        result = thaw(verdict.payload.result)
+        try:
+            result = thaw(freeze(verdict.payload.result))
+        except BaseException as error:  # noqa: BLE001 - as above, of an interceptor's making
+            result = _blocked(call, f"The rewritten result can't be handed on: {text_of(error)}")
         return replace(outcome, result=result), result
 
     def _record(self, verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:

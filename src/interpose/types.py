@@ -75,15 +75,15 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
     kind = type(value)
     if kind is str or kind is int or kind is bool or value is None or kind is float:
         return value
-    if isinstance(value, dict):
+    if issubclass(kind, dict):  # not isinstance: it would ask a value of a hostile class what it is
         if kind is FrozenDict:
             return value
         if depth <= 0:
             raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
         return FrozenDict({k: freeze(v, depth - 1) for k, v in value.items()})
-    if isinstance(value, list | tuple) and kind in (list, tuple, FrozenList):
-        if kind is FrozenList:
-            return value
+    if kind is FrozenList:
+        return value
+    if kind is list or kind is tuple:
         if depth <= 0:
             raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
         items = [freeze(v, depth - 1) for v in value]
@@ -93,11 +93,12 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
 
 def thaw(value: Any) -> Any:
     """A deep copy that may be changed, of what `freeze` made."""
-    if isinstance(value, dict):
+    kind = type(value)
+    if issubclass(kind, dict):
         return {k: thaw(v) for k, v in value.items()}
-    if type(value) in (list, FrozenList):
+    if kind is FrozenList or kind is list:
         return [thaw(v) for v in value]
-    if type(value) is tuple:
+    if kind is tuple:
         return tuple(thaw(v) for v in value)
     return value
 
