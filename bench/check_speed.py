@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import peers
-
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from interpose.types import Context, ToolCall, freeze
 
@@ -26,7 +25,13 @@ SHORT = [
     "sed -i 's/a{n}/b/' src/app.py", "kubectl get pods -n ns{n}", "for f in a b c; do wc -l $f{n}; done",
 ]  # fmt: skip
 ROUNDS = 100
-LONG = "; ".join(f"echo part {n:03}" for n in range(640))
+LONG_RUNS = 5
+
+
+def long_command(run: int) -> str:
+    """A command of 640 segments and 10 KB; a new one for each run."""
+    return "; ".join(f"echo part {run}{n:03}" for n in range(640))
+
 
 _NAH = """
 import sys, time, statistics
@@ -38,7 +43,7 @@ def p50(texts):
         start = time.perf_counter_ns(); classify_command(text); spent.append(time.perf_counter_ns() - start)
     return statistics.median(spent) / 1000
 classify_command("ls")
-print(p50(commands[1:]), p50(commands[1:]), p50([commands[0]] * 5))
+print(p50(commands[5:]), p50(commands[5:]), p50(commands[:5]))
 """
 
 _AGENT_OS = """
@@ -58,7 +63,7 @@ def p50(texts):
         spent.append(time.perf_counter_ns() - start)
     return statistics.median(spent) / 1000
 evaluator.evaluate({"command": "ls"})
-print(p50(commands[1:]), p50(commands[1:]), p50([commands[0]] * 5))
+print(p50(commands[5:]), p50(commands[5:]), p50(commands[:5]))
 """
 
 
@@ -72,13 +77,13 @@ def main() -> None:
     _line("interpose", *_ours(commands))
     if options.no_peers:
         return
-    text = "\0".join([LONG, *commands])
+    text = "\0".join([*(long_command(run) for run in range(LONG_RUNS)), *commands])
     with tempfile.TemporaryDirectory() as place:
         for name, script, note in (
             (peers.NAH, _NAH, ""),
             (peers.AGENT_OS, _AGENT_OS, " (10 patterns)"),
         ):
-            python = peers.python_with(Path(place), name)
+            python = peers.python_with(Path(place), name, "pyyaml")
             if isinstance(python, str):
                 print(f"left out: {python}")
                 continue
@@ -102,9 +107,8 @@ def _ours(commands: list[str]) -> tuple[float, float, float]:
     guard = CommandSafetyGuard(home="/home/dev")
     new = _p50(guard, list({call.arguments["command"]: call for call in calls}.values()))
     seen = _p50(guard, calls)
-    long = ToolCall("exec", freeze({"command": LONG}), "bench", context)
-    spent = [_p50(CommandSafetyGuard(home="/home/dev"), [long]) for _ in range(5)]
-    return new, seen, statistics.median(spent)
+    long = [ToolCall("exec", freeze({"command": long_command(run)}), "bench", context) for run in range(LONG_RUNS)]
+    return new, seen, _p50(guard, long)
 
 
 def _p50(guard: CommandSafetyGuard, calls: list[ToolCall]) -> float:
