@@ -239,6 +239,10 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
         _rule("ask", "guard-tamper", "error", "Changes what watches over the agent."),
     ),
     "opaque": (
+        _rule("deny", "too-deep", "error", "Nested deeper than honest commands are, so nobody can say what would run.",
+              needs="beyond:too-deep"),
+        _rule("ask/deny", "too-large", "error", "More than is looked at, so nobody can say what would run.",
+              needs="beyond:too-large"),
         _rule("allow/ask", "unclear", "info", "Runs something that is only known when it runs.", needs="recoverable"),
         _rule("ask", "unclear", "warning", "Nobody can say from this text what would run."),
     ),

@@ -142,8 +142,8 @@ class CommandSafetyGuard:
 
 
 def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:
-    # A catastrophe that is only possible is a question, not a refusal.
-    decision: Word = "ask" if word == "deny" and effect.certainty != "proven" else word
+    # A catastrophe that is only possible is a question, not a refusal. What is opaque is never more than possible.
+    decision: Word = "ask" if word == "deny" and effect.certainty != "proven" and effect.kind != "opaque" else word
     details = effect.details
     return Ruling(
         decision,

@@ -67,6 +67,8 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
             _add_way_traits(traits, effect.via)
     elif effect.kind == "net.upload" and _is_raw_socket(effect.resource):
         traits.add("raw")
+    elif effect.kind == "opaque":
+        traits.add(f"beyond:{details.get('rule')}")
     if "strength" in details:
         traits.add(details["strength"])
     return traits
