@@ -32,7 +32,10 @@ SUCCEEDING = frozenset({"true", ":", "export", "declare", "local", "readonly", "
 """Commands that succeed, so that what follows `&&` happens."""
 LIKELY = frozenset({"cd", "pushd", "popd", "mkdir", "touch"})
 """Commands that are taken to succeed as far as the directory of what follows goes."""
+WRAPPED = frozenset({"rm", "dd", "shred", "wipefs", "mkfs", "sudo", "bash", "sh", "zsh", "chmod", "chown"})
+"""Commands that are looked for in the arguments of a command we do not know."""
 _MAX_GLOB_MATCHES = 8
+_MAX_WRAPPED = 6
 MAX_RECURSION = 3
 
 
@@ -237,6 +240,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     try:
         if handler is None:
             _unknown(inv, low, general)
+            _wrapped(walker, inv, low)
         else:
             handler(inv, low)
     except (ExhaustedError, RecursionError):
@@ -268,6 +272,16 @@ def _unknown(inv: Invocation, low: CommandLowering, general: Handler | None) -> 
 
 def _is_pattern(name: str) -> bool:
     return name != "[" and not {"*", "?", "["}.isdisjoint(name)
+
+
+def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
+    """A command that we do not know may be a wrapper: if a whole command stands in its arguments, it may run."""
+    for index, word in enumerate(inv.args[:_MAX_WRAPPED]):
+        if base_name(word.text) in WRAPPED and not word.quoted and len(inv.args) > index + 1:
+            walker.doubt += 1
+            low.run(inv.args[index:], via=inv.name)
+            walker.doubt -= 1
+            return
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:

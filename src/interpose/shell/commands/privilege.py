@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from interpose.shell.commands.environment import run_with
 from interpose.shell.commands.launchers import joined
-from interpose.shell.commands.peel import Wrapper, assignments, peel, run_inner
+from interpose.shell.commands.peel import Wrapper, assignments, base_name, peel, run_inner
+from interpose.shell.commands.shells import POSIX_SHELLS
 from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering, Word
 
@@ -47,7 +48,7 @@ def _rights(low: Lowering, who: str) -> None:
              reason="Looks up, renews or asks for the right to act as somebody else")  # fmt: skip
 
 
-@command("sudo", "sudo-rs", "sudoedit")
+@command("sudo", "sudo-rs", "sudoedit", "run0", "please")
 def sudo(inv: Invocation, low: Lowering) -> None:
     peeled = peel(inv.args, _SUDO, low)
     options = peeled.options
@@ -73,7 +74,7 @@ def sudo(inv: Invocation, low: Lowering) -> None:
     low.emit("privilege", name)
     if host := options.value("-h", "--host"):
         _rights(low, host.text)
-    if options.has("-i", "--login"):
+    if options.has("-i", "--login") or _is_shell(inner, inv):
         _root_shell(low, name)
     cwd = low.cwd
     if directory := options.value("-D", "--chdir"):
@@ -81,6 +82,12 @@ def sudo(inv: Invocation, low: Lowering) -> None:
     run_with(given, inner, low, inv.name)
     if low.cwd != cwd:
         low.set_cwd(cwd)
+
+
+def _is_shell(inner: tuple[Word, ...], inv: Invocation) -> bool:
+    """Whether what runs is an interactive shell: one without code, script or input."""
+    alone = all(word.text.startswith("-") and "c" not in word.text for word in inner[1:])
+    return base_name(inner[0]) in POSIX_SHELLS and alone and inv.stdin is None
 
 
 @command("doas")
@@ -92,6 +99,8 @@ def doas(inv: Invocation, low: Lowering) -> None:
         return
     if peeled.inner:
         low.emit("privilege", name)
+        if _is_shell(peeled.inner, inv):
+            _root_shell(low, name)
         run_inner(peeled.inner, low, "doas")
     elif peeled.options.has("-s"):
         _root_shell(low, name)

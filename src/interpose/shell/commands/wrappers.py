@@ -30,11 +30,10 @@ WRAPPERS: dict[str, Wrapper] = {
     "stdbuf": Wrapper(values="ioe", long_values=("input", "output", "error")),
     "unbuffer": Wrapper(flags="p"),
     "choom": Wrapper(values="np", long_values=("adjust", "pid"), only=("-p", "--pid")),
-    "prlimit": Wrapper(flags="v", values="p", long=("verbose", "noheadings", "raw", "as", "core", "cpu", "data",
-                                                    "fsize",
-                       "locks", "memlock", "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime",
-                       "sigpending",
-                       "stack"), attached="cdefilmnqrstuvxyC", long_values=("pid", "output"), only=("-p", "--pid")),
+    "prlimit": Wrapper(flags="v", values="p", attached="cdefilmnqrstuvxyC", only=("-p", "--pid"),
+                       long=("verbose", "noheadings", "raw", "as", "core", "cpu", "data", "fsize", "locks", "memlock",
+                             "msgqueue", "nice", "nofile", "nproc", "rss", "rtprio", "rttime", "sigpending", "stack"),
+                       long_values=("pid", "output")),
     "time": Wrapper(flags="apqvl", values="fo", long=("append", "portability", "quiet", "verbose"),
                     long_values=("format", "output")),
     "gtime": Wrapper(flags="apqv", values="fo", long=("append", "portability", "quiet", "verbose"),
@@ -49,7 +48,7 @@ WRAPPERS: dict[str, Wrapper] = {
                        long=("all", "mount", "uts", "ipc", "net", "pid", "cgroup", "user", "time", "root", "wd", "wdns",
                              "preserve-credentials", "no-fork", "follow-context", "env", "join-cgroup"),
                        long_values=("target", "setuid", "setgid")),
-    "strace": Wrapper(flags="fFcCdhiknqrTtvVwxyYzZD", values="oepPsuabEIOSUX", only=("-p", "--attach"),
+    "strace": Wrapper(flags="fFcCdhiknqrTtvVwxyYzZD", values="oepPsuabEIOSUX",
                       long=("follow-forks", "quiet", "summary", "summary-only", "timestamps", "debug", "no-abbrev",
                             "output-append-mode", "string-limit", "syscall-times", "decode-fds", "tips", "stack-traces",
                             "seccomp-bpf", "failed-only", "successful-only", "output-separately", "strings-in-hex",
@@ -57,7 +56,7 @@ WRAPPERS: dict[str, Wrapper] = {
                       long_values=("output", "trace", "attach", "expr", "user", "env", "trace-path", "status",
                                    "columns", "abbrev", "verbose", "raw", "signal", "inject", "fault",
                                    "const-print-style")),
-    "ltrace": Wrapper(flags="bcCfhiLSrtTVw", values="aAdDeFlnopsux", only=("-p",),
+    "ltrace": Wrapper(flags="bcCfhiLSrtTVw", values="aAdDeFlnopsux",
                       long_values=("align", "output", "where", "library", "config", "indent")),
     "valgrind": _LOOSE,
     "systemd-inhibit": Wrapper(long=("list", "no-pager", "no-legend"), long_values=("what", "who", "why", "mode"),
@@ -72,12 +71,16 @@ WRAPPERS: dict[str, Wrapper] = {
                         long_values=("error-file", "auth-file", "server-num", "xauth-protocol", "server-args", "wait")),
     "dbus-run-session": Wrapper(long_values=("config-file", "dbus-daemon")),
     "dbus-launch": _LOOSE,
-    "caffeinate": Wrapper(flags="dimsu", values="tw", only=("-w",)),
+    "caffeinate": Wrapper(flags="dimsu", values="tw"),
     "arch": Wrapper(loose=True, bundle=False),
     "linux32": _LOOSE, "linux64": _LOOSE, "i386": _LOOSE, "x86_64": _LOOSE,
     "numactl": Wrapper(flags="lsHc", values="NmiCpP", long=("localalloc", "hardware", "show", "all"), only=("-s", "-H"),
                        long_values=("cpunodebind", "physcpubind", "membind", "interleave", "preferred")),
-    "setpriv": _LOOSE,
+    "setpriv": Wrapper(flags="d", long=("dump", "no-new-privs", "nnp", "clear-groups", "keep-groups", "init-groups",
+                                        "reset-env", "list-caps"),
+                       long_values=("reuid", "regid", "ruid", "euid", "rgid", "egid", "groups", "inh-caps",
+                                    "ambient-caps", "bounding-set", "securebits", "pdeathsig", "selinux-label",
+                                    "apparmor-profile", "landlock-access", "landlock-rule")),
     "cgexec": Wrapper(flags="s", values="g", long=("sticky",)),
     "torify": _LOOSE, "torsocks": _LOOSE, "tsocks": _LOOSE, "chronic": _LOOSE, "ifne": _LOOSE, "eatmydata": _LOOSE,
     "catchsegv": _LOOSE, "dumb-init": _LOOSE, "nocache": _LOOSE, "trickle": Wrapper(flags="sv", values="dutlLnpwN"),
@@ -86,10 +89,14 @@ WRAPPERS: dict[str, Wrapper] = {
     "faketime": Wrapper(flags="m", values="fp", skip=1),
     "retry": Wrapper(values="dtb", long_values=("delay", "times", "until", "while"), long=("backoff",)),
     "envdir": _LOOSE_ONE,
+    "runcon": Wrapper(flags="c", values="turl", skip=1, long_values=("type", "user", "role", "range")),
     "setlock": _LOOSE_ONE,
     "daemonize": Wrapper(flags="av", values="ceolpuE"),
     "rlwrap": Wrapper(loose=True),
-    "dotenv": Wrapper(values="fe", loose=True),
+    "daemon": Wrapper(flags="frisvU", loose=True,
+                      values="nXPDMEulbodeF", long_values=("name", "command", "pidfile", "output", "stdout", "stderr",
+                                                           "errlog", "user", "chdir", "umask", "env", "attempts",
+                                                           "delay", "limit")),
     "kde-inhibit": _LOOSE,
     "runlim": _LOOSE,
     "systemd-run": Wrapper(flags="dGPqrtS", values="HMpuE", loose=True,
@@ -230,13 +237,3 @@ def flock(inv: Invocation, low: Lowering) -> None:
         low.shell(code, via="flock", dialect="sh")
     else:
         run_inner(peeled.inner, low, "flock")
-
-
-@command("direnv", "dotenvx", "aws-vault", "envchain", "watchexec")
-def after_dashes(inv: Invocation, low: Lowering) -> None:
-    """`tool run -- command`, `direnv exec DIR command`: tools of which only the inner command matters here."""
-    texts = [word.text for word in inv.args]
-    if "--" in texts:
-        run_inner(inv.args[texts.index("--") + 1 :], low, inv.name)
-    elif texts[:1] == ["exec"]:
-        run_inner(inv.args[2:], low, inv.name)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
+from interpose.shell.commands.table import HANDLERS
 from interpose.shell.languages.generic_tables import FORK_BOMBS, NETWORK, TABLES, Action
 from interpose.shell.languages.tokens import Syntax, Token, tokens
 from interpose.shell.languages.values import NOT_KNOWN, Value, concat, download, run_list, run_shell, text_value
@@ -94,8 +97,17 @@ def _joined(found: list[Token]) -> Value:
     return value
 
 
+def _sent(code: str, low: Lowering) -> None:
+    """What expect types into a program it started: a shell would run it."""
+    found = tokens(code, Syntax(backticks=False, holes=("$",), joiners=()))
+    for name, text in pairwise(found):
+        if name.text == "send" and text.kind == "string" and text.text.partition(" ")[0] in HANDLERS:
+            low.shell(text.text.strip(), via="send")
+
+
 def tcl(code: str, low: Lowering, _via: str) -> None:
     """Tcl's programs are commands of words, as a shell's are."""
+    _sent(code, low)
     for line in code.replace("[", ";").replace("]", ";").replace("\n", ";").split(";"):
         words = [word.strip('{}"') for word in line.split()]
         while words and words[0] in (
