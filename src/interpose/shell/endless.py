@@ -65,6 +65,12 @@ def spawns(body: Sequence) -> bool:
     return waiting
 
 
+def calls_itself(name: str, body: Node) -> bool:
+    """Whether a function calls itself whatever happens."""
+    items = body.body.items if isinstance(body, Group) else ()
+    return any(isinstance(item, Simple) and item.words and item.words[0].plain == name for item in items)
+
+
 def _has_background(node: Node) -> bool:
     stack: list[Node] = [node]
     while stack:

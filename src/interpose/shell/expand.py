@@ -42,6 +42,9 @@ class Shell(Protocol):
     def assign(self, name: str, variable: Variable) -> None:
         """Set a variable."""
 
+    def fault(self) -> None:
+        """State that an expansion may fail."""
+
     def give_up(self, rule: str, reason: str, span: Span) -> None:
         """State that a part of the text is not understood."""
 

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from interpose.shell.walk import Scope, Walker
 
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
+_ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
+_COPIERS = frozenset({"cat", "pv", "tee"})
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _SCOPES: dict[str, Scope] = {
     **dict.fromkeys(("eval", "source", ".", "arithmetic"), "shell"),
@@ -77,6 +79,8 @@ class CommandLowering:
         if special is not None:
             self.taints |= special.taints
             return special
+        if where in _ENDLESS and self.inv.name in _COPIERS:
+            return Stream(taints=frozenset({"endless"}))
         if where in _HARMLESS:
             return Stream()
         self._state("fs.read", where, path, details)

@@ -57,6 +57,7 @@ def _bad(expander: Expander, part: Parameter) -> Values:
     if part.argument is not None:
         expander.single(part.argument)
     expander.shell.give_up("unparsed", "A parameter expansion is not understood", span)
+    expander.shell.fault()
     return _UNKNOWN
 
 
@@ -127,6 +128,7 @@ def _indirect(expander: Expander, part: Parameter) -> Values:
     name = "".join(base.texts)
     expander.reference(name)
     if UNKNOWN in name or not (name.replace("_", "a").isalnum() and name.isascii()):
+        expander.shell.fault()
         return Values((UNKNOWN,), base.taints)
     target, is_set = _base(expander, name, None)
     return _operate(expander, part, target, is_set)

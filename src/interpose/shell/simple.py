@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from interpose.shell.commands import environment, load
 from interpose.shell.commands.setup import prints_setup
 from interpose.shell.commands.table import HANDLERS, Handler
+from interpose.shell.endless import calls_itself
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.names import doubt_about
@@ -297,6 +298,9 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
                      reason="A function that starts itself until nothing else can run")  # fmt: skip
             return Stream()
         if len(running) >= MAX_RECURSION:
+            if any(calls_itself(name, body) for body in bodies):
+                walker.lowering(inv.span).emit("system", name, certainty="possible", rule="endless-recursion",
+                                               reason="A function that calls itself without an end")  # fmt: skip
             return Stream()
     outer = walker.state.arguments
     running.append(walker.forks)

@@ -80,6 +80,7 @@ class Walker:
         self.success: bool | None = True
         self.likely = False
         self.left = False
+        self.faulted: State | None = None
         self._choice: dict[str, int] = {}
         self._trial = Trial()
         self._descriptors = 63
@@ -162,6 +163,11 @@ class Walker:
                 variable = replace(variable, exported=True)
         self.state.variables[name] = variable
 
+    def fault(self) -> None:
+        """An expansion may fail, which skips the rest of its line: what follows may see the state as it is now."""
+        if self.faulted is None:
+            self.faulted = self.state.copy()
+
     def substitute(self, body: Sequence) -> Stream:
         """A command substitution runs in a subshell; `$(< file)` prints the file."""
         only = body.items[0] if len(body.items) == 1 else None
@@ -170,12 +176,12 @@ class Walker:
         return self.subshell(body, None, piped=True)
 
     def subshell(self, body: Node, stdin: Stream | None, *, piped: bool = False) -> Stream:
-        outer, left, active = self.state, self.left, self.active
+        outer, left, active, faulted = self.state, self.left, self.active, self.faulted
         self.state = outer.copy()
         self.active = {name: list(forks) for name, forks in active.items()} if active else {}
         out = self.run(body, stdin, piped=piped)
         self._keep_files(outer)
-        self.state, self.left, self.active = outer, left, active
+        self.state, self.left, self.active, self.faulted = outer, left, active, faulted
         return out
 
     def _keep_files(self, outer: State) -> None:
@@ -322,6 +328,8 @@ class Walker:
         self.left = False
         for item in items:
             outs.append(self.run(item, stdin, piped=piped))
+            if self.faulted is not None:
+                self.state.merge(self.faulted)
             if self.left and kept is None:
                 # What follows `exit` is looked at, but what it would change never happens.
                 kept, self.state = self.state, self.state.copy()
@@ -334,6 +342,9 @@ class Walker:
         last = len(stages) - 1
         self.forks += 1
         for position, stage in enumerate(stages):
+            if stream is not None and "endless" in stream.taints:
+                # Whoever reads it next decides how much of it there is.
+                stream = Stream(stream.text, stream.taints - {"endless"})
             stream = self.subshell(stage, stream, piped=piped or position < last)
         self.forks -= 1
         self.success = None
@@ -350,6 +361,7 @@ class Walker:
             if before is not None:
                 if likely:
                     before.cwds = self.state.cwds
+                self.likely = self.likely and operator == "&&"
                 before.merge(self.state) if self.left else self.state.merge(before)
                 self.state = before if self.left else self.state
                 self.success = None
