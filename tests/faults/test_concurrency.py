@@ -7,6 +7,8 @@ its mark in the call; the marks of a call together must be one of those sets.
 from __future__ import annotations
 
 import asyncio
+import os
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +18,7 @@ from typing import Any
 import pytest
 
 from interpose import Allow, Deny, Engine, InterceptorRegistry, ToolCall, ToolOutcome, create_interceptor_registry
+from interpose.registry import Snapshot
 
 CALLS = 200
 
@@ -66,6 +69,15 @@ class Changing(threading.Thread):
         self.join(30)
         assert not self.is_alive()
         assert self.error is None
+
+
+@pytest.fixture(autouse=True)
+def _threads_change_often() -> Iterator[None]:
+    """A race that the interpreter allows should happen here, and not once a year elsewhere."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture
@@ -215,6 +227,29 @@ def test_ids_stay_unique_when_many_register_at_once(registry: InterceptorRegistr
     assert sorted(entry.id for entry in registry.list()) == sorted(f"id{id}" for id in range(50))
     priorities = [entry.priority for entry in registry.get("tool.before")]
     assert priorities == sorted(priorities, reverse=True)
+
+
+def test_no_registration_and_no_removal_is_lost(registry: InterceptorRegistry, monkeypatch: pytest.MonkeyPatch) -> None:
+    original = Snapshot.__init__
+
+    def give_way(self: Snapshot, entries: Any = ()) -> None:
+        os.sched_yield()  # between reading the old set and putting the new one in its place
+        original(self, entries)
+
+    monkeypatch.setattr(Snapshot, "__init__", give_way)
+    barrier = threading.Barrier(16)
+
+    def change(number: int) -> None:
+        barrier.wait(30)
+        for id in range(60):
+            registry.add(id=f"{number}.{id}", name="tool.before", handler=lambda _i, _o: None)
+            if id % 3 == 0:
+                assert registry.remove(f"{number}.{id}")
+
+    with ThreadPoolExecutor(16) as pool:
+        list(pool.map(change, range(16)))
+    expected = {f"{number}.{id}" for number in range(16) for id in range(60) if id % 3}
+    assert {entry.id for entry in registry.list()} == expected
 
 
 def test_runs_that_share_an_engine_do_not_share_a_bag(registry: InterceptorRegistry) -> None:
