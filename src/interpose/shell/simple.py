@@ -299,7 +299,7 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
             return Stream()
         if len(running) >= MAX_RECURSION:
             if any(calls_itself(name, body) for body in bodies):
-                walker.lowering(inv.span).emit("system", name, certainty="possible", rule="endless-recursion",
+                walker.lowering(inv.span).emit("opaque", name, certainty="possible", rule="endless-recursion",
                                                reason="A function that calls itself without an end")  # fmt: skip
             return Stream()
     outer = walker.state.arguments

@@ -28,7 +28,6 @@ from interpose.shell.syntax.tree import (
     Parsed,
     Pipeline,
     Problem,
-    Redirect,
     Sequence,
     Simple,
     Span,
@@ -368,8 +367,8 @@ class Walker:
                 self.left = False
         return joined(outs)
 
-    def _redirected(self, node: Node, stdin: Stream | None, piped: bool) -> Stream:
-        redirects: tuple[Redirect, ...] = getattr(node, "redirects", ())
+    def _redirected(self, node: Compound, stdin: Stream | None, piped: bool) -> Stream:
+        redirects = node.redirects
         if not redirects:
             return compound.run(self, node, stdin, piped)
         mark = self.waiting

@@ -206,6 +206,7 @@ def corepack(inv: Invocation, low: Lowering) -> None:
 
 _PUBLISHERS = tool(publish="publish release upload.bom", withdraw="unpublish")
 register("lerna", "vsce", "ovsx", "changeset", "jsr", "elm", known=_PUBLISHERS)
+register("eas", known=tool(publish="submit update"))
 
 
 @command("semantic-release", "np", "release-it")

@@ -6,7 +6,7 @@ from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import informs
 from interpose.shell.commands.table import command
-from interpose.shell.model import UNKNOWN, Invocation, Lowering, Word
+from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
 
 _OURS = "interpose"
 _BROAD = words(
@@ -57,6 +57,18 @@ def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
     else:
         low.emit("process.kill", text, at=target, recoverable=True)
 
+
+@command("ps")
+def ps(inv: Invocation, low: Lowering) -> None:
+    """`e` among the options without a dash shows the environment of every process."""
+    first = inv.args[0].text if inv.args else ""
+    if first.isalpha() and "e" in first and set(first) <= _PS_LETTERS:
+        low.output(Stream(taints=frozenset({"env", "secret"})))
+        low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                 reason="Prints the environment of processes, with the tokens and passwords in it")  # fmt: skip
+
+
+_PS_LETTERS = frozenset("aceflmjrsTuvwxX")
 
 _PKILL_VALUES = words(
     """
