@@ -29,7 +29,6 @@ def analyse(
     *,
     cwd: str = "/workspace/project",
     home: str = "/home/dev",
-    workspace: str | None = None,  # noqa: ARG001
     dialect: str = "bash",
 ) -> Analysis:
     """The effects of running `text` in `cwd`. Never raises; what is beyond our bounds is an `opaque` effect."""

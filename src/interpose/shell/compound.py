@@ -13,10 +13,10 @@ from interpose.shell.syntax.tree import (
     ArithmeticCommand,
     ArithmeticFor,
     Case,
+    Compound,
     For,
     Group,
     If,
-    Node,
     RawWord,
     Sequence,
     Simple,
@@ -31,7 +31,8 @@ MAX_LOOP_VALUES = 8
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
-def run(walker: Walker, node: Node, stdin: Stream | None, piped: bool) -> Stream:
+def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> Stream:
+    """What a compound command prints, its redirections aside."""
     match node:
         case Group(body, _, subshell):
             return walker.subshell(body, stdin, piped=piped) if subshell else walker.run(body, stdin, piped=piped)
@@ -59,8 +60,6 @@ def run(walker: Walker, node: Node, stdin: Stream | None, piped: bool) -> Stream
             number = walker.expander.arithmetic(walker.expander.single(expression).text)
             walker.success = None if number is None else number != 0
             return EMPTY_STREAM
-        case _:
-            return walker.run(node, stdin, piped=piped)
 
 
 def _if(
@@ -142,11 +141,10 @@ def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream
         walker.each_alternative(collect)
     outs: list[Stream] = []
     for value in values[:MAX_LOOP_VALUES]:
-        text = UNKNOWN if value.glob and not value.quoted and value.text == "*" else value.text
-        walker.assign(node.name, Variable(text, value.taints))
+        walker.assign(node.name, Variable(value.text, value.taints))
         outs.append(walker.run(node.body, stdin, piped=piped))
         walker.left = False
-    if len(values) > MAX_LOOP_VALUES or any(value.glob or not value.known for value in values):
+    if len(values) > MAX_LOOP_VALUES or not all(value.known for value in values):
         rest = frozenset().union(*(value.taints for value in values))
         walker.assign(node.name, Variable(UNKNOWN, rest))
         outs.append(Stream(None, _repeat(walker, node.body, stdin, piped).taints))

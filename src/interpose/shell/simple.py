@@ -298,7 +298,7 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
                      reason="A function that starts itself until nothing else can run")  # fmt: skip
             return Stream()
         if len(running) >= MAX_RECURSION:
-            if any(calls_itself(name, body) for body in bodies):
+            if any(body is not None and calls_itself(name, body) for body in bodies):
                 walker.lowering(inv.span).emit("opaque", name, certainty="possible", rule="endless-recursion",
                                                reason="A function that calls itself without an end")  # fmt: skip
             return Stream()
@@ -306,6 +306,7 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
     running.append(walker.forks)
     walker.locals.append({})
     outs: list[Stream] = []
+    before = walker.state.copy() if len(bodies) > 1 else None
     for body in bodies:
         if body is None:
             continue
@@ -313,12 +314,14 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
         for variable, value in inv.env:
             walker.assign(variable, Variable(value.text, value.taints))
         outs.append(walker.run(body, inv.stdin, piped=inv.piped_out))
+        if before is not None:
+            walker.state.merge(before)
     walker.left = False
-    for variable, before in walker.locals.pop().items():
-        if before is None:
+    for variable, value_before in walker.locals.pop().items():
+        if value_before is None:
             walker.state.variables.pop(variable, None)
         else:
-            walker.state.variables[variable] = before
+            walker.state.variables[variable] = value_before
     running.pop()
     if not running:
         walker.active.pop(key, None)

@@ -21,6 +21,7 @@ from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import (
     AndOr,
     Background,
+    Compound,
     Coprocess,
     Function,
     Node,

@@ -191,24 +191,10 @@ class ArithmeticCommand(Struct, frozen=True, gc=False):
     span: Span
 
 
-Node = (
-    Simple
-    | Pipeline
-    | Not
-    | AndOr
-    | Background
-    | Sequence
-    | Group
-    | If
-    | While
-    | For
-    | ArithmeticFor
-    | Case
-    | Function
-    | Coprocess
-    | Test
-    | ArithmeticCommand
-)
+Compound = Group | If | While | For | ArithmeticFor | Case | Test | ArithmeticCommand
+"""Commands that carry redirections of their own."""
+
+Node = Simple | Pipeline | Not | AndOr | Background | Sequence | Function | Coprocess | Compound
 
 
 class Problem(Struct, frozen=True):
