@@ -160,6 +160,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
     "process.exec": (
         _rule("deny", "backdoor", "critical", "Hands a shell on this machine to somebody else.", needs="wide"),
         _rule("allow/ask", "unknown-command", "info", "Runs a command that nobody here knows.", needs="unknown"),
+        _rule("allow/ask", "project-code", "info", "Runs code that lies in files.", one_of="script project"),
         _rule("allow", "run", "info", "Runs a command."),
     ),
     "process.kill": (

@@ -77,7 +77,15 @@ def test_an_argument_moves_the_start_but_not_the_project(guard: CommandSafetyGua
 
 def test_strict_asks_where_balanced_lets_pass(guard: CommandSafetyGuard) -> None:
     strict = CommandSafetyGuard(profile="strict", home=HOME)
-    for command in ("npm install left-pad", "curl https://example.com", "sudo ls", "touch ~/note"):
+    for command in (
+        "npm install left-pad",
+        "curl https://example.com",
+        "sudo ls",
+        "touch ~/note",
+        "npm test",
+        "./x.sh",
+        "frob",
+    ):
         assert guard.intercept(_call(command)) == Allow(), command
         assert isinstance(strict.intercept(_call(command)), Confirm), command
     for command in ("ls -la", "git status", "cat README.md", "echo hi > out.txt"):

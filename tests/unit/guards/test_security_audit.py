@@ -32,7 +32,7 @@ def test_ordinary_files_are_read(path: str) -> None:
 )
 @pytest.mark.parametrize("tool", ["write", "edit"])
 def test_planting_and_tampering_are_questions(tool: str, path: str) -> None:
-    assert isinstance(_ask(tool, path=path), Confirm)
+    assert isinstance(_ask(tool, path=path), Confirm | Deny)
 
 
 def test_disks_are_not_written() -> None:
