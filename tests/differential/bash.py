@@ -65,6 +65,7 @@ def run(scripts: list[str], root: Path, programs: Path) -> list[Observed]:
     subprocess.run(
         ["/bin/sh", "-c", _DRIVER, "driver", str(root)],
         env=environment,
+        stderr=subprocess.DEVNULL,
         timeout=20 + len(scripts),
         check=False,
     )

@@ -64,9 +64,9 @@ MUCH = [
 
 
 def _timed(text: str) -> set[str]:
-    start = time.perf_counter()
+    start = time.process_time()
     analysis = analyse(text)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS
     return {effect.details.get("rule", "") for effect in analysis.effects if effect.kind == "opaque"}
 
 
