@@ -9,6 +9,7 @@ from interpose.types import Effect
 
 _COLOURS = {"allow": "32", "ask": "33", "deny": "31"}
 _WIDTH = 96
+_RESOURCE_WIDTH = 40
 _LEAD = 16
 """How much of the command is shown before a span that would not fit otherwise."""
 
@@ -48,6 +49,7 @@ def _effects(command: str, effects: tuple[Effect, ...], objections: dict[int, Ru
         by_span.setdefault(effect.span, []).append(effect)
     kinds = max(len(effect.kind) for effect in effects)
     certainties = max(len(effect.certainty) for effect in effects)
+    resources = min(_RESOURCE_WIDTH, max(columns(_resource(effect)) for effect in effects))
     out: list[str] = []
     for span, group in sorted(by_span.items()):
         shown, marks = _underlined(command, span)
@@ -56,28 +58,33 @@ def _effects(command: str, effects: tuple[Effect, ...], objections: dict[int, Ru
         out += [f"  {shown}", f"  {ink(marks, colour)}"]
         for effect in group:
             ruling = objections.get(id(effect))
-            out.append(_line(effect, ruling, kinds, certainties, ink))
+            out.append(_line(effect, ruling, (kinds, certainties, resources), ink))
     return out
 
 
-def _line(effect: Effect, ruling: Ruling | None, kinds: int, certainties: int, ink: Ink) -> str:
+def _resource(effect: Effect) -> str:
+    return visible(effect.resource) or "-"
+
+
+def _line(effect: Effect, ruling: Ruling | None, widths: tuple[int, int, int], ink: Ink) -> str:
+    kinds, certainties, resources = widths
     word = ruling.decision if ruling else "allow"
-    columns = [
+    parts = [
         ink(f"{word:5}", _COLOURS[word]),
         f"{effect.kind:{kinds}}",
         f"{effect.certainty:{certainties}}",
-        visible(effect.resource) or "-",
+        _resource(effect) + " " * (resources - columns(_resource(effect))),
     ]
     notes = [name if value is True else f"{name}={value}" for name, value in effect.details.items() if _is_note(name)]
     if notes:
-        columns.append(ink(visible(" ".join(notes)), "2"))
+        parts.append(ink(visible(" ".join(notes)), "2"))
     if effect.via:
-        columns.append(ink(visible("through " + " > ".join(effect.via)), "2"))
-    return "    " + "  ".join(columns)
+        parts.append(ink(visible("through " + " > ".join(effect.via)), "2"))
+    return ("    " + "  ".join(parts)).rstrip()
 
 
 def _is_note(name: str) -> bool:
-    return name not in ("rule", "reason", "instead")
+    return name not in ("rule", "reason", "instead", "strength")
 
 
 def _underlined(command: str, span: tuple[int, int]) -> tuple[str, str]:
