@@ -1,13 +1,31 @@
-"""What the command of a call would do, analysed once for all guards that ask."""
+"""What a call would do. A command is analysed once for all guards that ask."""
 
 from __future__ import annotations
 
+import os
+import posixpath
+from collections.abc import Iterable
+
 from interpose.guards.answers import Answers
 from interpose.shell import analyse
-from interpose.types import Effect
+from interpose.tools import command_of, cwd_of, paths_of, urls_of
+from interpose.types import Effect, EffectKind, ToolCall
+
+DEFAULT_CWD = "/workspace/project"
+"""Where a command is judged when nobody said where it would run."""
 
 _EFFECT_BYTES = 512
 _KNOWN: Answers[tuple[Effect, ...]] = Answers(max_entries=1024)
+_FILE_TOOLS: dict[str, EffectKind] = {
+    "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
+    "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write",
+}  # fmt: skip
+_DELETIONS = ("*** Delete File: ", "+++ /dev/null")
+
+
+def home_directory() -> str:
+    """The home of the user that we run as."""
+    return os.environ.get("HOME", "/root")
 
 
 def effects_of(command: str, cwd: str, home: str) -> tuple[Effect, ...]:
@@ -18,3 +36,22 @@ def effects_of(command: str, cwd: str, home: str) -> tuple[Effect, ...]:
         known = analyse(command, cwd=cwd, home=home).effects
         _KNOWN.put(key, known, len(command) + _EFFECT_BYTES * len(known))
     return known
+
+
+def effects_of_call(call: ToolCall, home: str) -> tuple[Effect, ...]:
+    """The effects of a command, of a file tool and of fetching; none of other tools."""
+    if call.name == "exec":
+        command = command_of(call)
+        start = posixpath.join(call.context.cwd or DEFAULT_CWD, cwd_of(call))
+        return effects_of(command, start, home) if command is not None else ()
+    if call.name == "web_fetch":
+        return tuple(Effect("net.download", url) for url in urls_of(call))
+    kind = _FILE_TOOLS.get(call.name)
+    return tuple(_file_effects(call, kind)) if kind else ()
+
+
+def _file_effects(call: ToolCall, kind: EffectKind) -> Iterable[Effect]:
+    yield from (Effect(kind, path) for path in paths_of(call))
+    texts = call.arguments.values() if call.name == "apply_patch" else ()
+    if any(isinstance(text, str) and any(mark in text for mark in _DELETIONS) for text in texts):
+        yield Effect("fs.delete", "a file of the patch", "possible")
