@@ -164,9 +164,13 @@ def _assign_element(walker: Walker, assignment: Assignment, before: Variable | N
 
 
 def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
-    """An alias is replaced by its text; what stood behind it is appended to the last command of that text."""
+    """An alias is replaced by its text; what stood behind it is appended to the last command of that text.
+
+    Shells that are not interactive leave aliases alone, so the command itself is looked at as well.
+    """
     name = node.words[0].plain or ""
     text = walker.state.aliases.pop(name)
+    before = walker.state.copy()
     parsed = parse(text, fixed=node.words[0].span)
     items = list(parsed.script.items)
     if items and isinstance(last := items[-1], Simple):
@@ -176,9 +180,13 @@ def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> S
         )  # fmt: skip
     elif len(node.words) > 1:
         items.append(replace(node, words=node.words[1:]))
-    outs = [walker.run(item, stdin, piped=piped) for item in items]
+    out = joined([walker.run(item, stdin, piped=piped) for item in items])
+    replaced, walker.state = walker.state, before
+    plain = run(walker, node, stdin, piped)
+    walker.state.merge(replaced)
     walker.state.aliases.setdefault(name, text)
-    return joined(outs)
+    walker.success = None
+    return either([out, plain])
 
 
 def base_name(text: str) -> str:

@@ -99,23 +99,26 @@ class State:
         if self.cwds != other.cwds:
             cwds = tuple(dict.fromkeys((*self.cwds, *other.cwds)))
             self.cwds = cwds if len(cwds) <= MAX_ALTERNATIVES else (UNKNOWN,)
-        for name in self.variables.keys() | other.variables.keys():
-            mine, theirs = self.variables.get(name), other.variables.get(name)
-            if mine is not theirs and mine != theirs:
-                self.variables[name] = either(mine or FROM_ENVIRONMENT, theirs or FROM_ENVIRONMENT)
-        for name in self.functions.keys() | other.functions.keys():
-            ours, others = self.functions.get(name, NO_FUNCTION), other.functions.get(name, NO_FUNCTION)
-            if ours is not others:
-                bodies = {id(body): body for body in (*ours, *others)}
-                self.functions[name] = tuple(bodies.values())[:MAX_ALTERNATIVES]
+        if self.variables != other.variables:
+            for name in self.variables.keys() | other.variables.keys():
+                mine, theirs = self.variables.get(name), other.variables.get(name)
+                if mine is not theirs and mine != theirs:
+                    self.variables[name] = either(mine or FROM_ENVIRONMENT, theirs or FROM_ENVIRONMENT)
+        if self.functions != other.functions:
+            for name in self.functions.keys() | other.functions.keys():
+                ours, others = self.functions.get(name, NO_FUNCTION), other.functions.get(name, NO_FUNCTION)
+                if ours is not others:
+                    bodies = {id(body): body for body in (*ours, *others)}
+                    self.functions[name] = tuple(bodies.values())[:MAX_ALTERNATIVES]
         self.exported_functions |= other.exported_functions
         self.aliases = other.aliases | self.aliases
-        for path, stream in other.files.items():
-            mine_ = self.files.get(path)
-            if mine_ is None:
-                self.files[path] = stream
-            elif mine_ != stream:
-                self.files[path] = Stream(None, mine_.taints | stream.taints)
+        if self.files != other.files:
+            for path, stream in other.files.items():
+                mine_ = self.files.get(path)
+                if mine_ is None:
+                    self.files[path] = stream
+                elif mine_ != stream:
+                    self.files[path] = Stream(None, mine_.taints | stream.taints)
         self.fds = other.fds | self.fds
         if self.arguments != other.arguments:
             self.arguments = None

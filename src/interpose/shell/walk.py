@@ -40,6 +40,7 @@ from interpose.types import Effect, FrozenDict
 MAX_COMBINATIONS = 8
 COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
+MAX_FAULTS = 100
 MAX_RUNS = MAX_COMMANDS + 1_000
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
 
@@ -81,6 +82,7 @@ class Walker:
         self.likely = False
         self.left = False
         self.faulted: State | None = None
+        self._faults = 0
         self._choice: dict[str, int] = {}
         self._trial = Trial()
         self._descriptors = 63
@@ -167,6 +169,14 @@ class Walker:
         """An expansion may fail, which skips the rest of its line: what follows may see the state as it is now."""
         if self.faulted is None:
             self.faulted = self.state.copy()
+
+    def _merge_fault(self) -> None:
+        self._faults += 1
+        if self.faulted is not None and self._faults <= MAX_FAULTS:
+            self.state.merge(self.faulted)
+        elif self.faulted is not None:
+            self.faulted = None
+            self.give_up("too-large", "Too much follows an expansion that may fail", (0, 0))
 
     def substitute(self, body: Sequence) -> Stream:
         """A command substitution runs in a subshell; `$(< file)` prints the file."""
@@ -329,7 +339,7 @@ class Walker:
         for item in items:
             outs.append(self.run(item, stdin, piped=piped))
             if self.faulted is not None:
-                self.state.merge(self.faulted)
+                self._merge_fault()
             if self.left and kept is None:
                 # What follows `exit` is looked at, but what it would change never happens.
                 kept, self.state = self.state, self.state.copy()

@@ -185,6 +185,8 @@ VALUES = [
 """A variable may hold another value on another branch, in a subshell, after what did not happen."""
 
 NAMES = [
+    "alias probe=ls; probe -x /",
+    "if false; then alias probe=ls; fi; probe -x /",
     "probe=ls; unalias probe 2>/dev/null; probe -x /",
     "alias probe=ls; \\probe -x /",
     "alias probe=ls; 'probe' -x /",

@@ -59,6 +59,10 @@ MUCH = [
     ("array", "a=(" + "x " * 50_000 + ")"),
     ("lines", "\n" * 100_000),
     ("pipes", "a|" * 4_000 + "a"),
+    ("variables and branches", "".join(f"v{i}=x;" for i in range(2_000)) + "if a; then b; fi;" * 1_400),
+    ("variables and conditions", "".join(f"v{i}=x;" for i in range(2_000)) + "a&&" * 2_900 + "b"),
+    ("variables and faults", "".join(f"v{i}=x;" for i in range(2_000)) + "echo ${!x};" + "y=z;" * 2_900),
+    ("variables and functions", "".join(f"v{i}=x;" for i in range(2_000)) + "f() { a; };" + "f;" * 1_400),
     ("variables and subshells", "".join(f"v{i}=x;" for i in range(2_000)) + "(a=1);" * 1_500),
 ]  # fmt: skip
 
