@@ -23,6 +23,13 @@ _VALUES = frozenset(
 )
 
 
+_TASKS = frozenset(
+    {"-p", "--print", "--prompt", "exec", "e", "run", "--resume", "-r", "resume", "--continue", "-c", "--message", "-m"}
+)
+"""What makes an agent start to work, rather than show or set something up."""
+_INFORM = frozenset({"--help", "-h", "--version", "help"})
+
+
 @command(*_AGENTS)
 def agent(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
@@ -37,6 +44,10 @@ def agent(inv: Invocation, low: Lowering) -> None:
     if inv.name == "gemini" and "-y" in texts:
         low.emit("guard.tamper", inv.name, rule="unguarded-agent",
                  reason="Starts another agent that acts without asking anybody")  # fmt: skip
+        return
+    if any(text in _TASKS for text in texts) and not any(text in _INFORM for text in texts):
+        low.emit("guard.tamper", inv.name, certainty="possible", rule="nested-agent",
+                 reason="Starts another agent, whose calls nobody here sees")  # fmt: skip
         return
     low.emit("process.exec", inv.name)
 

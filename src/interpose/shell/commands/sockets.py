@@ -7,7 +7,7 @@ import shlex
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
-from interpose.shell.commands.transfer import REMOTE, request, send, send_file, send_words
+from interpose.shell.commands.transfer import REMOTE, host_of, is_loopback, request, send, send_file, send_words
 from interpose.shell.model import Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
 
@@ -163,6 +163,21 @@ def telnet(inv: Invocation, low: Lowering) -> None:
     if inv.stdin is not None:
         if "shell" in inv.stdin.taints:
             backdoor(low, host, inv.argv0, listens=False)
+        send(low, host, standard_input(inv))
+    low.output(REMOTE)
+
+
+@command("wscat")
+def wscat(inv: Invocation, low: Lowering) -> None:
+    """`wscat -c url -x message`."""
+    values = ("-c", "--connect", "-x", "--execute", "-H", "--header", "-o", "--origin", "-w", "--wait", "-l", "--listen")
+    opts = parse(inv.args, values=values)
+    url = opts.value("-c", "--connect")
+    host = url.text if url is not None else ""
+    for message in opts.values("-x", "--execute"):
+        send_words(low, host, message)
+        low.emit("net.upload", host, at=message, local=is_loopback(host_of(host)), changes=True)
+    if inv.stdin is not None:
         send(low, host, standard_input(inv))
     low.output(REMOTE)
 
