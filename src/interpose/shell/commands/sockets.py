@@ -170,11 +170,11 @@ def telnet(inv: Invocation, low: Lowering) -> None:
 @command("wscat")
 def wscat(inv: Invocation, low: Lowering) -> None:
     """`wscat -c url -x message`."""
-    values = ("-c", "--connect", "-x", "--execute", "-H", "--header", "-o", "--origin", "-w", "--wait", "-l", "--listen")
-    opts = parse(inv.args, values=values)
-    url = opts.value("-c", "--connect")
-    host = url.text if url is not None else ""
-    for message in opts.values("-x", "--execute"):
+    aliases = {"--connect": "-c", "--execute": "-x", "--header": "-H", "--origin": "-o", "--wait": "-w", "--listen": "-l"}
+    opts = parse(inv.args, values=("-c", "-x", "-H", "-o", "-w", "-l"), aliases=aliases)
+    url = opts.value("-c")
+    host = url.text.partition("://")[2].partition("/")[0] if url is not None else ""
+    for message in opts.values("-x"):
         send_words(low, host, message)
         low.emit("net.upload", host, at=message, local=is_loopback(host_of(host)), changes=True)
     if inv.stdin is not None:
