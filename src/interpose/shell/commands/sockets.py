@@ -170,7 +170,7 @@ def telnet(inv: Invocation, low: Lowering) -> None:
 @command("wscat")
 def wscat(inv: Invocation, low: Lowering) -> None:
     """`wscat -c url -x message`."""
-    aliases = {"--connect": "-c", "--execute": "-x", "--header": "-H", "--origin": "-o", "--wait": "-w", "--listen": "-l"}
+    aliases = {"--connect": "-c", "--execute": "-x", "--header": "-H", "--origin": "-o", "--wait": "-w"}
     opts = parse(inv.args, values=("-c", "-x", "-H", "-o", "-w", "-l"), aliases=aliases)
     url = opts.value("-c")
     host = url.text.partition("://")[2].partition("/")[0] if url is not None else ""
