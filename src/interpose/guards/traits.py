@@ -36,7 +36,7 @@ _MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
 """What a build, a test run or an install makes again, with all that lies in it. Names below the workspace."""
 _LEFTOVERS = (
     ".pyc", ".pyo", ".o", ".obj", ".class", ".log", ".tmp", ".swp", ".swo", ".egg-info", ".tsbuildinfo", ".gcda",
-    ".bak", ".orig", ".rej", "~",
+    ".bak", ".orig", ".rej", ".out", "~",
 )  # fmt: skip
 _SEARCHES = frozenset({"find", "fd", "fdfind", "gfind"})
 _ELSEWHERE = frozenset(
@@ -45,6 +45,7 @@ _ELSEWHERE = frozenset(
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _OWN_SOCKETS = tuple(f"{kind}{host}/" for kind in _SOCKETS for host in ("localhost", "127.0.0.1", "0", "::1"))
 _HOME_CACHES = ("/.cache", "/.npm", "/.npm/_cacache", "/Library/Caches")
+_IN_HOME_CACHES = tuple(f"{cache}/" for cache in _HOME_CACHES)
 
 
 def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
@@ -111,8 +112,12 @@ def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace
             traits.add("artefact")
         elif names[-1].endswith(_LEFTOVERS):
             traits.add("leftover")
-    elif path.endswith(_HOME_CACHES):
-        traits.add("cache")
+    elif path.startswith(home):
+        inside = path[len(home) :]
+        if inside.removesuffix("/*") in _HOME_CACHES:
+            traits.add("cache")
+        elif inside.startswith(_IN_HOME_CACHES):
+            traits.add("artefact")
 
 
 def _add_mode_traits(traits: set[str], mode: str) -> None:
