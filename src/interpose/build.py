@@ -31,7 +31,7 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         id="builtin:security-audit",
         name=HookPoint.TOOL_BEFORE,
         priority=99,
-        tool_matcher=r"^(read|write|edit|apply_patch)$",
+        tool_matcher=r"^(read|write|edit|apply_patch|grep)$",
         interceptor=SecurityAudit(),
         guard=True,
     )

@@ -59,6 +59,8 @@ def patched(patch: str) -> tuple[Patched, ...]:
             if added or removed:
                 finish()
             named.extend(head)
+            if line.startswith("+++ /dev/null"):
+                named[:] = [(path, "delete") for path, _ in named]
         elif line[:1] == "+":
             added.append(line[1:])
         elif line[:1] == "-":

@@ -93,6 +93,8 @@ _CONTENT = frozenset({
     "content", "contents", "filetext", "newstring", "newstr", "newsource", "replacement", "text", "code", "codeedit",
     "inserttext", "newtext", "codecontent",
 })  # fmt: skip
+_REPLACED = frozenset({"oldstring", "oldstr", "oldtext", "search"})
+_FILTER = frozenset({"glob", "include", "includes", "includepattern", "filepattern", "includepatterns"})
 
 _MAX_WRAPPERS = 8
 
@@ -256,22 +258,30 @@ def urls_of(call: ToolCall) -> tuple[str, ...]:
 
 def content_of(call: ToolCall) -> str:
     """The text that a file tool would write, that of every edit in a list included."""
-    return "\n".join(_contents(call.arguments))
+    return "\n".join(_named_texts(call.arguments, _CONTENT))
 
 
-def _contents(arguments: Mapping[str, Any]) -> Iterator[str]:
+def _named_texts(arguments: Mapping[str, Any], names: frozenset[str]) -> Iterator[str]:
+    """The texts among the arguments that have one of these names, those in a list of edits included."""
     for key, value in arguments.items():
         plain = _plain_key(key)
-        if plain in _CONTENT and isinstance(value, str):
+        if plain in names and isinstance(value, str):
             yield value
         elif plain in _PATH_HOLDERS and isinstance(value, list | tuple):
             for item in value:
                 if isinstance(item, dict):
-                    yield from (text for inner, text in item.items() if _is_content(inner, text))
+                    yield from (text for k, text in item.items() if isinstance(text, str) and _plain_key(k) in names)
 
 
-def _is_content(key: object, value: object) -> bool:
-    return isinstance(value, str) and _plain_key(key) in _CONTENT
+def replaced_of(call: ToolCall) -> str:
+    """The text that a file tool would take out."""
+    return "\n".join(_named_texts(call.arguments, _REPLACED))
+
+
+def filters_of(call: ToolCall) -> tuple[str, ...]:
+    """The patterns that choose which files a search reads."""
+    chosen = [text for key, value in call.arguments.items() if _plain_key(key) in _FILTER for text in _texts(value)]
+    return tuple(text for text in chosen if text[:1] != "!")
 
 
 def plain_arguments(call: ToolCall) -> dict[str, Any]:

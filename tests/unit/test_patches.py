@@ -35,6 +35,7 @@ CASES = [
         [Patched("x.py", "edit", "2", "1"), Patched("x.py", "edit", "2", "1")],
     ),
     ("a new file", "--- /dev/null\n+++ b/x\n@@ -0,0 +1 @@\n+1", [Patched("x", "edit", "1")]),
+    ("a file that goes", "--- a/x\n+++ /dev/null\n@@ -1 +0,0 @@\n-1", [Patched("x", "delete", "", "1")]),
     (
         "a rename by git",
         "diff --git a/x b/y\nrename from x\nrename to .git/hooks/y\n",

@@ -18,6 +18,7 @@ from interpose.cli.rows import BadRow, Row, decode, lines
 from interpose.guards.command_rules import Profile
 from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
 from interpose.guards.security_audit import SecurityAudit
+from interpose.paths import FileSystem, Lexical, Lookup
 from interpose.tools import canonical, command_of, cwd_of
 from interpose.types import Allow, Confirm, Context, Deny, FrozenDict, ToolCall, freeze
 
@@ -90,7 +91,7 @@ def _explain_one(args: argparse.Namespace) -> int:
         return _usage("nothing to check: give a command, or --tool with --arg")
     cwd = args.cwd or os.getcwd()  # noqa: PTH109 - a plain text, as the shell would say it
     home = args.home or os.environ.get("HOME", "/root")
-    judge = Judge(args.profile)
+    judge = Judge(args.profile, FileSystem())
     judgement = judge(args.tool, arguments, cwd, home)
     if args.json:
         answer = {"decision": judgement.decision, **_details(judgement), "instead": judgement.instead}
@@ -108,8 +109,8 @@ def _colours_wanted() -> bool:
 class Judge:
     """The built-in guards, asked about one call at a time."""
 
-    def __init__(self, profile: Profile) -> None:
-        self._profile = profile
+    def __init__(self, profile: Profile, lookup: Lookup | None = None) -> None:
+        self._lookup: Lookup = Lexical() if lookup is None else lookup
         self._commands = CommandSafetyGuard(profile=profile)
         self._files: dict[str, SecurityAudit] = {}
 
@@ -123,7 +124,7 @@ class Judge:
                 return self._commands.judge(command, posixpath.join(cwd, cwd_of(call)), home, cwd)
             guard = self._commands
         else:
-            guard = self._files.get(home) or self._files.setdefault(home, SecurityAudit(home=home))
+            guard = self._files.get(home) or self._files.setdefault(home, SecurityAudit(home=home, lookup=self._lookup))
         match guard.intercept(call):
             case Deny(reason=reason, rule=rule, severity=severity, instead=instead):
                 return Judgement("deny", rule, severity, reason, instead)

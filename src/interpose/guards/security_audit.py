@@ -1,76 +1,235 @@
 """`builtin:security-audit`: may a file tool touch this path?
 
-Reading a secret, planting what runs later, and changing the system or the guard are questions for a person. The same
-path means the same here as in a command, because both ask `interpose.paths`.
+A path is looked up first: every spelling that it stands for, where its links lead included, is judged, and the worst
+answer counts. A path means the same here as in a command: both ask `interpose.paths` and the rule table.
 """
 
 from __future__ import annotations
 
 import os
+import posixpath
 
-from interpose.paths import Mark, Place, persistence_of, place_of, resolve, secret_of, tamper_of
-from interpose.tools import paths_of
-from interpose.types import Allow, Confirm, Deny, ToolCall
+from interpose.guards.command_rules import Rule, Word, rule_for
+from interpose.guards.effects import effects_of, home_directory
+from interpose.guards.planted import fires
+from interpose.guards.touches import KINDS, BadPath, Touch, touches_of
+from interpose.guards.traits import traits_of
+from interpose.paths import (
+    FileSystem,
+    Lookup,
+    Mark,
+    Spellings,
+    device_of,
+    persistence_of,
+    project_of,
+    secret_of,
+    tamper_of,
+)
+from interpose.tools import cwd_of
+from interpose.types import Allow, Confirm, Deny, Effect, EffectKind, FrozenDict, Severity, ToolCall
 
 ID = "builtin:security-audit"
 
-READERS = frozenset({"read"})
-WRITERS = frozenset({"write", "edit", "apply_patch"})
+SAFER = "Ask the user for the one value that is needed, or work with an example file that holds no secrets."
+_SAFER_CHANGE = "Show the user the change and let them make it."
 
-_SYSTEM = frozenset({Place.ROOT, Place.SYSTEM_TOP, Place.SYSTEM})
+_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
+_IN_PLACE = FrozenDict({"in_place": True})
+_UNASKED: frozenset[EffectKind] = frozenset(
+    {"code.remote", "net.upload", "net.listen", "process.exec", "persistence", "guard.tamper", "secret.read"}
+)
+"""What a command that nobody starts must not do."""
+
+Decision = Allow | Confirm | Deny
 
 
 class SecurityAudit:
-    """Judges the paths of `read`, `write`, `edit` and `apply_patch` calls."""
+    """Judges the paths of `read`, `write`, `edit`, `apply_patch` and `grep` calls.
+
+    `lookup` is how paths are looked up: on this machine's file system unless told otherwise. Give it `Lexical()` where
+    the tools run on another machine.
+    """
 
     id = ID
 
-    def __init__(self, *, workspace: str = "", home: str | None = None) -> None:
+    def __init__(self, *, workspace: str = "", home: str | None = None, lookup: Lookup | None = None) -> None:
         self.workspace = workspace
-        self.home = os.environ.get("HOME", "/root") if home is None else home
+        self.home = home_directory() if home is None else home
+        self.lookup: Lookup = FileSystem() if lookup is None else lookup
 
-    def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
-        """The decision on one call: the worst of its paths."""
-        if call.name not in READERS and call.name not in WRITERS:
+    def intercept(self, call: ToolCall) -> Decision:
+        """The decision on one call: the worst that any spelling of any of its paths deserves."""
+        if call.name not in KINDS:
             return Allow()
-        named = paths_of(call)
-        if not named:
+        touches = touches_of(call)
+        if isinstance(touches, BadPath):
             return Deny(
-                f"This {call.name} call names no path, so nobody can say what it would touch.",
+                f"The argument {touches.argument!r} of this {call.name} call {touches.reason}, "
+                "so nobody can say what it would touch.",
                 rule="bad-path",
-                part="path",
+                part=touches.argument,
             )
-        cwd = call.context.cwd or self.workspace or "/"
-        decision: Allow | Confirm | Deny = Allow()
-        for text in named:
-            found = self._judge(text, cwd, writes=call.name in WRITERS)
-            if isinstance(found, Deny):
-                return found
-            if isinstance(found, Confirm) and isinstance(decision, Allow):
-                decision = found
+        cwd = call.context.cwd or self.workspace or os.getcwd()  # noqa: PTH109 - a plain text, as the agent would say it
+        # INVARIANT: the workspace comes from the context alone. An argument may move where a path starts, never what
+        # counts as the project.
+        scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
+        moved = cwd_of(call)
+        starts = (cwd, posixpath.join(cwd, moved)) if moved else (cwd,)
+        decision: Decision = Allow()
+        for touch in touches:
+            for start in starts:
+                spellings = self.lookup.spellings(touch.text, cwd=start, home=self.home, workspace=scene.workspace)
+                decision = _worse(decision, scene.judge(touch, spellings, self.lookup))
         return decision
 
-    def _judge(self, text: str, cwd: str, *, writes: bool) -> Allow | Confirm | Deny:
-        path = resolve(text, cwd, self.home)
-        if writes:
-            place = place_of(path, cwd=cwd, home=self.home, workspace=self.workspace or cwd)
-            if place is Place.DEVICE:
-                return Deny(
-                    "Writes straight onto a disk, which destroys what is on it.", "write-device", "critical", text
-                )
-            if mark := tamper_of(path, self.home):
-                return _question("guard-tamper", "Changes", text, mark)
-            if (mark := persistence_of(path, self.home)) and mark.strength != "soft":
-                return _question("persistence", "Changes", text, mark)
-            if place in _SYSTEM:
-                return Confirm("Changes a part of the operating system.", "write-system", "error", text)
-        if (mark := secret_of(path, self.home)) and mark.strength != "faint":
-            return _question("secret", "Changes" if writes else "Reads", text, mark)
-        if not writes and not path.startswith(f"{cwd}/") and (mark := tamper_of(path, self.home)):
-            # Agents keep tokens beside their settings.
-            return _question("agent-settings", "Reads", text, mark)
+
+class _Scene:
+    """Where a call takes place, and what touching a path means there."""
+
+    __slots__ = ("cwd", "home", "workspace")
+
+    def __init__(self, cwd: str, home: str, workspace: str) -> None:
+        self.cwd, self.home, self.workspace = cwd, home, workspace
+
+    def judge(self, touch: Touch, spellings: Spellings, lookup: Lookup) -> Decision:
+        """The worst that any spelling deserves."""
+        decision: Decision = Allow()
+        for path in spellings.paths:
+            found = self._read(touch, path) if touch.kind == "read" else self._change(touch, path, lookup)
+            decision = _worse(decision, found)
+        trouble = spellings.trouble
+        if trouble is None:
+            return decision
+        reason = f"Nobody can say where {_shown(touch.text)} leads: {trouble.reason}."
+        if trouble.hopeless:
+            return Deny(reason, "bad-path", "error", touch.text)
+        return _worse(decision, Confirm(reason, "unclear-path", "warning", touch.text))
+
+    def _read(self, touch: Touch, path: str) -> Decision:
+        if device_of(path):
+            return Confirm(f"Reads {device_of(path)}, every file on it included.", "read-device", "error", touch.text)
+        if _is_open_file(path):
+            return Confirm(
+                f"Reads {_shown(touch.text)}, which is whatever the tool's process has open.",
+                "unclear-path",
+                "warning",
+                touch.text,
+            )
+        secret = self._secret(touch, path)
+        if secret is not None:
+            return secret
+        if not self._is_inside(path) and (mark := tamper_of(path, self.home)):
+            # Agents keep tokens beside their settings, and the settings say what the guards look at.
+            return _question("agent-settings", "Reads", touch, path, mark)
         return Allow()
 
+    def _change(self, touch: Touch, path: str, lookup: Lookup) -> Decision:
+        decision = self._secret(touch, path) or Allow()
+        if mark := tamper_of(path, self.home):
+            decision = _worse(decision, _tampering(touch, path, mark))
+        mark = persistence_of(path, self.home)
+        if mark is not None and mark.strength == "key":
+            decision = _worse(decision, _question("persistence", "Changes", touch, path, mark))
+        elif reason := fires(path, touch.added, touch.removed, lambda: lookup.content(path), self._objection):
+            decision = _worse(decision, _question("planted", "Writes", touch, path, Mark(reason)))
+        return _worse(decision, self._by_table(touch, path))
 
-def _question(rule: str, verb: str, path: str, mark: Mark) -> Confirm:
-    return Confirm(f"{verb} {path}, which {mark.reason}.", rule, "error", path)
+    def _secret(self, touch: Touch, path: str) -> Decision | None:
+        mark = secret_of(path, self.home, self.workspace)
+        if mark is None or (mark.strength == "faint" and self._is_inside(path)):
+            return None
+        if touch.kind != "read" and mark.strength != "key" and (mark.strength == "faint" or self._is_inside(path)):
+            return None
+        return Confirm(
+            f"Access denied: {_shown(touch.text)} contains sensitive data: it {_where(touch, path)}{mark.reason}.",
+            "secret",
+            "error",
+            touch.text,
+            SAFER,
+        )
+
+    def _by_table(self, touch: Touch, path: str) -> Decision:
+        """What the same change would mean in a command."""
+        kind: EffectKind = "fs.delete" if touch.kind == "delete" else "fs.write"
+        effect = Effect(kind, path, details=_IN_PLACE if touch.kind == "edit" else FrozenDict())
+        rule = rule_for(kind, traits_of(effect, self.cwd, self.home, self.workspace))
+        return _by_rule(rule, rule.balanced, touch.text)
+
+    def _objection(self, command: str) -> str:
+        for effect in effects_of(command, self.cwd, self.home):
+            if effect.kind in _UNASKED:
+                rule = rule_for(effect.kind, traits_of(effect, self.cwd, self.home, self.workspace))
+                if rule.balanced != "allow":
+                    return rule.reason[:1].lower() + rule.reason[1:].rstrip(".")
+        return ""
+
+    def _is_inside(self, path: str) -> bool:
+        return self.workspace != "" and path.startswith(f"{self.workspace}/")
+
+
+def _is_open_file(path: str) -> bool:
+    if path.startswith("/dev/fd/") or path == "/dev/stdin":
+        return True
+    return path.startswith("/proc/") and "/fd/" in path
+
+
+def _tampering(touch: Touch, path: str, mark: Mark) -> Decision:
+    if not mark.ours:
+        return _question("guard-tamper", "Changes", touch, path, mark)
+    return Deny(
+        f"Changes {_shown(touch.text)}, which {_where(touch, path)}{mark.reason}.",
+        "guard-tamper",
+        "critical",
+        touch.text,
+        _SAFER_CHANGE,
+    )
+
+
+def _question(rule: str, verb: str, touch: Touch, path: str, mark: Mark) -> Confirm:
+    advice = SAFER if touch.kind == "read" else _SAFER_CHANGE
+    return Confirm(
+        f"{verb} {_shown(touch.text)}, which {_where(touch, path)}{mark.reason}.", rule, "error", touch.text, advice
+    )
+
+
+def _by_rule(rule: Rule, word: Word, text: str) -> Decision:
+    match word:
+        case "allow":
+            return Allow()
+        case "ask":
+            return Confirm(rule.reason, rule.id, rule.severity, text, rule.instead)
+        case "deny":
+            return Deny(rule.reason, rule.id, rule.severity, text, rule.instead)
+
+
+def _worse(one: Decision, other: Decision) -> Decision:
+    if type(other) is Allow:
+        return one
+    return other if _weight(other) > _weight(one) else one
+
+
+def _weight(decision: Decision) -> int:
+    match decision:
+        case Allow():
+            return -1
+        case Confirm(severity=severity):
+            return _WEIGHT[severity]
+        case Deny(severity=severity):
+            return 4 + _WEIGHT[severity]
+
+
+def _where(touch: Touch, path: str) -> str:
+    """Where the path leads, if it does not say so itself."""
+    return "" if path.rpartition("/")[2].lower() in touch.text.lower() else f"leads to {_plain(path)}, which "
+
+
+def _shown(text: str) -> str:
+    plain = _plain(text)
+    return f'"{plain if len(plain) <= 300 else plain[:297] + "..."}"'
+
+
+def _plain(text: str) -> str:
+    """Text that can be shown and written anywhere: no half characters, nothing that moves a terminal's cursor."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else f"\\u{{{ord(c):x}}}" for c in text)

@@ -1,26 +1,36 @@
-"""Resolving and judging paths: what a path means, without looking at the machine.
+"""Resolving and judging paths: what a path means, and where it leads.
 
-Resolve first, then ask. `secret_of`, `persistence_of` and `tamper_of` return a `Mark` (its `reason` is plain words, its
-`strength` is `key` or `soft`) or None, so a truth test is enough for most callers.
+`resolve` looks at the text alone. A `Lookup` gives every spelling that a path stands for: `Lexical` from its text,
+`FileSystem` by walking the links of this machine. Look up first, then ask. `secret_of`, `persistence_of` and
+`tamper_of` return a `Mark` (its `reason` is plain words, its `strength` is `key`, `soft` or `faint`) or None.
 """
 
 from interpose.paths.catalogue import Mark, Strength
 from interpose.paths.device import device_of
+from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
+from interpose.paths.opening import open_resolved
 from interpose.paths.persistence import persistence_of
-from interpose.paths.place import Place, could_be, place_of
+from interpose.paths.place import Place, could_be, place_of, project_of
 from interpose.paths.resolve import UNKNOWN, resolve
 from interpose.paths.secret import secret_of
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
     "UNKNOWN",
+    "FileSystem",
+    "Lexical",
+    "Lookup",
     "Mark",
     "Place",
+    "Spellings",
     "Strength",
+    "Trouble",
     "could_be",
     "device_of",
+    "open_resolved",
     "persistence_of",
     "place_of",
+    "project_of",
     "resolve",
     "secret_of",
     "tamper_of",

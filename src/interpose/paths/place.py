@@ -125,6 +125,25 @@ def without_everything(path: str) -> str:
         path = parent or "/"
 
 
+_SHARED_DIRECTORIES = frozenset({*_TEMPS, "/", ""})
+_OWN_CASE = {tree.lower(): tree for tree in _SYSTEM_TREES}
+
+
+def project_of(workspace: str, home: str) -> str:
+    """The workspace, or nothing if it is a directory that belongs to everybody or to no project in particular."""
+    return "" if workspace in _SHARED_DIRECTORIES or workspace == home else workspace
+
+
+def own_case(path: str, *known: str) -> str:
+    """`path` as a file system that ignores case would find it, where the case of the places in it is known."""
+    folded = path.casefold()
+    for place in known:
+        if place and folded.startswith(f"{place.casefold()}/"):
+            return place + folded[len(place.casefold()) :]
+    top, slash, rest = folded[1:].partition("/")
+    return f"{_OWN_CASE.get(f'/{top}', f'/{top}')}{slash}{rest}" if folded[:1] == "/" else folded
+
+
 def _inside_workspace(path: str, workspace: str) -> Place:
     if len(path) == len(workspace):
         return Place.WORKSPACE

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.paths.catalogue import Catalogue, Mark, is_wild, stronger
+from interpose.paths.resolve import is_home
 
 _SSH = Mark("holds SSH keys and who may use them")
 _CLOUD = Mark("holds cloud credentials")
@@ -19,6 +20,8 @@ _PROFILE = Mark("is a shell profile, which often exports keys")
 _HISTORY = Mark("is a history of commands, which often holds passwords", "soft")
 _NAMED = Mark("is named like a file of secrets", "soft")
 _STATE = Mark("often holds secrets in clear text", "soft")
+_GENERIC = Mark("is named like a file of credentials", "faint")
+_DEPLOYMENT = Mark("is how a project reaches its cluster or registry", "faint")
 _ACCOUNTS = Mark("lists the accounts of the system", "faint")
 
 _SECRETS = Catalogue(
@@ -107,7 +110,7 @@ _SECRETS = Catalogue(
             .local/share/fish/fish_history consolehost_history.txt .mongo_history .ipython/
         """,
         _NAMED: """
-            credentials credentials.json credentials.yml credentials.yaml credentials.toml credentials.ini
+            credentials credentials.yml credentials.yaml credentials.toml credentials.ini
             credentials.xml credentials.txt client_secret.json client_secrets.json secrets.json secrets.yml
             secrets.yaml secrets.toml secrets.ini secrets.txt secret.json secret.yaml secret.yml secret.txt
             passwords.txt password.txt passwd.txt master.key vault.yml vault.yaml oauth_creds.json tokens.json
@@ -116,6 +119,9 @@ _SECRETS = Catalogue(
         """,
         _STATE: """
             *.tfvars *.tfstate terraform.tfstate.backup wp-config.php .config/pip/pip.conf /etc/environment
+        """,
+        _GENERIC: """
+            credentials.json
         """,
         _ACCOUNTS: """
             /etc/passwd /etc/passwd- /etc/group
@@ -174,11 +180,18 @@ _PUBLIC_ENDS = (
 )
 _PUBLIC_SSH = frozenset({"known_hosts", "known_hosts.old"})
 _SHIPPED = frozenset({_KEY_FILE, _NAMED, _STATE, _SSH, _CLOUD, _LOGIN, _REGISTRY, _PROFILE})
+_PRIVATE_TREES = tuple(
+    [tree] for tree in ("home", "users", "root", "etc", "var", "usr", "opt", "run", "proc", "library")
+)
 _PROSE = frozenset({"readme.md", "readme", "readme.txt", "readme.rst"})
 
 
-def secret_of(path: str, home: str) -> Mark | None:
-    """Why a resolved path (perhaps with wildcards) is secret, or None."""
+def secret_of(path: str, home: str, workspace: str | None = None) -> Mark | None:
+    """Why a resolved path (perhaps with wildcards) is secret, or None.
+
+    Where the workspace is known (empty: there is none), what tests and packages ship is excused in it, and not in
+    homes and system directories elsewhere; and what a project keeps for deployment is no login of the user.
+    """
     if not path or (path[0] != "/" and "://" in path):
         return None
     parts = path.lower().split("/")
@@ -191,7 +204,13 @@ def secret_of(path: str, home: str) -> Mark | None:
         mark = stronger(mark, _by_shape(name, parts))
     if mark is None or _is_public(name, mark):
         return None
-    return None if _is_trial(mark, parts, home) else mark
+    if workspace is None:
+        return None if _is_trial(mark, parts, home) else mark
+    if workspace and path.startswith(f"{workspace}/"):
+        if _is_trial(mark, parts, home):
+            return None
+        return _DEPLOYMENT if _is_deployment(parts) and not is_home(workspace, home) else mark
+    return None if _is_trial(mark, parts, home) and not _is_private(parts, home) else mark
 
 
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
@@ -206,6 +225,8 @@ def _by_shape(name: str, parts: list[str]) -> Mark | None:
         return None
     if name.endswith(_KEY_ENDS) or (name.startswith("ssh_host_") and name.endswith("_key")):
         return _SSH
+    if not name.endswith(_BACKUPS):
+        return None
     for end in _BACKUPS:
         if name.endswith(end):
             stem = name[: -len(end)]
@@ -227,6 +248,15 @@ def _is_public(name: str, mark: Mark) -> bool:
     if mark is _KEY_FILE or mark is _SSH:
         return name.endswith(_PUBLIC_ENDS) or name in _PUBLIC_SSH
     return (mark is _CLOUD or mark is _LOGIN) and name in _PROSE
+
+
+def _is_deployment(parts: list[str]) -> bool:
+    return parts[-2:-1] == [".kube"] or (parts[-2:-1] == [".docker"] and parts[-1].startswith("config.json"))
+
+
+def _is_private(parts: list[str], home: str) -> bool:
+    """Whether a path lies in somebody's home or in the system, where no test suite excuses a key."""
+    return parts[1:2] in _PRIVATE_TREES or "/".join(parts).startswith(f"{home.lower()}/")
 
 
 def _is_trial(mark: Mark, parts: list[str], home: str) -> bool:

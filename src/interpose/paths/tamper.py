@@ -26,11 +26,13 @@ _TAMPER = Catalogue(
             .config/goose/config.yaml .factory/settings.json .factory/hooks.json .windsurf/hooks.json
             .codeium/windsurf/hooks.json .kimi/config.toml .kiro/hooks/ .amp/settings.json .config/amp/settings.json
             .aider.conf.yml .continue/config.yaml .continue/config.json .roo/ .clinerules/hooks/ .crush.json
-            .augment/settings.json
+            .augment/settings.json .gemini/config/ /etc/opencode/ library/application%20support/opencode/
+            /etc/gemini-cli/ library/application%20support/claudecode/
         """,
         _SERVERS: """
             .mcp.json .cursor/mcp.json .vscode/mcp.json .windsurf/mcp_config.json .codeium/windsurf/mcp_config.json
             .copilot/mcp-config.json .kiro/settings/mcp.json .roo/mcp.json claude_desktop_config.json .qwen/mcp.json
+            .kimi/mcp.json .kimi-code/mcp.json
         """,
     }
 )

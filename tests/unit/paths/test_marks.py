@@ -28,7 +28,7 @@ C:\\Users\\me\\.npmrc D:/projects/app/.env \\\\server\\share\\.netrc file:///etc
 /tmp/test/../../etc/shadow ~/.ssh/fixtures/key ~/.ssh/tests/id_rsa /home/test/server.pem
 """
 
-SOFT = "credentials.json config/secrets.yml prod.tfvars terraform.tfstate credentials-old"
+SOFT = "config/secrets.yml prod.tfvars terraform.tfstate credentials-old"
 
 PLAIN = """
 src/main.py .env.example .env.sample .env.template .env.dist .env.defaults .env_example .environment

@@ -1,0 +1,207 @@
+"""Text that fires by itself where it is written: scripts of packages, steps of build servers, hooks of a project.
+
+A dangerous command in a file is data, and writing it is nobody's harm, unless the place makes it run. In the places
+that honest work changes every day, only the text tells the two apart.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+
+Objects = Callable[[str], str]
+"""Says why a command that runs unasked would be wrong; empty if it would not."""
+
+MAX_TEXT = 128 * 1024
+_MAX_LINES = 400
+
+_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
+_LIFECYCLE = re.compile(
+    r'"(?P<name>(?:pre|post)?(?:install|prepare|prepublish)|(?:pre|post)-(?:install|update|autoload-dump)-cmd)"'
+    r'\s{0,64}:\s{0,64}(?P<value>"(?:[^"\\]|\\.){0,4096}"|\[)'
+)
+_VERSION = re.compile(r'"(?:[\^~<>=v* ]*\d|\*|latest|next|workspace:|npm:|file:|git|https?:|link:)')
+_CUSTOMARY = frozenset({
+    "husky", "husky install", "husky || true", "patch-package", "lefthook install", "simple-git-hooks", "tsc",
+    "npm run build", "yarn build", "pnpm build", "pnpm run build", "yarn run build", "bun run build", "prisma generate",
+    "nuxt prepare", "svelte-kit sync", "electron-builder install-app-deps", "playwright install", "ngcc",
+    "is-ci || husky", "is-ci || husky install", "npm run prepare", "npm run compile", "tsc -b", "tsc -p .",
+    "nuxi prepare",
+})  # fmt: skip
+
+_STEP = re.compile(
+    r"^(?P<indent>[ \t]*(?:-[ \t]+)?)"
+    r"(?:run|script|before_script|after_script|command|commands|bash|pwsh|powershell|sh|entrypoint|install|before_install|steps)"
+    r"[ \t]*:[ \t]*(?P<value>.*)$"
+)
+_BLOCK = re.compile(r"^[|>][-+0-9]*[ \t]*(?:#.*)?$")
+_KEY = re.compile(r"^[\s-]*(?:[\w.-]{1,40}:\s)?\s*")
+_EXPRESSION = re.compile(r"\$\{\{[^}]{0,512}\}\}")
+_ALL_SECRETS = re.compile(r"\$\{\{\s*toJSON\(\s*secrets\s*\)", re.IGNORECASE)
+_REACHES_OUT = re.compile(
+    r"(?i)\b(?:curl|wget|nc|ncat|netcat|socat|ssh|scp|ftp|telnet|aria2c|httpie|https?|iwr|irm|iex|invoke-\w+|base64|eval|"
+    r"python\d?|node|perl|ruby|php|bash|sh|zsh)\b|/dev/(?:tcp|udp)/"
+)
+_FOLDER_OPEN = re.compile(r'"runOn"\s{0,64}:\s{0,64}"folderOpen"')
+_CONTAINER = re.compile(
+    r'"(?:initialize|onCreate|updateContent|postCreate|postStart|postAttach)Command"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){0,4096})"'
+)
+_SUBMODULE = re.compile(r"(?m)^\s*update\s*=\s*!")
+_BUILD_CLASS = re.compile(r"\bcmdclass\b")
+_STARTS_PROCESS = re.compile(
+    r"\bos\.(?:system|popen|exec\w*|spawn\w*)\s*\(|\bsubprocess\b|\burllib\b|\brequests\b|\bsocket\b|\bexec\s*\(|\beval\s*\("
+)
+_INDEX = re.compile(
+    r"(?im)^\s*(?:index-url|extra-index-url|registry|@[\w-]+:registry|index|url)\s*[=:]?\s*\"?(https?://[^\s\"]+)"
+)
+_USUAL_INDEX = re.compile(
+    r"https?://(?:pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|"
+    r"npm\.pkg\.github\.com|localhost|127\.0\.0\.1)[/:]?"
+)
+
+_WORKFLOWS = (
+    "/.github/workflows/", "/.github/actions/", "/.circleci/", "/.woodpecker/", "/.buildkite/", "/.gitea/workflows/",
+    "/.forgejo/workflows/", "/.teamcity/",
+)  # fmt: skip
+_PIPELINES = frozenset({
+    ".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", ".woodpecker.yml",
+    "bitbucket-pipelines.yml", "appveyor.yml", ".cirrus.yml", "cloudbuild.yaml", "buildspec.yml",
+})  # fmt: skip
+_HOOK_DIRECTORIES = ("/.husky/", "/.pre-commit-hooks/")
+_HOOK_FILES = frozenset({".envrc", ".direnvrc"})
+_INDEX_FILES = frozenset({"pip.conf", "pip.ini", ".yarnrc", ".bunfig.toml", "bunfig.toml", "uv.toml"})
+
+
+def fires(path: str, added: str, removed: str, current: Callable[[], str], objects: Objects) -> str:
+    """Why the text would run or redirect something by itself once it is written to `path`; empty if it would not.
+
+    `current` gives what the file holds now: what was there before is not planted by this call.
+    """
+    lower = path.lower()
+    name = lower.rpartition("/")[2]
+    check = _check_for(lower, name)
+    if check is None or not added:
+        return ""
+    if len(added) > MAX_TEXT:
+        return "is too long to be read before it runs by itself"
+    if check is _package:
+        return _package(added, removed, current)
+    return check(added, objects)
+
+
+def _check_for(lower: str, name: str) -> Callable[..., str] | None:
+    if name in ("package.json", "composer.json"):
+        return None if "/node_modules/" in lower else _package
+    if name in _PIPELINES or any(place in lower for place in _WORKFLOWS):
+        return _pipeline
+    if name in _HOOK_FILES or any(place in lower for place in _HOOK_DIRECTORIES):
+        return _hook
+    if lower.endswith("/.vscode/tasks.json") or name == "devcontainer.json" or name == ".devcontainer.json":
+        return _editor
+    if name in _INDEX_FILES:
+        return _index
+    return _OTHER.get(name)
+
+
+def _package(added: str, removed: str, current: Callable[[], str]) -> str:
+    wanted = dict(_scripts(added))
+    for name, value in _scripts(removed):
+        if wanted.get(name) == value:
+            del wanted[name]
+    if wanted:
+        for name, value in _scripts(current()):
+            if wanted.get(name) == value:
+                del wanted[name]
+    if not wanted:
+        return ""
+    return f"would run its script {next(iter(wanted))!r} on every install"
+
+
+def _scripts(text: str) -> Iterator[tuple[str, str]]:
+    plain = _UNICODE.sub(lambda match: chr(int(match.group(1), 16)), text)
+    for match in _LIFECYCLE.finditer(plain):
+        value = match.group("value")
+        if value.strip('"').strip() not in _CUSTOMARY and not _VERSION.match(value):
+            yield match.group("name"), value
+
+
+def _pipeline(added: str, objects: Objects) -> str:
+    if _ALL_SECRETS.search(added):
+        return "hands every secret of the repository to a step"
+    for step in _steps(added):
+        if not _REACHES_OUT.search(step):
+            continue
+        reason = objects(_EXPRESSION.sub("EXPRESSION", step))
+        if reason:
+            return f"has a step for the build servers that is dangerous: {reason}"
+        if "secrets." in step and objects(_EXPRESSION.sub(_as_file, step)):
+            return "has a step for the build servers that sends a secret away"
+    return ""
+
+
+def _as_file(expression: re.Match[str]) -> str:
+    """A secret as a word that the analysis knows for one."""
+    return "@/run/secrets/value" if "secrets." in expression.group() else "EXPRESSION"
+
+
+def _steps(text: str) -> Iterator[str]:
+    """What looks like a command: the steps as written, and each line alone, for a change may lie inside a step."""
+    lines = text.split("\n")
+    for index, line in enumerate(lines):
+        found = _STEP.match(line)
+        if found is not None and _BLOCK.match(found.group("value")):
+            yield _block(lines, index + 1, len(found.group("indent")))
+    for line in lines[:_MAX_LINES]:
+        bare = line[_end(line) :].strip()
+        if bare:
+            yield bare.strip("\"'") if bare[0] == bare[-1] and bare[0] in "\"'" else bare
+
+
+def _end(line: str) -> int:
+    found = _KEY.match(line)
+    return found.end() if found else 0
+
+
+def _block(lines: list[str], start: int, indent: int) -> str:
+    block: list[str] = []
+    for line in lines[start : start + _MAX_LINES]:
+        if line.strip() and len(line) - len(line.lstrip()) <= indent:
+            break
+        block.append(line)
+    return textwrap.dedent("\n".join(block))
+
+
+def _hook(added: str, objects: Objects) -> str:
+    reason = objects(added)
+    return f"runs by itself in this project: {reason}" if reason else ""
+
+
+def _editor(added: str, objects: Objects) -> str:
+    if _FOLDER_OPEN.search(added):
+        return "starts a task whenever the folder is opened"
+    for match in _CONTAINER.finditer(added):
+        reason = objects(match.group(1).replace('\\"', '"'))
+        if reason:
+            return f"runs whenever the container is made: {reason}"
+    return ""
+
+
+def _index(added: str, _objects: Objects) -> str:
+    for match in _INDEX.finditer(added):
+        if not _USUAL_INDEX.match(match.group(1)):
+            return f"lets packages come from {match.group(1)}"
+    return ""
+
+
+def _setup(added: str, _objects: Objects) -> str:
+    if _BUILD_CLASS.search(added) and _STARTS_PROCESS.search(added):
+        return "starts programs whenever the package is built or installed"
+    return ""
+
+
+def _modules(added: str, _objects: Objects) -> str:
+    return "runs a command whenever submodules are updated" if _SUBMODULE.search(added) else ""
+
+
+_OTHER: dict[str, Callable[..., str]] = {"setup.py": _setup, ".gitmodules": _modules}
