@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from interpose.guards.answers import Answers
 from interpose.shell import analyse
-from interpose.tools import command_of, cwd_of, paths_of, urls_of
+from interpose.tools import command_of, cwd_of, patched_of, paths_of, urls_of
 from interpose.types import Effect, EffectKind, ToolCall
 
 DEFAULT_CWD = "/workspace/project"
@@ -20,7 +20,6 @@ _FILE_TOOLS: dict[str, EffectKind] = {
     "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write",
 }  # fmt: skip
-_DELETIONS = ("*** Delete File: ", "+++ /dev/null")
 
 
 def home_directory() -> str:
@@ -51,7 +50,5 @@ def effects_of_call(call: ToolCall, home: str) -> tuple[Effect, ...]:
 
 
 def _file_effects(call: ToolCall, kind: EffectKind) -> Iterable[Effect]:
+    yield from (Effect("fs.delete", file.path) for file in patched_of(call) if file.kind == "delete")
     yield from (Effect(kind, path) for path in paths_of(call))
-    texts = call.arguments.values() if call.name == "apply_patch" else ()
-    if any(isinstance(text, str) and any(mark in text for mark in _DELETIONS) for text in texts):
-        yield Effect("fs.delete", "a file of the patch", "possible")
