@@ -96,7 +96,7 @@ class CommandSafetyGuard:
             workspace = ""
         judgement = self._judge(command, cwd, home, workspace)
         if judgement.instead and self._judge(judgement.instead, cwd, home, workspace).decision != "allow":
-            return _without_advice(judgement)
+            return replace(judgement, instead="")
         return judgement
 
     def _together(self, effects: tuple[Effect, ...]) -> Ruling | None:
@@ -162,10 +162,6 @@ def _sentence(reason: str, resource: str, general: str) -> str:
     if reason[0].islower():
         reason = f"{general.rstrip('.')}: {resource} {reason}"
     return reason if reason.endswith(".") else f"{reason}."
-
-
-def _without_advice(judgement: Judgement) -> Judgement:
-    return replace(judgement, instead="")
 
 
 def _decision(judgement: Judgement, command: str) -> Allow | Confirm | Deny:
