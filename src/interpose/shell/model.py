@@ -87,6 +87,10 @@ class Lowering(Protocol):
     def home(self) -> str:
         """The user's home directory."""
 
+    @property
+    def via(self) -> tuple[str, ...]:
+        """The wrappers that the command came through, from the outside in."""
+
     def emit(
         self,
         kind: EffectKind,

@@ -12,7 +12,7 @@ from interpose.shell.model import Invocation, Lowering, Stream
 _VALUES = words(
     """
     --account-key --account-name --assignee --container-name --file --location --method --name --output --query
-    --resource-group --role --scope --scripts --subscription --uri --url --vault-name -c -f -g -l -m -n -o -u
+    --resource-group --role --scope --scripts --source --subscription --uri --url --vault-name -c -f -g -l -m -n -o -u
     """
 )
 _OWN_SETTINGS = words("account bicep cache cloud config configure extension local-context")
@@ -46,6 +46,10 @@ def az(inv: Invocation, low: Lowering) -> None:
             low.emit("privilege", role.text, rule="az-grant", grants=True, reason="Gives wide rights.")
         case ["account", "get-access-token", *_] | ["keyvault", "secret", "show"]:
             low.output(Stream(taints=SECRET))
+        case ["storage", "blob" | "file" | "fs", "upload" | "upload-batch" | "file"]:
+            content = [low.read(path) for path in opts.values("--file", "-f", "--source", "-s")]
+            low.emit("net.upload", " ".join(texts), secret=any("secret" in stream.taints for stream in content))
+            _verbs(inv, low)
         case ["storage", "blob", "sync"] if opts.has("--delete-destination"):
             low.emit("data.destroy", " ".join(texts), rule="az-sync-delete", reason=_MIRROR)
         case _:

@@ -223,11 +223,19 @@ def enable(inv: Invocation, low: Lowering) -> None:
 
 @command("true", "false", ":", "break", "continue", "return", "exit", "logout", "shift", "times", "dirs", "type",
          "hash", "shopt", "ulimit", "umask", "getopts", "wait", "jobs", "bg", "fg", "disown", "suspend", "unalias",
-         "caller", "help", "which", "whereis", "setopt", "unsetopt")  # fmt: skip
+         "caller", "help", "whereis", "setopt", "unsetopt")  # fmt: skip
 def harmless(inv: Invocation, low: Lowering) -> None:
     """Changes only the shell itself, or asks it something."""
     if inv.name in ("true", "false", ":", "shift", "wait"):
         low.output(Stream(""))
+
+
+@command("which", "gwhich")
+def which(inv: Invocation, low: Lowering) -> None:
+    """Prints where a program lies. It is the program of that name, wherever that is."""
+    names = [word for word in parse(inv.args).operands if word.known and "/" not in word.text]
+    if len(names) == 1:
+        low.output(Stream(f"/usr/bin/{names[0].text}\n", names[0].taints))
 
 
 def subscript(word: Word, low: Lowering) -> None:

@@ -9,6 +9,9 @@ from interpose.shell.commands.table import command
 from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
+_HUGE = 100 * 1024**3
+"""What nobody makes by hand: a file of this size fills the disks of most machines."""
+_UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 _TEMPORARY = "/tmp"  # noqa: S108 - the name a command would get, not a file of ours
 
 
@@ -87,11 +90,14 @@ def truncate(inv: Invocation, low: Lowering) -> None:
         # The tool demands a size. Without one this is SQL at the wrong prompt, and means what SQL means.
         low.code("sql", " ".join((inv.name, *(word.text for word in inv.args))), via="truncate")
         return
+    size = opts.value("-s")
     for path in opts.operands:
         if _empties(opts):
             low.write(path, EMPTY_STREAM, emptied=True)
         else:
             low.write(path)
+            if size is not None and is_huge(size.text.lstrip("+=")):
+                fills_disk(low, path)
 
 
 @command("fallocate")
@@ -99,8 +105,31 @@ def fallocate(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=("-l", "-o"), aliases={"--length": "-l", "--offset": "-o"}, long=_LONG)
     if informs(opts):
         return
+    length = opts.value("-l")
     for path in opts.operands:
         low.write(path)
+        if length is not None and is_huge(length.text):
+            fills_disk(low, path)
+
+
+@command("yes", "gyes")
+def yes(inv: Invocation, low: Lowering) -> None:
+    """Says the same line until somebody stops it."""
+    if not any(word.text in _LONG for word in inv.args):
+        low.output(Stream(taints=frozenset({"endless"})))
+
+
+def is_huge(size: str, times: int = 1) -> bool:
+    """Whether `1000G`, `2T` and the like (`times` over) are more than a disk usually has left."""
+    number = size.rstrip("iBKMGTPEkmgtpeb")
+    unit = size[len(number) : len(number) + 1].upper()
+    return number.isdecimal() and len(number) < 20 and int(number) * _UNITS.get(unit, 1) * times >= _HUGE
+
+
+def fills_disk(low: Lowering, at: Word) -> None:
+    """State that a file grows until the disk is full."""
+    low.emit("system", at.text, certainty="possible", at=at, rule="disk-fill",
+             reason="Writes so much, or without an end, that the disk is full afterwards")  # fmt: skip
 
 
 @command("tee", "gtee", "sponge")

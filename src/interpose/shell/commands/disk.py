@@ -7,12 +7,14 @@ from collections.abc import Collection
 from msgspec import Struct
 
 from interpose.shell.commands.admin import words
+from interpose.shell.commands.creating import fills_disk, is_huge
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import informs, standard_input
 from interpose.shell.commands.table import command
 from interpose.shell.model import EMPTY_STREAM, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
+_ENDLESS = ("/dev/zero", "/dev/urandom", "/dev/random", "/dev/full")
 
 
 @command("dd", "gdd", "dcfldd", "dc3dd", "ddrescue", "dd_rescue")
@@ -34,6 +36,8 @@ def dd(inv: Invocation, low: Lowering) -> None:
         return
     if not target.known and source is not None and source.text.startswith("/dev/"):
         _state_possible_disk(target, low)
+    if source is not None and source.text in _ENDLESS and not low.path(target).startswith("/dev/"):
+        _state_fill(settings, target, low)
     partly = "notrunc" in (settings["conv"].text if "conv" in settings else "")
     fills = source is not None and source.text in ("/dev/zero", "/dev/null")
     if source is not None and (source.text == "/dev/null" or (fills and partly)):
@@ -42,8 +46,15 @@ def dd(inv: Invocation, low: Lowering) -> None:
         low.write(target, content)
 
 
+def _state_fill(settings: dict[str, Word], target: Word, low: Lowering) -> None:
+    count, size = settings.get("count"), settings.get("bs") or settings.get("obs")
+    blocks = "1" if count is None else count.text
+    if count is None or (blocks.isdecimal() and is_huge(size.text if size else "512", int(blocks[:18]))):
+        fills_disk(low, target)
+
+
 def _copied(source: Word, low: Lowering) -> Stream:
-    if source.text in ("/dev/zero", "/dev/null", "/dev/urandom", "/dev/random"):
+    if source.text == "/dev/null" or source.text in _ENDLESS:
         return EMPTY_STREAM if source.text == "/dev/null" else Stream()
     return low.read(source)
 

@@ -206,5 +206,9 @@ def fetcher(inv: Invocation, low: Lowering) -> None:
     for path in opts.values(*tool.target):
         if path.text != "-":
             low.write(path, answer)
+    if not opts.has(*tool.target) and tool.directory:
+        for url in opts.operands:
+            if name := url_of(url.text).name:
+                low.write(Word(f"./{name}", url.span), answer)
     if tool.prints:
         low.output(answer)

@@ -48,6 +48,9 @@ HISTORY_OFF: dict[str, tuple[str, ...]] = {
     "HISTIGNORE": ("*",),
 }
 
+_HOOKS_OFF = {"HUSKY": "0", "HUSKY_SKIP_HOOKS": "", "LEFTHOOK": "0", "SKIP": "", "OVERCOMMIT_DISABLE": "1"}
+"""Variables by which hooks are skipped, and the value with which they are; an empty one: with any."""
+
 SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 """Variables that the shell itself looks at, exported or not."""
 
@@ -133,7 +136,7 @@ def _by_prefix(name: str, value: Word, low: Lowering, running: str) -> None:
                  reason="This changes how the guard itself works")  # fmt: skip
     elif _is_one_liner(value.text):
         _code_from_environment(name, value, low)
-    elif running == "git" and ((name == "HUSKY" and value.text == "0") or name == "HUSKY_SKIP_HOOKS"):
+    elif running == "git" and name in _HOOKS_OFF and _HOOKS_OFF[name] in ("", value.text):
         low.emit("guard.tamper", name, at=value, rule="git-no-verify",
                  reason="The repository's hooks would be skipped")  # fmt: skip
 

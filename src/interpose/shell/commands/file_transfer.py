@@ -44,6 +44,9 @@ def ftp(inv: Invocation, low: Lowering) -> None:
         connection_options(opts, low)
     host = next((word for word in opts.operands), Word(""))
     scripts: list[Stream] = [Stream(code.text, code.taints) for code in opts.values("-e", "-c") if inv.name == "lftp"]
+    if inv.name == "tftp" and opts.has("-c"):
+        order = inv.args[next(index for index, word in enumerate(inv.args) if word.text == "-c") + 1 :]
+        scripts.append(Stream(" ".join(word.text for word in order)))
     scripts += [low.read(path) for path in opts.values("-b", "-f") if path.text != "-"]
     if inv.stdin is not None:
         scripts.append(standard_input(inv))

@@ -103,7 +103,9 @@ def hub(inv: Invocation, low: Lowering) -> None:
 
 
 def _forge(inv: Invocation, table: Mapping[str, Meaning], low: Lowering) -> None:
-    opts = parse(inv.args, values=_VALUES)
+    verbs = [word.text for word in inv.args if word.text[:1] != "-"][:1]
+    # `-p` makes a gist public; elsewhere it takes a value.
+    opts = parse(inv.args, values=_VALUES - {"-p"} if verbs == ["gist"] else _VALUES)
     if opts.has("--help", "--version", "--dry-run"):
         return
     path = ".".join(word.text for word in opts.operands[:3])
@@ -118,7 +120,7 @@ def _forge(inv: Invocation, table: Mapping[str, Meaning], low: Lowering) -> None
     elif meaning is not None:
         what = " ".join(word.text for word in opts.operands[depth:]) or (opts.value("-R", "--repo") or Word("")).text
         low.emit(meaning.kind, what, rule=meaning.rule, reason=meaning.reason, **_details(meaning, opts))
-    if verb == "gist.create":
+    if verb in ("gist.create", "snippet.create"):
         _uploads(inv, opts, low)
     elif verb in ("alias.set", "alias.import"):
         _alias(opts, low)

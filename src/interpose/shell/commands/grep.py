@@ -8,9 +8,10 @@ from msgspec import Struct
 
 from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import parse
+from interpose.shell.commands.processes import WATCHER, names_watcher
 from interpose.shell.commands.streams import informs, inputs
 from interpose.shell.commands.table import command
-from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
 
@@ -112,9 +113,11 @@ def search(inv: Invocation, low: Lowering) -> None:
             low.read(path, recursive=recursive, matched=True)
         return
     content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
-    low.output(Stream(None, content.taints))
+    pattern = opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word(""))
+    ours = WATCHER if not paths and names_watcher(pattern.text) else NOTHING
+    low.output(Stream(None, content.taints | ours))
     if not paths and "secret" in content.taints:
-        _state_harvest(opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word("")), low)
+        _state_harvest(pattern, low)
 
 
 def _state_harvest(pattern: Word, low: Lowering) -> None:

@@ -59,6 +59,12 @@ INTERPRETERS: dict[str, Interpreter] = {
     "tclsh": Interpreter(language="tcl", code=()), "wish": Interpreter(language="tcl", code=()),
     "expect": Interpreter(language="tcl", code=("-c",), files=("-f",), values=("-b",), inform=("-v",)),
     "groovy": Interpreter(language="groovy", code=("-e",), values=("-c", "-cp", "-classpath", "--classpath", "-i")),
+    **{name: Interpreter(language="literals", code=tuple(code.split())) for name, code in {
+        "scala": "-e", "scala-cli": "-e", "guile": "-c", "sbcl": "--eval", "clisp": "-x", "ecl": "--eval",
+        "clojure": "-e --eval", "clj": "-e --eval", "bb": "-e --eval", "ghc": "-e", "runghc": "-e", "ocaml": "-e",
+        "racket": "-e --eval", "janet": "-e", "gosh": "-e", "csi": "-e", "kotlin": "-e", "nim": "--eval",
+        "swipl": "-g -t", "octave": "--eval", "gnuplot": "-e", "maxima": "--batch-string",
+    }.items()},
     "elixir": Interpreter(language="ruby", code=("-e", "--eval"), values=("-r", "-S", "-pa", "-pz", "--name",
         "--sname", "--cookie")),
 }  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.table import command
 from interpose.shell.commands.transfer import send_words
-from interpose.shell.model import NOTHING, Invocation, Lowering, Stream
+from interpose.shell.model import NOTHING, Invocation, Lowering, Stream, Word
 
 _LOOKUPS = {
     "dig": (), "nslookup": (), "host": (), "ping": ("-c", "-i", "-W", "-s", "-p", "-t", "-I", "-w"),
@@ -19,7 +19,7 @@ _LOOKUPS = {
 def lookup(inv: Invocation, low: Lowering) -> None:
     """A name that is looked up reaches the name server of its domain: secrets in it leave the machine."""
     opts = parse(inv.args, values=_LOOKUPS[inv.name], bundle=False)
-    if any(word.text.lower() == "axfr" for word in opts.operands):
+    if any(word.text.lower() == "axfr" for word in opts.operands) or (inv.name == "host" and opts.has("-l")):
         low.emit("secret.read", "zone", rule="zone-transfer", reason="Asks a name server for every name that it knows.")
     for word in opts.operands:
         if "secret" in word.taints:
@@ -52,5 +52,8 @@ def scanner(inv: Invocation, low: Lowering) -> None:
         low.read(path)
     if inv.name == "tcpdump":
         for program in opts.values("-z"):
-            low.run((program,), via="tcpdump")
+            low.run((program, Word("capture.pcap")), via="tcpdump")
+    for script in opts.values("--script"):
+        if "/" in script.text:
+            low.run_file(script, via="nmap", language="lua")
     send_words(low, "", *opts.operands)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from interpose.shell.commands.environment import run_with
 from interpose.shell.commands.launchers import joined
-from interpose.shell.commands.peel import Wrapper, assignments, base_name, peel, run_inner
-from interpose.shell.commands.shells import POSIX_SHELLS
+from interpose.shell.commands.peel import Wrapper, assignments, peel, run_inner
+from interpose.shell.commands.shells import root_shell
 from interpose.shell.commands.table import command
 from interpose.shell.model import Invocation, Lowering, Word
 
@@ -33,16 +33,6 @@ _PKEXEC = Wrapper(long=("disable-internal-agent", "keep-cwd"), long_values=("use
 _GOSU = Wrapper(skip=1)
 
 
-def _root_shell(low: Lowering, user: str) -> None:
-    low.emit(  # noqa: S604 - a detail of an effect, nothing is run
-        "privilege",
-        user,
-        shell=True,
-        rule="root-shell",
-        reason="This opens a shell of another user in which anything can run",
-    )
-
-
 def _rights(low: Lowering, who: str) -> None:
     low.emit("privilege", who, grants=True, rule="root-rights",
              reason="Looks up, renews or asks for the right to act as somebody else")  # fmt: skip
@@ -67,27 +57,21 @@ def sudo(inv: Invocation, low: Lowering) -> None:
     given, inner = assignments(peeled.inner)
     if not inner:
         if options.has("-s", "-i", "--shell", "--login"):
-            _root_shell(low, name)
+            root_shell(low, name)
         elif inv.name != "sudoedit":
             _rights(low, name)
         return
     low.emit("privilege", name)
     if host := options.value("-h", "--host"):
         _rights(low, host.text)
-    if options.has("-i", "--login") or _is_shell(inner, inv):
-        _root_shell(low, name)
+    if options.has("-i", "--login"):
+        root_shell(low, name)
     cwd = low.cwd
     if directory := options.value("-D", "--chdir"):
         low.set_cwd(directory)
     run_with(given, inner, low, inv.name)
     if low.cwd != cwd:
         low.set_cwd(cwd)
-
-
-def _is_shell(inner: tuple[Word, ...], inv: Invocation) -> bool:
-    """Whether what runs is an interactive shell: one without code, script or input."""
-    alone = all(word.text.startswith("-") and "c" not in word.text for word in inner[1:])
-    return base_name(inner[0]) in POSIX_SHELLS and alone and inv.stdin is None
 
 
 @command("doas")
@@ -99,11 +83,9 @@ def doas(inv: Invocation, low: Lowering) -> None:
         return
     if peeled.inner:
         low.emit("privilege", name)
-        if _is_shell(peeled.inner, inv):
-            _root_shell(low, name)
         run_inner(peeled.inner, low, "doas")
     elif peeled.options.has("-s"):
-        _root_shell(low, name)
+        root_shell(low, name)
 
 
 @command("su", "runuser")
@@ -133,7 +115,7 @@ def su(inv: Invocation, low: Lowering) -> None:
             code = Word(word.text[2:], word.span, taints=word.taints)
             break
     if code is None:
-        _root_shell(low, name)
+        root_shell(low, name)
         return
     low.emit("privilege", name)
     low.shell(code, via=inv.name, args=arguments)
@@ -147,7 +129,7 @@ def pkexec(inv: Invocation, low: Lowering) -> None:
     user = peeled.options.value("--user")
     name = user.text if user else "root"
     if not peeled.inner:
-        _root_shell(low, name)
+        root_shell(low, name)
         return
     low.emit("privilege", name)
     run_inner(peeled.inner, low, "pkexec")

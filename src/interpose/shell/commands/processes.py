@@ -6,9 +6,13 @@ from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import Options, parse
 from interpose.shell.commands.streams import informs
 from interpose.shell.commands.table import command
-from interpose.shell.model import UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 
-_OURS = "interpose"
+_WATCHERS = words("interpose guard auditd falco osquery fail2ban wazuh crowdstrike sysdig")
+"""Names of programs that watch over the machine or the agent, ours among them."""
+WATCHER = frozenset({"watcher"})
+"""Taints the numbers of such processes."""
+_EVERY = frozenset({"every-process"})
 _BROAD = words(
     """
     python python2 python3 node java ruby perl php bun deno sh bash zsh fish dash ksh ssh sshd tmux screen nginx apache2
@@ -49,6 +53,10 @@ def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
         low.emit(
             "process.kill", text, at=target, rule="kill-init", reason="Ends the first process, and the machine with it."
         )
+    elif target.taints & WATCHER:
+        _state_watcher(target, low)
+    elif target.taints & _EVERY:
+        low.emit("process.kill", "all", at=target, rule="kill-all", wide=True)
     elif UNKNOWN in text:
         low.emit("process.kill", text, certainty="unknown", at=target, recoverable=True)
     elif hard and text.isdecimal():
@@ -62,10 +70,31 @@ def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
 def ps(inv: Invocation, low: Lowering) -> None:
     """`e` among the options without a dash shows the environment of every process."""
     first = inv.args[0].text if inv.args else ""
+    opts = parse(inv.args, values=("-o", "-p", "-u", "-U", "-C", "-t", "-g", "-q", "-G"), aliases={"--format": "-o"})
+    columns = [word.text.partition("=")[0] for word in opts.values("-o")]
+    if columns == ["pid"] and opts.has("-e", "-A"):
+        low.output(Stream(taints=_EVERY))
     if first.isalpha() and "e" in first and set(first) <= _PS_LETTERS:
         low.output(Stream(taints=frozenset({"env", "secret"})))
         low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
                  reason="Prints the environment of processes, with the tokens and passwords in it")  # fmt: skip
+
+
+@command("pgrep", "pidof", "pidwait")
+def find_process(inv: Invocation, low: Lowering) -> None:
+    """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
+    opts = parse(inv.args, values=_PKILL_VALUES)
+    watcher = any(names_watcher(word.text) for word in opts.operands)
+    low.output(Stream(taints=WATCHER if watcher else NOTHING))
+
+
+def names_watcher(text: str) -> bool:
+    """Whether a pattern is made to find a program that watches."""
+    return any(name in text.lower() for name in _WATCHERS)
+
+
+def _state_watcher(target: Word, low: Lowering) -> None:
+    low.emit("guard.tamper", target.text, at=target, rule="guard-kill", reason="Ends what watches over the agent.")
 
 
 _PS_LETTERS = frozenset("aceflmjrsTuvwxX")
@@ -115,8 +144,8 @@ def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
 def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
     text = pattern.text
     name = text.strip("^$.*").lower()
-    if _OURS in name:
-        low.emit("guard.tamper", text, at=pattern, rule="guard-kill", reason="Ends the guard that watches the agent.")
+    if names_watcher(name):
+        _state_watcher(pattern, low)
     elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
         low.emit("process.kill", text, at=pattern, rule="kill-by-name",
                  reason=f"Ends every process called {text}, not only those that were started here.")  # fmt: skip

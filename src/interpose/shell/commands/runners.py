@@ -5,6 +5,7 @@ from __future__ import annotations
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.peel import run_inner
 from interpose.shell.commands.table import Handler, command
+from interpose.shell.commands.verbs import general
 from interpose.shell.model import Invocation, Lowering, Word
 
 ALL = ""
@@ -37,6 +38,7 @@ def _runner(verbs: dict[str, int]) -> Handler:
         texts = [word.text for word in inv.args]
         verb = next((text for text in texts if not text.startswith("-")), "")
         if ALL not in verbs and verb not in verbs:
+            general(inv, low)
             return
         if "--" in texts:
             run_inner(inv.args[texts.index("--") + 1 :], low, inv.name)
@@ -71,6 +73,7 @@ def _coded(options: tuple[str, ...]) -> Handler:
             *options
         ):
             low.shell(code, via=inv.name)
+        general(inv, low)
 
     return run
 

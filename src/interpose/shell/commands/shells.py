@@ -52,8 +52,31 @@ def posix_shell(inv: Invocation, low: Lowering) -> None:
     elif options.has("-s") or not operands or operands[0].text == "-":
         if inv.stdin is not None:
             low.shell(inv.stdin, via=inv.name, args=(Word(inv.name), *operands), dialect=dialect)
+        elif _as_another_user(low.via):
+            root_shell(low, "root")
     else:
         low.run_file(operands[0], via=inv.name)
+
+
+def _as_another_user(via: tuple[str, ...]) -> bool:
+    """Whether a shell opened through these wrappers is one of another user on this machine."""
+    names = [wrapper.partition(" ")[0] for wrapper in via]
+    return not _PRIVILEGED.isdisjoint(names) and _ELSEWHERE.isdisjoint(names)
+
+
+_PRIVILEGED = frozenset({"sudo", "sudo-rs", "run0", "please", "doas", "pkexec", "su", "runuser", "gosu", "su-exec"})
+_ELSEWHERE = frozenset({"docker", "podman", "nerdctl", "kubectl", "oc", "ssh", "lxc", "incus", "vagrant", "multipass"})
+
+
+def root_shell(low: Lowering, user: str) -> None:
+    """State that a shell of another user is opened."""
+    low.emit(  # noqa: S604 - a detail of an effect, nothing is run
+        "privilege",
+        user,
+        shell=True,
+        rule="root-shell",
+        reason="This opens a shell of another user in which anything can run",
+    )
 
 
 def _only_checks(args: tuple[Word, ...]) -> bool:

@@ -204,6 +204,8 @@ def command_builtin(inv: Invocation, low: Lowering) -> None:
     elif any(word.text.startswith("-") for word in peeled.inner):
         low.emit("opaque", "command", certainty="unknown", rule="unclear-wrapper",
                  reason="`command -v` only looks names up, but this reads like a command to be run")  # fmt: skip
+    elif peeled.options.has("-v"):
+        low.run((Word("which"), *peeled.inner), via="command")
 
 
 @command("builtin")

@@ -26,6 +26,7 @@ LANGUAGES: dict[str, str] = {
     "julia": "interpose.shell.languages.generic:julia",
     "tcl": "interpose.shell.languages.generic:tcl",
     "groovy": "interpose.shell.languages.generic:groovy",
+    "literals": "interpose.shell.languages.literals:lower",
     "osascript": "interpose.shell.languages.generic:osascript",
 }
 
