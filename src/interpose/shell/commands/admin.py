@@ -164,7 +164,7 @@ _ROWS = (
         "infra.destroy",
         "flags that steer running software",
         """
-        configcat flagsmith flipt growthbook ldcli optimizely statsig unleash
+        configcat flagsmith flipt growthbook ldcli optimizely split statsig unleash
         """,
         also="archive kill",
     ),
