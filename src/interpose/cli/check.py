@@ -95,7 +95,7 @@ def _explain_one(args: argparse.Namespace) -> int:
     judgement = judge(args.tool, arguments, cwd, home)
     if args.json:
         answer = {"decision": judgement.decision, **_details(judgement), "instead": judgement.instead}
-        sys.stdout.buffer.write(msgspec.json.format(msgspec.json.encode(answer), indent=2) + b"\n")
+        sys.stdout.buffer.write(msgspec.json.format(encoded(answer), indent=2) + b"\n")
     else:
         subject = arguments.get("command") or " ".join(f"{name}={value}" for name, value in arguments.items())
         print(explain(subject, judgement, Ink(_colours_wanted())))
@@ -174,7 +174,6 @@ def judge_rows(
     home: str = "",
 ) -> int:
     """Answer every row. `flush` is called before each read that could block, so nobody waits for an answer we hold."""
-    encode = msgspec.json.Encoder().encode
     status = 0
     for line in lines(read, flush):
         if isinstance(line, bytes) and (not line or line.isspace()):
@@ -188,12 +187,35 @@ def judge_rows(
             status = EXIT_INTERNAL
             reason = f"The analysis failed on this row ({type(error).__name__}), so it is refused."
             answer = {"id": row.id, "decision": "deny", "rule": "internal-error", "reason": reason, "effects": ()}
-        out += encode(answer)
+        out += encoded(answer)
         out += b"\n"
         if len(out) > 1 << 16:
             flush()
     flush()
     return status
+
+
+_encode = msgspec.json.Encoder().encode
+
+
+def encoded(answer: dict[str, Any]) -> bytes:
+    """An answer as JSON. A command can spell characters that are none (`$'\\ud800'`); these are shown escaped."""
+    try:
+        return _encode(answer)
+    except UnicodeEncodeError:
+        return _encode(_writable(msgspec.to_builtins(answer)))
+
+
+def _writable(value: Any) -> Any:
+    match value:
+        case str():
+            return value.encode("utf-8", "backslashreplace").decode()
+        case dict():
+            return {_writable(key): _writable(item) for key, item in value.items()}
+        case list():
+            return [_writable(item) for item in value]
+        case _:
+            return value
 
 
 def _row(line: bytes | BadRow) -> Row:

@@ -199,6 +199,13 @@ def test_a_bad_row_is_refused_and_the_next_one_answered(line: bytes, row_id: obj
     assert (good["id"], good["decision"]) == ("next", "allow")
 
 
+def test_characters_that_are_none_are_shown_escaped() -> None:
+    odd, good = _rows(_row("a", r"rm -rf $'\ud800x'") + _row("b", "ls"))
+    assert odd["decision"] == "ask"
+    assert "\\ud800x" in odd["effects"][0]["resource"]
+    assert good["decision"] == "allow"
+
+
 def test_a_failure_on_one_row_is_a_refusal_of_that_row(monkeypatch: pytest.MonkeyPatch) -> None:
     real = CommandSafetyGuard.judge
 
