@@ -15,8 +15,9 @@ _global: InterceptorRegistry | None = None
 
 
 def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegistry:
-    """The guards that are on by default. Both are guards: they see every rewrite."""
+    """The interceptors that are on by default. Those of `tool.before` are guards: they see every rewrite."""
     from interpose.guards.command_safety_guard import CommandSafetyGuard
+    from interpose.guards.secret_redaction import SecretRedaction
     from interpose.guards.security_audit import SecurityAudit
 
     registry.add(
@@ -34,6 +35,13 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         tool_matcher=r"^(read|write|edit|apply_patch|grep)$",
         interceptor=SecurityAudit(),
         guard=True,
+    )
+    registry.add(
+        id="builtin:secret-redaction",
+        name=HookPoint.TOOL_AFTER,
+        priority=90,
+        on_error="deny",  # a result that could not be searched is withheld
+        interceptor=SecretRedaction(),
     )
     return registry
 

@@ -1,4 +1,4 @@
-"""The wire log: everything in and out, for debugging. On when INTERPOSE_LOUD_WIRE is set, to stderr."""
+"""The wire log: everything in and out but secrets, for debugging. On when INTERPOSE_LOUD_WIRE is set, to stderr."""
 
 from __future__ import annotations
 
@@ -44,9 +44,13 @@ class WireLog:
         import json
         from datetime import UTC, datetime
 
+        from interpose.secrets import Redactor
+
         stamp = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         try:
-            text = json.dumps(body, indent=2, ensure_ascii=True, default=text_of)
+            hidden, _ = Redactor().redact_value(body)
+            # Once more as text: what is neither a mapping nor a sequence is text only now.
+            text = Redactor().redact(json.dumps(hidden, indent=2, ensure_ascii=True, default=text_of)).text
         except BaseException as error:  # noqa: BLE001 - a log for debugging must not change what happens
             text = f"({text_of(error)})"
         try:

@@ -38,12 +38,13 @@ def test_initialising_is_idempotent_and_brings_the_built_ins_once() -> None:
     assert [(entry.id, entry.priority, entry.guard) for entry in registry.list()] == [
         ("builtin:command-safety-guard", 100, True),
         ("builtin:security-audit", 99, True),
+        ("builtin:secret-redaction", 90, False),
     ]
 
 
 def test_what_was_removed_stays_removed() -> None:
     initialize_global_interceptors().remove("builtin:security-audit")
-    assert len(initialize_global_interceptors().list()) == 1
+    assert "builtin:security-audit" not in {entry.id for entry in initialize_global_interceptors().list()}
 
 
 def test_reset_forgets() -> None:
@@ -67,7 +68,7 @@ def test_many_threads_get_one_registry() -> None:
     for thread in threads:
         thread.join()
     assert len({id(registry) for registry in found}) == 1
-    assert len(found[0].list()) == 2
+    assert len(found[0].list()) == len({entry.id for entry in found[0].list()}) == 3
 
 
 def test_the_built_ins_decide_real_calls() -> None:

@@ -1,4 +1,4 @@
-"""Reading `check --jsonl`: one row a line, strictly, and answers that never wait for the next row.
+"""Reading `--jsonl`: one row a line, strictly, and answers that never wait for the next row.
 
 A row that cannot be trusted to mean one thing (bad JSON, a key twice, text that is no UTF-8) is refused, not guessed.
 """
@@ -64,8 +64,8 @@ def lines(read: Callable[[int], bytes], waiting: Callable[[], None]) -> Iterator
         yield bytes(kept)
 
 
-def decode(line: bytes) -> Row:
-    """The row in a line, or `BadRow`."""
+def parsed(line: bytes) -> dict[str, Any]:
+    """The object in a line, which has a usable `id`, or `BadRow`."""
     value = _json(line)
     if not isinstance(value, dict):
         raise BadRow(f"a row is a JSON object, this is {_kind(value)}")
@@ -74,6 +74,13 @@ def decode(line: bytes) -> Row:
         raise BadRow("the key 'id' is missing")
     if isinstance(row_id, bool) or not isinstance(row_id, str | int):
         raise BadRow(f"'id' must be text or a whole number, not {_kind(row_id)}")
+    return value
+
+
+def decode(line: bytes) -> Row:
+    """The call in a line, or `BadRow`."""
+    value = parsed(line)
+    row_id = value["id"]
     tool, args, cwd = value.get("tool", "exec"), value.get("args"), value.get("cwd")
     if not isinstance(tool, str) or not tool:
         raise BadRow(f"'tool' must be a tool's name, not {_kind(tool)}", row_id)

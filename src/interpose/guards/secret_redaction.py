@@ -1,0 +1,41 @@
+"""`builtin:secret-redaction`: results reach the agent without secrets, in the shape that the tool gave them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from msgspec.structs import replace
+
+from interpose.secrets import Found, Redactor
+from interpose.types import Allow, ToolOutcome, Transform
+
+ID = "builtin:secret-redaction"
+
+
+class SecretRedaction:
+    """Replaces secrets in results by `[redacted:<kind>:<digest>]`.
+
+    Limits: it sees text, bytes, mappings and sequences; an object of another type passes as it is. A secret without a
+    telling shape, name or place (a bare password in prose), one cut into several strings, and one inside an archive, an
+    image or encrypted data are not found.
+    """
+
+    id = ID
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._redactor = Redactor(key)
+
+    def intercept(self, outcome: ToolOutcome) -> Allow | Transform[ToolOutcome]:
+        """The result without secrets."""
+        if outcome.denied:
+            return Allow()
+        result, found = self._redactor.redact_value(outcome.result)
+        if not found:
+            return Allow()
+        return Transform(replace(outcome, result=result), reason=_said(found))
+
+
+def _said(found: tuple[Found, ...]) -> str:
+    counts = Counter(one.kind for one in found)
+    kinds = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
+    return f"hid {len(found)} secret{'s' if len(found) > 1 else ''}: {kinds}"

@@ -1,0 +1,129 @@
+"""Secrets that a name gives away: `TOKEN=...`, `"password": "..."`, `--api-key ...`, `key="Password" value=...`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from interpose.secrets.kinds import NAMED, Named
+from interpose.secrets.model import GUESSED, Hit
+from interpose.secrets.model import NAMED as RANK_NAMED
+from interpose.secrets.names import LETTERS_WORDS, WORDS, flat, is_password_word, names_vendor, telling_end
+from interpose.secrets.patterns import pattern
+from interpose.secrets.values import UUID, has, is_code, is_filler, is_password, is_random, is_template
+
+_TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*)?"
+_IS = rf"(?:{_TYPE}[:?+|]{{0,2}}=>?|=>|:|\|\|)"
+_CLOSE = r"[\\ \t]*[\"'`]?\]?"
+_VALUE = (
+    r"[\\ \t]*(?:\"(?P<double>[^\"\\\r\n]+)|'(?P<single>[^'\\\r\n]+)|`(?P<back>[^`\\\r\n]+)"
+    r"|(?P<bare>[^\s\"'`,;<>(){}\[\]\\]+))"
+)
+_VALUE_GATE = r"[\\ \t]*[\"'`]?(?:[^\s\"'`,;<>(){}\[\]\\0-9]*[0-9]|[^\s\"'`(){}\\,;]*[^\s\"'`(){}\\,;0-9A-Za-z_.-])"
+_QUOTED_GATE = r"[\\ \t]*[\"'][^\s\"'\\(){}]{8}"
+_GROUPS = ("double", "single", "back", "bare")
+_REST = r"&[0-9A-Za-z_.-]+="
+MAX_NAME = 200
+MIN_VALUE = 6
+MAX_VALUE = 4096
+
+
+def kind_of(name: bytes, value: bytes, *, quoted: bool) -> tuple[str, int] | None:
+    """The kind and rank of a value that is given to a name, or None if it is no secret."""
+    if len(name) > MAX_NAME or not MIN_VALUE <= len(value) <= MAX_VALUE or is_template(value):
+        return None
+    known = flat(name)
+    if (kind := _kind_by_vendor(known, value)) is not None:
+        return kind, RANK_NAMED
+    word = telling_end(known)
+    if word is None or is_filler(value):
+        return None
+    if pattern(UUID).covers(value):
+        return ("generic-api-key", GUESSED) if word != "credential" else None
+    if is_code(value):
+        return None
+    if is_password_word(word):
+        return ("generic-password", GUESSED) if is_password(value, quoted=quoted) else None
+    return ("generic-api-key", GUESSED) if is_random(value) else None
+
+
+@cache
+def _by_word() -> tuple[tuple[str, tuple[Named, ...]], ...]:
+    table: dict[str, list[Named]] = {}
+    for kind in NAMED:
+        for word in kind.words:
+            table.setdefault(word, []).append(kind)
+    return tuple((word, tuple(kinds)) for word, kinds in table.items())
+
+
+def _kind_by_vendor(name: str, value: bytes) -> str | None:
+    for word, kinds in _by_word():
+        if not names_vendor(name, word):
+            continue
+        for kind in kinds:
+            if (kind.letters or has(value, "d")) and pattern(f"(?i)(?:{kind.shape})").covers(value):
+                return kind.name
+    return None
+
+
+class Assignments:
+    """`name = value` in the syntax of shells, programs and configuration files."""
+
+    spans_lines = False
+    gate = rf"(?i){WORDS}[\w.-]*{_CLOSE}[ \t]*{_IS}[ \t]*{_VALUE_GATE}"
+    _pattern = rf"(?i)(?P<name>[\w.$-]*{WORDS}[\w.-]*){_CLOSE}[ \t]*(?P<is>{_IS})[ \t]*{_VALUE}"
+
+    def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
+        """The secrets that are assigned."""
+        return _judged(self._pattern, data, start, end)
+
+
+class QuotedPasswords(Assignments):
+    """Passwords without a digit, which only their quotes set apart from names."""
+
+    gate = rf"(?i){LETTERS_WORDS}{_CLOSE}[ \t]*{_IS}[ \t]*{_QUOTED_GATE}"
+
+
+class Flags:
+    """`--token value` and `-Password value`."""
+
+    spans_lines = False
+    gate = rf"(?i)-[\w-]*{WORDS}[\w-]*[ \t]+{_VALUE_GATE}"
+    _pattern = rf"(?i)(?:^|[\s\"'])--?(?P<name>[\w-]*{WORDS}[\w-]*)(?P<is>[ \t]+){_VALUE}"
+
+    def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
+        """The secrets that are given as options."""
+        return _judged(self._pattern, data, start, end)
+
+
+class Pairs:
+    """A name and its value side by side: function arguments, XML attributes and elements, lists of variables."""
+
+    spans_lines = False
+    _between = (
+        r"(?:[\\ \t]*[\"'][ \t]*,[ \t]*|[\\ \t]*[\"'][ \t]+value[ \t]*=[ \t]*|>|"
+        r"[\\ \t]*[\"']?[ \t]*,?\s*[\"']?value[\\ \t]*[\"']?[ \t]*[:=][ \t]*)"
+    )
+    gate = rf"(?i){WORDS}[\w.-]*{_between}[\\ \t]*[\"']?[^\s\"'\\(<]{{6}}"
+    _pattern = rf"(?i)(?P<name>[\w.-]*{WORDS}[\w.-]*)(?P<is>{_between}){_VALUE}"
+
+    def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
+        """The secrets that stand beside their names."""
+        return _judged(self._pattern, data, start, end)
+
+
+def _judged(text: str, data: bytes, start: int, end: int) -> Iterator[Hit]:
+    for match in pattern(text).matches(data, start, end):
+        group = match.which(_GROUPS)
+        bare = group == "bare"
+        value, at = _trimmed(match[group]) if bare else match[group].rstrip(), match.span(group)[0]
+        if bare and (b"," in match["is"] or (value.isdigit() and b":" in match["is"])):
+            continue  # the next argument, or a number of JSON, which a marker in its place would break
+        if (found := kind_of(match["name"], value, quoted=not bare)) is not None:
+            yield Hit(at, at + len(value), found[0], value, found[1])
+
+
+def _trimmed(value: bytes) -> bytes:
+    """A bare value without what belongs to the query or the sentence around it."""
+    rest = next(pattern(_REST).matches(value), None)
+    return (value[: rest.span()[0]] if rest else value).rstrip(b".:!?")

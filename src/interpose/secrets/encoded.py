@@ -1,0 +1,94 @@
+"""Secrets in base64 and in URL encoding: decoded, searched, and the encoded text is what gets hidden."""
+
+from __future__ import annotations
+
+from binascii import Error, a2b_base64
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+
+from interpose.secrets.model import Hit
+from interpose.secrets.patterns import pattern
+
+Search = Callable[[bytes], Sequence[Hit]]
+"""Searches decoded text."""
+
+# Four characters of base64 that stand for three of ASCII: the top bit of each byte is 0, which leaves half of the
+# alphabet for each of the first three. So only encoded text is decoded, and hashes, paths and names are not.
+_QUARTET = r"[A-Za-f][0-3A-HQ-Xg-nw-z][014589ABEFIJMNQRUVYZcdghklopstwx][0-9A-Za-z+/_-]"
+_WRAP = r"(?:[\\ \t]*\r?\n[ \t]*)?"
+_NOT_DATA = r"[^0-9A-Za-z+/_-]"
+_ALPHABET = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/_=-")
+_SHORTEST = 6
+
+
+class Base64:
+    """Runs of base64 that hold ASCII, over wrapped lines too."""
+
+    spans_lines = True
+    gate = rf"(?:{_QUARTET}){{{_SHORTEST}}}"
+    _pattern = rf"(?:{_QUARTET}){{{_SHORTEST},}}(?:{_WRAP}(?:{_QUARTET})+)*[0-9A-Za-z+/_-]{{0,3}}={{0,2}}"
+
+    def find(self, data: bytes, start: int, end: int, search: Search) -> Iterator[Hit]:
+        """The runs in which a secret was found."""
+        for match in pattern(self._pattern).matches(data, start, end):
+            decoded = _decoded(pattern(_NOT_DATA).without(match.text()))
+            hits = search(decoded) if decoded else ()
+            if hits:
+                start, end = _whole_run(data, *match.span())
+                first = hits[0]
+                yield Hit(start, end, first.kind, first.secret, first.rank)
+
+
+def _decoded(run: bytes) -> bytes:
+    run = run.translate(bytes.maketrans(b"-_", b"+/"))
+    try:
+        return a2b_base64(run[: len(run) - (len(run) % 4 == 1)] + b"==")
+    except Error:
+        return b""
+
+
+def _whole_run(data: bytes, start: int, end: int) -> tuple[int, int]:
+    """What is encoded before and after the readable part belongs to the run, too."""
+    while start > 0 and data[start - 1] in _ALPHABET - {ord("=")}:
+        start -= 1
+    while end < len(data) and data[end] in _ALPHABET:
+        end += 1
+    return start, end
+
+
+class UrlEncoded:
+    """Text with `%XX` in it. Only the secret inside is hidden, not the URL."""
+
+    spans_lines = False
+    gate = r"[0-9A-Za-z_-]%[2-7][0-9A-Fa-f][0-9A-Za-z%_-]{3}"
+    _pattern = r"[^\s\"'<>`\\]*%[2-7][0-9A-Fa-f][^\s\"'<>`\\]*"
+
+    def find(self, data: bytes, start: int, end: int, search: Search) -> Iterator[Hit]:
+        """The secrets, where they stand in the encoded text."""
+        for match in pattern(self._pattern).matches(data, start, end):
+            decoded, places = _unquoted(match.text())
+            base = match.span()[0]
+            for hit in search(decoded):
+                first, last = _place(places, hit.start), _place(places, hit.end)
+                yield Hit(base + first, base + last, hit.kind, hit.secret, hit.rank)
+
+
+def _unquoted(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
+    """The decoded text, and pairs of positions (decoded, encoded) from which both run in step."""
+    out = bytearray()
+    places = [(0, 0)]
+    at = 0
+    for match in pattern(r"%[0-9A-Fa-f]{2}").matches(text):
+        start, end = match.span()
+        out += text[at:start]
+        out.append(int(text[start + 1 : end], 16))
+        at = end
+        places.append((len(out), at))
+    out += text[at:]
+    return bytes(out), places
+
+
+def _place(places: list[tuple[int, int]], decoded: int) -> int:
+    at = bisect_right(places, (decoded, 1 << 62)) - 1
+    base, encoded = places[at]
+    return encoded + decoded - base

@@ -1,0 +1,20 @@
+"""The tables: what secrets look like, a file for each family."""
+
+from __future__ import annotations
+
+from interpose.secrets.kinds import ai, cloud, forges, keys, messaging, payment, saas
+from interpose.secrets.kinds.model import Kind, Named
+from interpose.secrets.kinds.named import NAMED
+
+# Order matters where two shapes cover the same text: the first one names it.
+SHAPED: tuple[Kind, ...] = (
+    *cloud.KINDS,
+    *forges.KINDS,
+    *payment.KINDS,
+    *messaging.KINDS,
+    *ai.KINDS,
+    *saas.KINDS,
+    *keys.KINDS,
+)
+
+__all__ = ["NAMED", "SHAPED", "Kind", "Named"]

@@ -1,0 +1,118 @@
+"""Walking through nested data: the same shape comes back, and untouched parts are the same objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from interpose.types import FrozenDict, FrozenList
+
+if TYPE_CHECKING:
+    from interpose.secrets.redact import Found, Redaction, Redactor
+
+MAX_DEPTH = 100
+MAX_BYTES = 64 * 1024 * 1024
+_NAMES = ("name", "key", "Name", "Key")
+_VALUES = ("value", "Value")
+_SECRET_PARTS = ("data", "stringData")
+
+
+class Nested:
+    """One walk. It keeps count of what it has seen, so it is used once."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._left = MAX_BYTES
+        self._found: list[Found] = []
+
+    def redacted(self, value: Any) -> tuple[Any, tuple[Found, ...]]:
+        """The value without secrets, and what was found."""
+        clean = self._walk(value, "", 0)
+        return (clean, tuple(self._found)) if self._found else (value, ())
+
+    def _walk(self, value: Any, name: str, depth: int) -> Any:
+        match value:
+            case str():
+                return self._text(value, name)
+            case bytes() | bytearray():
+                return self._bytes(value)
+            case dict() | list() | tuple() | set() | frozenset():
+                if depth >= MAX_DEPTH:
+                    return self._withhold("too-deep")
+                return self._mapping(value, depth) if isinstance(value, dict) else self._items(value, name, depth)
+            case _:
+                return value
+
+    def _text(self, text: str, name: str) -> str:
+        self._left -= len(text)
+        if self._left < 0:
+            return self._withhold("too-large")
+        redaction = self._redactor.redact_named(name, text) if name else self._redactor.redact(text)
+        return self._taken(text, redaction)
+
+    def _bytes(self, data: bytes | bytearray) -> Any:
+        self._left -= len(data)
+        if self._left < 0:
+            return type(data)(self._withhold("too-large").encode())
+        clean, found = self._redactor.redact_bytes(bytes(data))
+        self._found += found
+        return type(data)(clean) if found else data
+
+    def _mapping(self, value: dict[Any, Any], depth: int) -> Any:
+        named = self._name_of_pair(value)
+        is_secret = value.get("kind") == "Secret"
+        changed: dict[Any, Any] = {}
+        same = True
+        for key, item in value.items():
+            new_key = self._key(key)
+            name = key if isinstance(key, str) else ""
+            if is_secret and key in _SECRET_PARTS and isinstance(item, dict):
+                new = {entry: self._whole(text) for entry, text in item.items()}
+            else:
+                new = self._walk(item, named if named and key in _VALUES else name, depth + 1)
+            same = same and new is item and new_key is key
+            changed[new_key] = new
+        if same:
+            return value
+        return FrozenDict(changed) if isinstance(value, FrozenDict) else changed
+
+    def _key(self, key: Any) -> Any:
+        """Keys stay, unless a key is itself a secret."""
+        return self._text(key, "") if isinstance(key, str) else key
+
+    def _name_of_pair(self, value: dict[Any, Any]) -> str:
+        """`{"name": "API_KEY", "value": "..."}`: environments and headers are often listed so."""
+        if not any(key in value for key in _VALUES):
+            return ""
+        return next((value[key] for key in _NAMES if isinstance(value.get(key), str)), "")
+
+    def _items(self, value: Any, name: str, depth: int) -> Any:
+        items = [self._walk(item, name, depth + 1) for item in value]
+        if all(new is old for new, old in zip(items, value, strict=True)):
+            return value
+        match value:
+            case FrozenList():
+                return FrozenList(items)
+            case tuple() if hasattr(value, "_make"):
+                return value._make(items)
+            case tuple():
+                return tuple(items)
+            case set():
+                return set(items)
+            case frozenset():
+                return frozenset(items)
+            case _:
+                return items
+
+    def _whole(self, text: Any) -> Any:
+        if not isinstance(text, str) or not text:
+            return text
+        return self._taken(text, self._redactor.hide(text, "kubernetes-secret"))
+
+    def _taken(self, text: str, redaction: Redaction) -> str:
+        self._found += redaction.found
+        return redaction.text if redaction.found else text
+
+    def _withhold(self, kind: str) -> str:
+        found = self._redactor.withheld(kind)
+        self._found.append(found)
+        return found.marker

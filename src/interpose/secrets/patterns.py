@@ -1,0 +1,95 @@
+"""The matching engine: RE2, which takes linear time on any text. The only module that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import re2  # type: ignore[import-untyped]  # the package ships no types
+
+_GATE_MEMORY = 64 * 1024 * 1024
+"""With less, the states of so many patterns are thrown away and built again, over and over."""
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1  # bytes, whatever they mean
+    options.log_errors = False
+    return options
+
+
+class Match:
+    """One match. Groups are named; 0 is the whole of it."""
+
+    __slots__ = ("_groups", "_match")
+
+    def __init__(self, match: Any, groups: Mapping[str, int]) -> None:
+        self._match, self._groups = match, groups
+
+    def __getitem__(self, name: str) -> bytes:
+        """What the group matched; empty if it took no part."""
+        text: bytes | None = self._match.group(self._groups[name])
+        return b"" if text is None else text
+
+    def span(self, name: str = "") -> tuple[int, int]:
+        """Where the group, or the whole match, begins and ends; (-1, -1) if it took no part."""
+        start, end = self._match.span(self._groups[name] if name else 0)
+        return start, end
+
+    def text(self) -> bytes:
+        """The whole match."""
+        whole: bytes = self._match.group(0)
+        return whole
+
+    def which(self, names: Sequence[str]) -> str:
+        """The first of these groups that took part."""
+        return next(name for name in names if self.span(name)[0] >= 0)
+
+
+class Pattern:
+    """A pattern over bytes."""
+
+    def __init__(self, pattern: str) -> None:
+        self._compiled = re2.compile(pattern.encode("latin-1"), _options())
+        self._groups = {name.decode(): index for name, index in self._compiled.groupindex.items()}
+
+    def covers(self, data: bytes) -> bool:
+        """Whether the pattern matches the whole of the data."""
+        return self._compiled.fullmatch(data) is not None
+
+    def occurs(self, data: bytes, start: int = 0, end: int | None = None) -> bool:
+        """Whether the pattern matches anywhere."""
+        return self._compiled.search(data, start, end) is not None
+
+    def matches(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[Match]:
+        """All matches, in order."""
+        for match in self._compiled.finditer(data, start, end):
+            yield Match(match, self._groups)
+
+    def without(self, data: bytes) -> bytes:
+        """The data without what matches."""
+        rest: bytes = self._compiled.sub(b"", data)
+        return rest
+
+
+@cache
+def pattern(text: str) -> Pattern:
+    """The compiled pattern, made once."""
+    return Pattern(text)
+
+
+class Gate:
+    """Which of many patterns occur in a text, found in one pass over it."""
+
+    def __init__(self, patterns: Sequence[str]) -> None:
+        options = _options()
+        options.max_mem = _GATE_MEMORY
+        self._set = re2.Set.SearchSet(options)
+        for pattern in patterns:
+            self._set.Add(pattern.encode("latin-1"))
+        self._set.Compile()
+
+    def hits(self, data: bytes) -> Sequence[int]:
+        """The numbers of the patterns that occur."""
+        return self._set.Match(data) or ()

@@ -1,0 +1,138 @@
+"""Redaction: text and nested data come back in their own shape, with a marker where a secret was."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.secrets.digest import digest, usable_key
+from interpose.secrets.model import Hit
+from interpose.secrets.nested import Nested
+
+
+class Found(Struct, frozen=True):
+    """A secret that was hidden: what it was, its keyed digest, and where it stood in the original text."""
+
+    kind: str
+    digest: str
+    span: tuple[int, int]
+
+    @property
+    def marker(self) -> str:
+        """What stands there now."""
+        return f"[redacted:{self.kind}:{self.digest}]"
+
+
+class Redaction(Struct, frozen=True):
+    """A text without its secrets."""
+
+    text: str
+    found: tuple[Found, ...] = ()
+
+
+class Redactor:
+    """Hides secrets. The key makes digests comparable: one key for all who should see that two secrets are equal."""
+
+    def __init__(self, key: bytes | None = None) -> None:
+        self._key = usable_key(key)
+
+    def redact(self, text: str) -> Redaction:
+        """The text with every secret replaced by `[redacted:<kind>:<digest>]`."""
+        data = text.encode("utf-8", "surrogatepass")
+        clean, found = self.redact_bytes(data)
+        if not found:
+            return Redaction(text)
+        if len(data) != len(text):
+            found = _in_characters(data, found)
+        return Redaction(clean.decode("utf-8", "surrogatepass"), found)
+
+    def redact_bytes(self, data: bytes) -> tuple[bytes, tuple[Found, ...]]:
+        """The same for bytes in any encoding that agrees with ASCII. Spans count bytes."""
+        from interpose.secrets.scanner import scanner
+
+        return self._hidden(data, scanner().find(data))
+
+    def redact_after(self, before: bytes, data: bytes) -> tuple[bytes, tuple[Found, ...]]:
+        """Redact data that follows text which is already out of reach, but says what the data is."""
+        from interpose.secrets.scanner import scanner
+
+        base = len(before)
+        hits = [
+            Hit(max(0, hit.start - base), hit.end - base, hit.kind, hit.secret)
+            for hit in scanner().find(before + data)
+            if hit.end > base
+        ]
+        return self._hidden(data, hits)
+
+    def redact_value(self, value: Any) -> tuple[Any, tuple[Found, ...]]:
+        """Nested data in its own shape; the very object that was given if nothing was found. Never raises.
+
+        What is nested too deep or is too large to be searched is withheld, and counts as found.
+        """
+        return Nested(self).redacted(value)
+
+    def redact_named(self, name: str, text: str) -> Redaction:
+        """A text that is the value of a name, as in a mapping: the name may tell what the text does not."""
+        from interpose.secrets.assignment import kind_of
+
+        redaction = self.redact(text)
+        if redaction.found or not text or "\n" in text:
+            return redaction
+        known = kind_of(name.encode("utf-8", "surrogatepass"), text.encode("utf-8", "surrogatepass"), quoted=True)
+        return self._as_line(name, text) if known is None else self.hide(text, known[0])
+
+    def hide(self, text: str, kind: str) -> Redaction:
+        """A text that is a secret as a whole."""
+        found = Found(kind, digest(text.encode("utf-8", "surrogatepass"), self._key), (0, len(text)))
+        return Redaction(found.marker, (found,))
+
+    def _as_line(self, name: str, text: str) -> Redaction:
+        """Headers are found by their names too: `Authorization: ...`, `Cookie: ...`."""
+        if name.lower().rsplit("-", 1)[-1] not in ("authorization", "cookie"):
+            return Redaction(text)
+        head = f"{name}: "
+        line = self.redact(head + text)
+        moved = tuple(
+            Found(found.kind, found.digest, (found.span[0] - len(head), found.span[1] - len(head)))
+            for found in line.found
+        )
+        return Redaction(line.text[len(head) :], moved)
+
+    def withheld(self, kind: str) -> Found:
+        """The marker for something that could not be searched."""
+        return Found(kind, digest(kind.encode(), self._key), (0, 0))
+
+    def _hidden(self, data: bytes, hits: list[Hit]) -> tuple[bytes, tuple[Found, ...]]:
+        if not hits:
+            return data, ()
+        parts: list[bytes] = []
+        found: list[Found] = []
+        at = 0
+        for hit in hits:
+            end = _before_escape(data, hit.start, hit.end)
+            one = Found(hit.kind, digest(hit.secret, self._key), (hit.start, end))
+            parts += (data[at : hit.start], one.marker.encode())
+            found.append(one)
+            at = end
+        parts.append(data[at:])
+        return b"".join(parts), tuple(found)
+
+
+def _before_escape(data: bytes, start: int, end: int) -> int:
+    """A backslash at the end belongs to what follows: taking it away would end a JSON string too early."""
+    while end > start + 1 and data[end - 1 : end] == b"\\":
+        end -= 1
+    return end
+
+
+def _in_characters(data: bytes, found: tuple[Found, ...]) -> tuple[Found, ...]:
+    moved: list[Found] = []
+    at = characters = 0
+    for one in found:
+        start, end = one.span
+        first = characters + len(data[at:start].decode("utf-8", "surrogatepass"))
+        characters = first + len(data[start:end].decode("utf-8", "surrogatepass"))
+        at = end
+        moved.append(Found(one.kind, one.digest, (first, characters)))
+    return tuple(moved)

@@ -1,0 +1,157 @@
+"""One pass over a text says which sorts of secrets could be in which part of it; only those are then looked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+from interpose.secrets.assignment import Assignments, Flags, Pairs, QuotedPasswords
+from interpose.secrets.encoded import Base64, UrlEncoded
+from interpose.secrets.fold import folded
+from interpose.secrets.http import (
+    Authorization,
+    CommandPasswords,
+    Cookies,
+    CurlUsers,
+    DockerAuth,
+    Netrc,
+    UrlParameters,
+    UrlPasswords,
+)
+from interpose.secrets.kinds import SHAPED, Kind
+from interpose.secrets.model import Finder, Hit
+from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKeys
+from interpose.secrets.patterns import Gate, pattern
+from interpose.secrets.values import has
+
+BLOCK = 32 * 1024
+"""How much text one look at the gate covers."""
+MARGIN = 4 * 1024
+"""How far a secret may reach over the end of a block that has no line end to cut at."""
+LAYERS = 3
+"""How many encodings around a secret are opened."""
+
+_FILLED = r"(?i).*(?:x{10}|\*{6}|\.{4}).*"
+_MAY_BE_FILLED = frozenset({"artifactory-key", "artifactory-password"})
+
+
+AnyFinder = Finder | Base64 | UrlEncoded
+
+
+class Shaped:
+    """Finds one kind by its shape."""
+
+    spans_lines = False
+
+    def __init__(self, kind: Kind) -> None:
+        core = kind.pattern if "(?P<secret>" in kind.pattern else f"(?P<secret>{kind.pattern})"
+        self._kind = kind
+        self._pattern = core if kind.anywhere else rf"\b{core}"
+        self.gate = kind.gate or self._pattern
+
+    def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
+        """The secrets of this kind."""
+        kind = self._kind
+        for match in pattern(self._pattern).matches(data, start, end):
+            secret = match["secret"]
+            if kind.needs and not has(secret, kind.needs):
+                continue
+            if kind.unless and pattern(kind.unless).covers(secret):
+                continue
+            if kind.name not in _MAY_BE_FILLED and pattern(_FILLED).covers(secret):
+                continue
+            yield Hit(*match.span("secret"), kind.name, secret)
+
+
+class Scanner:
+    """Finds all secrets of a text. It has no state of its own, so everybody shares one."""
+
+    def __init__(self) -> None:
+        # Three gates instead of one: the states of unlike patterns multiply.
+        self._rooms: tuple[tuple[Gate, tuple[AnyFinder, ...]], ...] = tuple(
+            (Gate([finder.gate for finder in finders]), finders)
+            for finders in (
+                tuple(Shaped(kind) for kind in SHAPED),
+                (Assignments(), QuotedPasswords(), Flags(), Pairs()),
+                (
+                    PrivateKeys(),
+                    PuttyKeys(),
+                    KubernetesSecrets(),
+                    UrlPasswords(),
+                    UrlParameters(),
+                    Authorization(),
+                    DockerAuth(),
+                    Cookies(),
+                    CurlUsers(),
+                    CommandPasswords(),
+                    Netrc(),
+                    Base64(),
+                    UrlEncoded(),
+                ),
+            )
+        )
+
+    def may_have(self, data: bytes) -> bool:
+        """Whether a closer look is worth it."""
+        data = folded(data)
+        return any(gate.hits(data[start:end]) for start, end in blocks(data) for gate, _ in self._rooms)
+
+    def find(self, data: bytes, layers: int = LAYERS) -> list[Hit]:
+        """The secrets, in order and without overlaps."""
+        text = folded(data)
+        found: list[Hit] = []
+        whole: set[AnyFinder] = set()
+        for start, end in blocks(text):
+            block = text[start:end]
+            for gate, finders in self._rooms:
+                for number in gate.hits(block):
+                    finder = finders[number]
+                    if not finder.spans_lines:
+                        found.extend(self._hits(finder, text, start, end, layers))
+                    elif finder not in whole:
+                        whole.add(finder)
+                        found.extend(self._hits(finder, text, 0, len(text), layers))
+        return disjoint(found)
+
+    def _hits(self, finder: AnyFinder, text: bytes, start: int, end: int, layers: int) -> Iterable[Hit]:
+        match finder:
+            case Base64() | UrlEncoded():
+                return finder.find(text, start, end, lambda inner: self.find(inner, layers - 1)) if layers else ()
+            case _:
+                return finder.find(text, start, end)
+
+
+@cache
+def scanner() -> Scanner:
+    """The scanner, made when it is first needed."""
+    return Scanner()
+
+
+def blocks(data: bytes) -> Iterator[tuple[int, int]]:
+    """Parts of the text that end with a line. Where a line is longer than a block, parts overlap."""
+    start, size = 0, len(data)
+    while start < size:
+        end = start + BLOCK
+        if end >= size:
+            yield start, size
+            return
+        newline = data.rfind(b"\n", start + MARGIN, end)
+        if newline >= 0:
+            yield start, newline + 1
+            start = newline + 1
+        else:
+            yield start, end
+            start = end - MARGIN
+
+
+def disjoint(hits: list[Hit]) -> list[Hit]:
+    """Overlapping hits become one, over all of them, with the name of the surest."""
+    merged: list[Hit] = []
+    for hit in sorted(hits, key=lambda hit: (hit.start, -hit.end, hit.rank)):
+        if merged and hit.start < merged[-1].end:
+            last = merged[-1]
+            best = min(last, hit, key=lambda one: (one.rank, one.start, -one.end))
+            merged[-1] = Hit(last.start, max(last.end, hit.end), best.kind, best.secret, best.rank)
+        else:
+            merged.append(hit)
+    return merged
