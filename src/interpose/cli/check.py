@@ -212,7 +212,7 @@ def _writable(value: Any) -> Any:
             return value.encode("utf-8", "backslashreplace").decode()
         case dict():
             return {_writable(key): _writable(item) for key, item in value.items()}
-        case list():
+        case list() | tuple():
             return [_writable(item) for item in value]
         case _:
             return value
