@@ -176,7 +176,10 @@ def command_of(call: ToolCall) -> str | None:
     A list is one command given as words. Several command arguments are all returned, one a line: which of them
     the tool would run is not ours to guess.
     """
-    found = [text for key in _COMMAND if (text := _command(call.arguments.get(key))) is not None]
+    arguments = call.arguments
+    if len(arguments) == 1 and type(command := arguments.get("command")) is str:
+        return command
+    found = [text for key in _COMMAND if (text := _command(arguments.get(key))) is not None]
     return "\n".join(found) if found else None
 
 
@@ -190,8 +193,11 @@ def _command(value: object) -> str | None:
 
 def cwd_of(call: ToolCall) -> str:
     """The directory that the call itself asks to start in, or an empty text."""
-    values = (call.arguments.get(key) for key in _CWD)
-    return next((value for value in values if isinstance(value, str)), "")
+    for key in _CWD:
+        value = call.arguments.get(key)
+        if isinstance(value, str):
+            return value
+    return ""
 
 
 def paths_of(call: ToolCall) -> tuple[str, ...]:

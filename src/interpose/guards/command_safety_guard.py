@@ -7,22 +7,18 @@ combines: the most severe word of all effects wins, and the first effect in the 
 from __future__ import annotations
 
 import os
-import posixpath
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.guards.answers import Answers
 from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
-from interpose.guards.effects import effects_of
+from interpose.guards.effects import DEFAULT_CWD, effects_of, start_of
 from interpose.guards.traits import traits_of
-from interpose.tools import command_of, cwd_of
+from interpose.tools import command_of
 from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 
 ID = "builtin:command-safety-guard"
-
-DEFAULT_CWD = "/workspace/project"
-"""Where a command is judged when nobody said where it would run."""
 
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
 _SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
@@ -80,7 +76,7 @@ class CommandSafetyGuard:
         # INVARIANT: the workspace comes from the context alone. An argument may move where the command starts, never
         # what counts as the project.
         workspace = self.workspace or context_cwd
-        cwd = posixpath.join(context_cwd, cwd_of(call))
+        cwd = start_of(call, context_cwd)
         key = (command, cwd, self.home, workspace, self.profile)
         known = self._answers.get(key)
         if known is not None:

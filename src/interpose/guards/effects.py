@@ -15,7 +15,7 @@ DEFAULT_CWD = "/workspace/project"
 """Where a command is judged when nobody said where it would run."""
 
 _EFFECT_BYTES = 512
-_KNOWN: Answers[tuple[Effect, ...]] = Answers(max_entries=1024)
+_KNOWN: Answers[tuple[Effect, ...]] = Answers()
 _FILE_TOOLS: dict[str, EffectKind] = {
     "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write",
@@ -37,12 +37,19 @@ def effects_of(command: str, cwd: str, home: str) -> tuple[Effect, ...]:
     return known
 
 
+def start_of(call: ToolCall, cwd: str) -> str:
+    """Where the command of a call starts: in `cwd` unless its arguments say otherwise."""
+    moved = cwd_of(call)
+    return posixpath.join(cwd, moved) if moved else cwd
+
+
 def effects_of_call(call: ToolCall, home: str) -> tuple[Effect, ...]:
     """The effects of a command, of a file tool and of fetching; none of other tools."""
     if call.name == "exec":
         command = command_of(call)
-        start = posixpath.join(call.context.cwd or DEFAULT_CWD, cwd_of(call))
-        return effects_of(command, start, home) if command is not None else ()
+        if command is None:
+            return ()
+        return effects_of(command, start_of(call, call.context.cwd or DEFAULT_CWD), home)
     if call.name == "web_fetch":
         return tuple(Effect("net.download", url) for url in urls_of(call))
     kind = _FILE_TOOLS.get(call.name)

@@ -54,7 +54,7 @@ class FileSecurity(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would write below a blocked path, and what cannot be checked."""
-        name = normalize_tool_name(call.name)
+        name = call.name if call.original_name else normalize_tool_name(call.name)
         if name not in WRITERS:
             return _ALLOW
         touches = touches_of(replace(call, name=name))

@@ -51,7 +51,7 @@ class PathSandbox(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would leave the sandbox, and what cannot be checked."""
-        name = normalize_tool_name(call.name)
+        name = call.name if call.original_name else normalize_tool_name(call.name)
         if name == "exec":
             return self._judge_command(call) if self.include_commands else _ALLOW
         if name not in KINDS and name not in ("list", "glob"):
@@ -70,9 +70,7 @@ class PathSandbox(Struct, frozen=True):
                 return Deny(f"Cannot validate path '{text}': {spellings.trouble.reason}", _RULE, part=text)
             if not self._holds(spellings):
                 roots = ", ".join(self.roots)
-                return Deny(
-                    f"Path '{text}' is outside the allowed sandbox. Allowed paths: [{roots}]", _RULE, part=text
-                )
+                return Deny(f"Path '{text}' is outside the allowed sandbox. Allowed paths: [{roots}]", _RULE, part=text)
         return None
 
     def _holds(self, spellings: Spellings) -> bool:

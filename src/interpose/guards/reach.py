@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import posixpath
 from collections.abc import Iterable, Iterator
 
+from interpose.guards.effects import start_of
 from interpose.paths import Lookup, Spellings
-from interpose.tools import cwd_of
 from interpose.types import ToolCall
 
 
@@ -15,9 +14,9 @@ def spellings_of(call: ToolCall, text: str, home: str, lookup: Lookup) -> Iterat
     """Where `text` leads, seen from where the agent works and from where the call says that it starts."""
     cwd = absolute(call.context.cwd)
     yield lookup.spellings(text, cwd=cwd, home=home)
-    moved = cwd_of(call)
-    if moved:
-        yield lookup.spellings(text, cwd=posixpath.join(cwd, moved), home=home)
+    start = start_of(call, cwd)
+    if start != cwd:
+        yield lookup.spellings(text, cwd=start, home=home)
 
 
 def absolute(path: str) -> str:
