@@ -123,7 +123,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
               needs="at:repository"),
         _rule("allow/ask", "delete-temporary", "info", "Deletes temporary files.", needs="at:in-temp"),
         _rule("ask", "delete-temporary", "warning", "Deletes the temporary files of everything that runs here.",
-              needs="at:temp recursive", lacks="narrow"),
+              needs="at:temp recursive", lacks="narrow glob"),
         _rule("ask", "delete-found", "warning", "Deletes whole directories, wherever in the project they lie.",
               needs="leftover swept recursive forced"),
         _rule("allow", "delete-recoverable", "info", "Deletes what can be had again.",

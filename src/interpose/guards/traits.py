@@ -30,7 +30,8 @@ _MADE_AGAIN_NAMES = """
     site-packages .gradle .terraform .serverless .aws-sam cdk.out DerivedData .build storybook-static tmp temp .tmp
     .temp logs log cache .sass-cache .eslintcache .stylelintcache .pnpm-store test-results playwright-report .dart_tool
     elm-stuff zig-cache zig-out .zig-cache .stack-work dist-newstyle _site .jekyll-cache .vercel .netlify .wrangler
-    CMakeFiles CMakeCache.txt .coverage .DS_Store
+    CMakeFiles CMakeCache.txt .coverage .DS_Store package-lock.json yarn.lock pnpm-lock.yaml bun.lock bun.lockb
+    npm-shrinkwrap.json poetry.lock uv.lock Pipfile.lock pdm.lock composer.lock Gemfile.lock Cargo.lock mix.lock
 """
 _MADE_AGAIN = frozenset(_MADE_AGAIN_NAMES.split())
 """What a build, a test run or an install makes again, with all that lies in it. Names below the workspace."""
@@ -44,8 +45,16 @@ _ELSEWHERE = frozenset(
 )
 _SOCKETS = ("/dev/tcp/", "/dev/udp/")
 _OWN_SOCKETS = tuple(f"{kind}{host}/" for kind in _SOCKETS for host in ("localhost", "127.0.0.1", "0", "::1"))
-_HOME_CACHES = ("/.cache", "/.npm", "/.npm/_cacache", "/Library/Caches")
-_IN_HOME_CACHES = tuple(f"{cache}/" for cache in _HOME_CACHES)
+_HOME_CACHES = ("/.cache", "/.npm", "/Library/Caches")
+_IN_HOME_CACHES = (
+    *(f"{cache}/" for cache in _HOME_CACHES),
+    *(f"/{place}/" for place in (
+        ".gradle/caches", ".m2/repository", ".cargo/registry", "go/pkg/mod", ".nuget/packages", ".yarn/cache",
+        ".yarn/berry/cache", ".bun/install/cache", ".pnpm-store", ".local/share/pnpm/store", ".ivy2/cache",
+        "Library/Developer/Xcode/DerivedData", ".ccache", ".pub-cache",
+    )),
+)  # fmt: skip
+"""What tools keep in a home to be faster, and fetch again."""
 
 
 def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
@@ -116,7 +125,7 @@ def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace
         inside = path[len(home) :]
         if inside.removesuffix("/*") in _HOME_CACHES:
             traits.add("cache")
-        elif inside.startswith(_IN_HOME_CACHES):
+        elif f"{inside}/".startswith(_IN_HOME_CACHES):
             traits.add("artefact")
 
 
