@@ -14,7 +14,7 @@ Objects = Callable[[str], str]
 """Says why a command that runs unasked would be wrong; empty if it would not."""
 
 MAX_TEXT = 128 * 1024
-_MAX_LINES = 400
+_MAX_STEPS = 400
 
 _UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
 _LIFECYCLE = re.compile(
@@ -47,13 +47,13 @@ _FOLDER_OPEN = re.compile(r'"runOn"\s{0,64}:\s{0,64}"folderOpen"')
 _CONTAINER = re.compile(
     r'"(?:initialize|onCreate|updateContent|postCreate|postStart|postAttach)Command"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){0,4096})"'
 )
-_SUBMODULE = re.compile(r"(?m)^\s*update\s*=\s*!")
+_SUBMODULE = re.compile(r"(?m)^[ \t]{0,64}update[ \t]{0,64}=[ \t]{0,64}!")
 _BUILD_CLASS = re.compile(r"\bcmdclass\b")
 _STARTS_PROCESS = re.compile(
     r"\bos\.(?:system|popen|exec\w*|spawn\w*)\s*\(|\bsubprocess\b|\burllib\b|\brequests\b|\bsocket\b|\bexec\s*\(|\beval\s*\("
 )
 _INDEX = re.compile(
-    r"(?im)^\s*(?:index-url|extra-index-url|registry|@[\w-]+:registry|index|url)\s*[=:]?\s*\"?(https?://[^\s\"]+)"
+    r"(?im)^[ \t]{0,64}(?:index-url|extra-index-url|registry|@[\w-]+:registry|index|url)[ \t]{0,64}[=:]?[ \t]{0,64}\"?(https?://[^\s\"]+)"
 )
 _USUAL_INDEX = re.compile(
     r"https?://(?:pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|"
@@ -129,9 +129,10 @@ def _scripts(text: str) -> Iterator[tuple[str, str]]:
 def _pipeline(added: str, objects: Objects) -> str:
     if _ALL_SECRETS.search(added):
         return "hands every secret of the repository to a step"
-    for step in _steps(added):
-        if not _REACHES_OUT.search(step):
-            continue
+    steps = [step for step in _steps(added) if _REACHES_OUT.search(step)]
+    if len(steps) > _MAX_STEPS:
+        return "has more steps for the build servers than can be read"
+    for step in steps:
         reason = objects(_EXPRESSION.sub("EXPRESSION", step))
         if reason:
             return f"has a step for the build servers that is dangerous: {reason}"
@@ -148,11 +149,13 @@ def _as_file(expression: re.Match[str]) -> str:
 def _steps(text: str) -> Iterator[str]:
     """What looks like a command: the steps as written, and each line alone, for a change may lie inside a step."""
     lines = text.split("\n")
+    after = 0
     for index, line in enumerate(lines):
-        found = _STEP.match(line)
+        found = _STEP.match(line) if index >= after else None
         if found is not None and _BLOCK.match(found.group("value")):
-            yield _block(lines, index + 1, len(found.group("indent")))
-    for line in lines[:_MAX_LINES]:
+            block = _block(lines, index + 1, len(found.group("indent")))
+            after = index + 1 + len(block)
+            yield textwrap.dedent("\n".join(block))
         bare = line[_end(line) :].strip()
         if bare:
             yield bare.strip("\"'") if bare[0] == bare[-1] and bare[0] in "\"'" else bare
@@ -163,13 +166,14 @@ def _end(line: str) -> int:
     return found.end() if found else 0
 
 
-def _block(lines: list[str], start: int, indent: int) -> str:
+def _block(lines: list[str], start: int, indent: int) -> list[str]:
     block: list[str] = []
-    for line in lines[start : start + _MAX_LINES]:
+    for index in range(start, len(lines)):
+        line = lines[index]
         if line.strip() and len(line) - len(line.lstrip()) <= indent:
             break
         block.append(line)
-    return textwrap.dedent("\n".join(block))
+    return block
 
 
 def _hook(added: str, objects: Objects) -> str:

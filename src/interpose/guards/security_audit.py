@@ -94,9 +94,14 @@ class _Scene:
     def judge(self, touch: Touch, spellings: Spellings, lookup: Lookup) -> Decision:
         """The worst that any spelling deserves."""
         decision: Decision = Allow()
+        inside = self._is_inside(spellings.ends)
         for path in spellings.paths:
-            found = self._read(touch, path) if touch.kind == "read" else self._change(touch, path, lookup)
-            decision = _worse(decision, found)
+            if touch.kind == "read":
+                decision = _worse(decision, self._read(touch, path, inside))
+            else:
+                decision = _worse(decision, self._change(touch, path, inside, lookup))
+                if not inside or path in spellings.ends:
+                    decision = _worse(decision, self._by_table(touch, path))
         trouble = spellings.trouble
         if trouble is None:
             return decision
@@ -105,7 +110,7 @@ class _Scene:
             return Deny(reason, "bad-path", "error", touch.text)
         return _worse(decision, Confirm(reason, "unclear-path", "warning", touch.text))
 
-    def _read(self, touch: Touch, path: str) -> Decision:
+    def _read(self, touch: Touch, path: str, inside: bool) -> Decision:
         if device_of(path):
             return Confirm(f"Reads {device_of(path)}, every file on it included.", "read-device", "error", touch.text)
         if _is_open_file(path):
@@ -115,16 +120,16 @@ class _Scene:
                 "warning",
                 touch.text,
             )
-        secret = self._secret(touch, path)
+        secret = self._secret(touch, path, inside)
         if secret is not None:
             return secret
-        if not self._is_inside(path) and (mark := tamper_of(path, self.home)):
+        if not inside and (mark := tamper_of(path, self.home)):
             # Agents keep tokens beside their settings, and the settings say what the guards look at.
             return _question("agent-settings", "Reads", touch, path, mark)
         return Allow()
 
-    def _change(self, touch: Touch, path: str, lookup: Lookup) -> Decision:
-        decision = self._secret(touch, path) or Allow()
+    def _change(self, touch: Touch, path: str, inside: bool, lookup: Lookup) -> Decision:
+        decision = self._secret(touch, path, inside) or Allow()
         if mark := tamper_of(path, self.home):
             decision = _worse(decision, _tampering(touch, path, mark))
         mark = persistence_of(path, self.home)
@@ -132,13 +137,13 @@ class _Scene:
             decision = _worse(decision, _question("persistence", "Changes", touch, path, mark))
         elif reason := fires(path, touch.added, touch.removed, lambda: lookup.content(path), self._objection):
             decision = _worse(decision, _question("planted", "Writes", touch, path, Mark(reason)))
-        return _worse(decision, self._by_table(touch, path))
+        return decision
 
-    def _secret(self, touch: Touch, path: str) -> Decision | None:
-        mark = secret_of(path, self.home, self.workspace)
-        if mark is None or (mark.strength == "faint" and self._is_inside(path)):
+    def _secret(self, touch: Touch, path: str, inside: bool) -> Decision | None:
+        mark = secret_of(path, self.home, inside)
+        if mark is None or (mark.strength == "faint" and (inside or touch.kind != "read")):
             return None
-        if touch.kind != "read" and mark.strength != "key" and (mark.strength == "faint" or self._is_inside(path)):
+        if mark.strength == "soft" and inside and touch.kind != "read":
             return None
         return Confirm(
             f"Access denied: {_shown(touch.text)} contains sensitive data: it {_where(touch, path)}{mark.reason}.",
@@ -163,8 +168,10 @@ class _Scene:
                     return rule.reason[:1].lower() + rule.reason[1:].rstrip(".")
         return ""
 
-    def _is_inside(self, path: str) -> bool:
-        return self.workspace != "" and path.startswith(f"{self.workspace}/")
+    def _is_inside(self, ends: tuple[str, ...]) -> bool:
+        """Whether a path leads into the workspace, however it is read."""
+        below = f"{self.workspace}/"
+        return self.workspace != "" and ends != () and all(end.startswith(below) for end in ends)
 
 
 def _is_open_file(path: str) -> bool:

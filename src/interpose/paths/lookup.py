@@ -32,6 +32,7 @@ _MAX_CONTENT = 256 * 1024
 _MAX_MATCHES = 64
 
 _OWN_PROCESS = frozenset({"self", "thread-self"})
+_OWN_PLACES = ("/proc/self/", "/proc/thread-self/")
 
 _KEEPERS = (
     ".ssh", ".aws", ".gnupg", ".docker", ".kube", ".config/gh", ".config/gcloud", ".config/interpose", ".claude",
@@ -48,10 +49,14 @@ class Trouble(Struct, frozen=True):
 
 
 class Spellings(Struct, frozen=True):
-    """All absolute spellings of one path, the plain one first, and what was in the way of finding more."""
+    """All absolute spellings of one path, the plain one first, and what was in the way of finding more.
+
+    `ends` are those among them that hold no links: where the path really lies.
+    """
 
     paths: tuple[str, ...]
     trouble: Trouble | None = None
+    ends: tuple[str, ...] = ()
 
 
 class Lookup(Protocol):
@@ -75,12 +80,14 @@ class Lexical(Struct, frozen=True):
         if trouble is not None:
             return Spellings((), trouble)
         if is_plain(text):
-            return Spellings((resolve(text, cwd, home),))
+            paths = (resolve(text, cwd, home),)
+            return Spellings(paths, ends=paths)
         try:
             read = readings(text, home)
         except TooManyReadings:
             return Spellings((resolve(text, cwd, home),), Trouble("it can be read in too many ways", hopeless=True))
-        return Spellings(tuple(dict.fromkeys(resolve(reading, cwd, home) for reading in read)))
+        paths = tuple(dict.fromkeys([resolve(reading, cwd, home) for reading in read]))
+        return Spellings(paths, ends=paths)
 
     def content(self, path: str) -> str:  # noqa: ARG002 - it never looks
         """Nothing: only the text of the path is known."""
@@ -101,17 +108,22 @@ class FileSystem(Struct, frozen=True):
         if said.trouble is not None:
             return said
         found = dict.fromkeys(said.paths)
+        ends = dict.fromkeys(path for path in said.paths if path[:1] != "/")
         trouble: Trouble | None = None
         for start in _starts(text, said.paths, cwd):
             steps, info, stuck = _walk(start)
             trouble = trouble or stuck
-            if steps != [start]:
-                found |= dict.fromkeys(_seen_from_here(steps, cwd, home, workspace))
+            if steps != [start] or start not in found:
+                steps = _seen_from_here(steps, cwd, home, workspace)
+                found |= dict.fromkeys(steps)
+            if steps and not steps[-1].startswith(_OWN_PLACES):
+                ends[steps[-1]] = None
             if info is not None and info.st_nlink > 1 and stat.S_ISREG(info.st_mode):
                 found |= dict.fromkeys(_twins(info, cwd, home))
         if self.ignores_case:
-            found |= dict.fromkeys([own_case(path, cwd, home) for path in found])
-        return Spellings(tuple(found), trouble)
+            ends = dict.fromkeys([own_case(path, workspace, home, cwd) for path in ends])
+            found |= dict.fromkeys([own_case(path, workspace, home, cwd) for path in found])
+        return Spellings(tuple(found), trouble, tuple(ends))
 
     def content(self, path: str) -> str:
         """What a regular file holds now, if it is not too large to be read in passing."""
@@ -176,7 +188,11 @@ def _walk(path: str) -> tuple[list[str], os.stat_result | None, Trouble | None]:
             continue
         here = f"{at}/{part}"
         if at == "/proc" and part in _OWN_PROCESS:
-            # This process is not the one that will open the path.
+            # This process is not the one that will open the path, but its root is the same.
+            if pending[-1:] == ["root"]:
+                pending.pop()
+                at = ""
+                continue
             steps.append("/".join([here, *reversed(pending)]))
             return steps, None, trouble
         info = None

@@ -186,11 +186,12 @@ _PRIVATE_TREES = tuple(
 _PROSE = frozenset({"readme.md", "readme", "readme.txt", "readme.rst"})
 
 
-def secret_of(path: str, home: str, workspace: str | None = None) -> Mark | None:
+def secret_of(path: str, home: str, inside: bool | None = None) -> Mark | None:
     """Why a resolved path (perhaps with wildcards) is secret, or None.
 
-    Where the workspace is known (empty: there is none), what tests and packages ship is excused in it, and not in
-    homes and system directories elsewhere; and what a project keeps for deployment is no login of the user.
+    `inside` tells whether it leads into the workspace, if that is known. There, what tests and packages ship is
+    excused, and what a project keeps for deployment is no login of the user; in homes and system directories elsewhere
+    nothing is.
     """
     if not path or (path[0] != "/" and "://" in path):
         return None
@@ -204,13 +205,9 @@ def secret_of(path: str, home: str, workspace: str | None = None) -> Mark | None
         mark = stronger(mark, _by_shape(name, parts))
     if mark is None or _is_public(name, mark):
         return None
-    if workspace is None:
-        return None if _is_trial(mark, parts, home) else mark
-    if workspace and path.startswith(f"{workspace}/"):
-        if _is_trial(mark, parts, home):
-            return None
-        return _DEPLOYMENT if _is_deployment(parts) and not is_home(workspace, home) else mark
-    return None if _is_trial(mark, parts, home) and not _is_private(parts, home) else mark
+    if _is_trial(mark, parts, home) and (inside is not False or not _is_private(parts, home)):
+        return None
+    return _DEPLOYMENT if inside and _is_deployment(parts, home) else mark
 
 
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
@@ -250,8 +247,9 @@ def _is_public(name: str, mark: Mark) -> bool:
     return (mark is _CLOUD or mark is _LOGIN) and name in _PROSE
 
 
-def _is_deployment(parts: list[str]) -> bool:
-    return parts[-2:-1] == [".kube"] or (parts[-2:-1] == [".docker"] and parts[-1].startswith("config.json"))
+def _is_deployment(parts: list[str], home: str) -> bool:
+    known = parts[-2:-1] == [".kube"] or (parts[-2:-1] == [".docker"] and parts[-1].startswith("config.json"))
+    return known and not is_home("/".join(parts[:-2]), home.lower())
 
 
 def _is_private(parts: list[str], home: str) -> bool:
