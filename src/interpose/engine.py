@@ -249,7 +249,8 @@ class Run:
             call = canonical(call)
         except InvalidCallError as error:
             refusal = text_of(error)
-        call = replace(call, context=self._context, metadata=self.metadata)
+        if call.context is not self._context or call.metadata is not self.metadata:
+            call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
         if not refusal and not self._engine.tools.matches(call.name):
             refusal = f"Tool '{call.name}' is not available to this agent"

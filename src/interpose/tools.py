@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from interpose.errors import InvalidCallError
 from interpose.patches import Patched, patched
@@ -139,7 +138,7 @@ def canonical(call: ToolCall) -> ToolCall:
     for _ in range(_MAX_WRAPPERS):
         keys = WRAPPER_TOOLS.get(name)
         if keys is None:
-            return replace(call, name=name, arguments=arguments, original_name=original)
+            return ToolCall(name, arguments, call.call_id, call.context, call.metadata, original)
         inner, carried, server = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict()), arguments.get(keys[2])
         if not isinstance(inner, str) or not inner.strip():
             raise InvalidCallError(f"{original} carries no tool name in its argument {keys[0]!r}")
@@ -193,8 +192,11 @@ def _command(value: object) -> str | None:
 
 def cwd_of(call: ToolCall) -> str:
     """The directory that the call itself asks to start in, or an empty text."""
+    arguments = call.arguments
+    if len(arguments) == 1 and "command" in arguments:
+        return ""
     for key in _CWD:
-        value = call.arguments.get(key)
+        value = arguments.get(key)
         if isinstance(value, str):
             return value
     return ""

@@ -1,1 +1,35 @@
-"""Built-in interceptors, one file each."""
+"""Built-in interceptors, one file each.
+
+The six that need a configuration of their own are exported here, and imported when they are asked for.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from interpose.guards.audit_log import AuditLog
+    from interpose.guards.conditional_permission import ConditionalPermission
+    from interpose.guards.file_security import FileSecurity
+    from interpose.guards.input_limits import InputLimits
+    from interpose.guards.metrics import Metrics
+    from interpose.guards.path_sandbox import PathSandbox
+
+__all__ = ["AuditLog", "ConditionalPermission", "FileSecurity", "InputLimits", "Metrics", "PathSandbox"]
+
+_MODULES = {
+    "AuditLog": "audit_log",
+    "ConditionalPermission": "conditional_permission",
+    "FileSecurity": "file_security",
+    "InputLimits": "input_limits",
+    "Metrics": "metrics",
+    "PathSandbox": "path_sandbox",
+}
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{module}"), name)

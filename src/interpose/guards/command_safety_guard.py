@@ -22,6 +22,7 @@ ID = "builtin:command-safety-guard"
 
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
 _SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
+_COMMAND_TYPES = (str, list, tuple)
 _SHARED_DIRECTORIES = frozenset({"/tmp", "/var/tmp", "/dev/shm", "/"})  # noqa: S108 - names to judge, not to use
 """A directory that belongs to everybody is nobody's project."""
 
@@ -66,7 +67,7 @@ class CommandSafetyGuard:
     def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
         """The decision on one call. A command that is missing or no text is refused: nobody can say what would run."""
         command = command_of(call)
-        if command is None or not isinstance(call.arguments.get("command", ""), str | list | tuple):
+        if command is None or not isinstance(call.arguments.get("command", ""), _COMMAND_TYPES):
             return Deny(
                 "This exec call has no command text, so nobody can say what it would run.",
                 rule="bad-command",

@@ -1,0 +1,49 @@
+"""`builtin:input-limits`: how large may the arguments of a call be?"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from msgspec import Struct
+
+from interpose.guards.json_text import compact_json
+from interpose.types import Allow, Deny, ToolCall
+
+_ALLOW = Allow()
+_ESTIMATED_FROM = 4 * 1024 * 1024
+"""A longer text is far too large for any limit below its length: it is not encoded only to name the exact size."""
+
+
+class InputLimits(Struct, frozen=True):
+    """Refuses calls whose arguments, as compact JSON in UTF-8, have more than `max_bytes` bytes.
+
+    Limits: only the size is judged, never the content. What the call makes a tool fetch or produce is not counted.
+    """
+
+    id: ClassVar[str] = "builtin:input-limits"
+
+    max_bytes: int
+
+    def __post_init__(self) -> None:
+        given: object = self.max_bytes
+        if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+            raise ValueError(f"InputLimits needs a number of bytes of at least 0, not {given!r}")
+
+    def intercept(self, call: ToolCall) -> Allow | Deny:
+        """Exactly `max_bytes` is allowed, one more is not. What cannot be measured is refused."""
+        for value in call.arguments.values():
+            if type(value) is str and len(value) > _ESTIMATED_FROM and len(value) > self.max_bytes:
+                return self._too_large(call, len(value), "more than ")
+        try:
+            size = len(compact_json(call.arguments))
+        except ValueError as error:
+            return Deny(f"Cannot measure the input of tool '{call.name}': {error}", rule="input-limits")
+        return _ALLOW if size <= self.max_bytes else self._too_large(call, size)
+
+    def _too_large(self, call: ToolCall, size: int, about: str = "") -> Deny:
+        limit = self.max_bytes
+        over = f"{(size - limit) * 100 // limit}%" if limit else "N/A"
+        return Deny(
+            f"Input too large for tool '{call.name}': {about}{size} bytes (max: {limit} bytes, {over} over limit)",
+            rule="input-limits",
+        )
