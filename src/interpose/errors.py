@@ -7,6 +7,7 @@ InterposeError
 │   └── MatcherError          its matcher is no regular expression, or can match nothing
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
+├── PolicyError               rule files that cannot be loaded (policy/model.py); it names file, line and rule
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result

@@ -1,0 +1,103 @@
+"""The CEL library: it parses and checks expressions. The only module that imports it.
+
+What it accepts is compiled to Python (closures.py). Its own evaluator would cut texts at NUL, hand back errors as true
+values, compile each regex again for each call and convert whole arguments; the tests use it as the oracle.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from cel_expr_python import cel  # type: ignore[import-untyped]  # the package has no types
+from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]  # as above
+from msgspec import Struct
+
+from interpose.policy.ast import Syntax, UnsupportedError, decode
+
+MAX_LENGTH = 10_000
+
+_T = cel.Type
+TYPES: Mapping[str, Any] = {
+    "bool": _T.BOOL,
+    "int": _T.INT,
+    "string": _T.STRING,
+    "timestamp": _T.TIMESTAMP,
+    "dyn": _T.DYN,
+    "map(string, dyn)": _T.Map(_T.STRING, _T.DYN),
+    "map(string, string)": _T.Map(_T.STRING, _T.STRING),
+    "list(string)": _T.List(_T.STRING),
+    "list(map(string, dyn))": _T.List(_T.Map(_T.STRING, _T.DYN)),
+}
+"""The types that variables have."""
+
+_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?:\n|$)")
+
+
+class ExpressionError(ValueError):
+    """An expression that is not accepted: what is wrong, and at which line and column of it."""
+
+    def __init__(self, message: str, line: int = 1, column: int = 1) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+
+class Checked(Struct, frozen=True):
+    """An expression that the checker accepted."""
+
+    text: str
+    syntax: Syntax
+    type: str
+    """What it gives: `BOOL`, `STRING`, `DYN`, ..."""
+
+    def error_at(self, id: int, message: str) -> ExpressionError:
+        """What is wrong with one node of it."""
+        before = self.text[: self.syntax.positions.get(id, 0)]
+        return ExpressionError(message, before.count("\n") + 1, len(before) - (before.rfind("\n") + 1) + 1)
+
+
+def check(text: str, variables: Mapping[str, str]) -> Checked:
+    """The checked syntax of an expression over variables of these types. Raises ExpressionError."""
+    if len(text) > MAX_LENGTH:
+        raise ExpressionError(f"the expression is longer than {MAX_LENGTH} characters")
+    if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
+        raise ExpressionError("the expression has a character that is no text")
+    try:
+        expression = environment(tuple(variables.items())).compile(text)
+    except RuntimeError as error:
+        raise _explained(str(error)) from None
+    try:
+        syntax = decode(expression.serialize())
+    except UnsupportedError as error:
+        raise ExpressionError(str(error)) from None
+    return Checked(text, syntax, expression.return_type().name())
+
+
+@lru_cache(maxsize=16)
+def environment(variables: tuple[tuple[str, str], ...]) -> Any:
+    """The checker's environment for a set of variables, with our functions declared."""
+    typed = {name: TYPES[kind] for name, kind in variables}
+    return cel.NewEnv(
+        variables=typed,
+        functions=[
+            cel.FunctionDecl("get", [cel.Overload("get_default", _T.DYN, [_T.DYN, _T.STRING, _T.DYN], False)]),
+            cel.FunctionDecl("has", [cel.Overload("has_key", _T.BOOL, [_T.DYN, _T.STRING], False)]),
+            cel.FunctionDecl("glob", [cel.Overload("string_glob", _T.BOOL, [_T.STRING, _T.STRING], True)]),
+            cel.FunctionDecl("under", [cel.Overload("string_under", _T.BOOL, [_T.STRING, _T.STRING], True)]),
+        ],
+        extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()],
+    )
+
+
+def _explained(text: str) -> ExpressionError:
+    """The first error of the checker, in words for people who write rules."""
+    found = _ERROR.search(text)
+    if found is None:
+        return ExpressionError(text.removesuffix(" [INVALID_ARGUMENT]").strip())
+    message = found[3].removesuffix(" (in container '')").strip()
+    unknown = re.match(r"undeclared reference to '(.*)'", message)
+    if unknown:
+        message = f"unknown variable or function {unknown[1]!r}"
+    return ExpressionError(message, int(found[1]), int(found[2]))

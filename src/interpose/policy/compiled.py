@@ -1,0 +1,162 @@
+"""A policy: its rules compiled, indexed by where they apply, and named by one revision. Immutable."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from interpose.policy import imported_variables
+from interpose.policy.cel import ExpressionError
+from interpose.policy.checks import Facts
+from interpose.policy.expression import Expression, condition, value_of
+from interpose.policy.functions import EvaluationError, glob, pattern
+from interpose.policy.model import PolicyError, Problem, Redaction, Rule
+from interpose.policy.shapes import Shape
+from interpose.policy.variables import ALWAYS, VARIABLES
+from interpose.tools import TOOL_GROUPS
+from interpose.types import EMPTY, FrozenDict, HookPoint
+
+_MAX_SELECTIONS = 512
+
+
+class CompiledRule(Struct, frozen=True):
+    """A rule, ready to be evaluated."""
+
+    rule: Rule
+    when: Expression | None
+    rewrites: tuple[tuple[tuple[str, ...], Expression], ...] = ()
+    replace: Callable[[str], str] | None = None
+    """Takes out of a text what the rule redacts."""
+
+
+class Policy:
+    """All rules of a compiled set. A call is judged by one policy from its beginning to its end."""
+
+    def __init__(
+        self, rules: tuple[CompiledRule, ...], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY
+    ) -> None:
+        self.rules = rules
+        self.refused = refused
+        """What files asked for and may not: the attempts of a lower level to loosen."""
+        self.judge = judge
+        """Shared settings of the judge."""
+        self.revision = _revision(rules, refused, judge)
+        self._selections: dict[tuple[HookPoint, str], tuple[CompiledRule, ...]] = {}
+
+    def select(self, point: HookPoint, tool: str) -> tuple[CompiledRule, ...]:
+        """The rules that apply to a tool at a hook point: enabled ones, in order."""
+        key = (point, tool)
+        found = self._selections.get(key)
+        if found is None:
+            if len(self._selections) >= _MAX_SELECTIONS:
+                self._selections.clear()  # agents choose names: the memory must not grow with them
+            found = self._selections[key] = tuple(
+                compiled for compiled in self.rules if compiled.rule.enabled and applies(compiled.rule, point, tool)
+            )
+        return found
+
+
+def compile_rules(rules: Iterable[Rule], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY) -> Policy:
+    """The policy of these rules. Raises PolicyError with every problem of every rule."""
+    from interpose.policy.examples import failing_examples
+
+    problems: list[Problem] = []
+    compiled: list[CompiledRule] = []
+    for rule in rules:
+        try:
+            ready = compile_rule(rule)
+        except PolicyError as error:
+            problems.extend(error.problems)
+            continue
+        problems.extend(failing_examples(ready))
+        compiled.append(ready)
+    if problems:
+        raise PolicyError(tuple(problems))
+    return Policy(tuple(compiled), refused, judge)
+
+
+def compile_rule(rule: Rule) -> CompiledRule:
+    """One rule, checked and compiled. Raises PolicyError."""
+    problems: list[Problem] = []
+    shapes, always, lenient = _environment(rule)
+
+    def attempt(field: str, make: Callable[[], Any]) -> Any:
+        try:
+            return make()
+        except ExpressionError as error:
+            problems.append(
+                rule.problem(field, f"{error} (line {error.line}, column {error.column} of the expression)")
+            )
+        except EvaluationError as error:
+            problems.append(rule.problem(field, str(error)))
+        return None
+
+    when = attempt("when", lambda: condition(rule.when, shapes, always, lenient=lenient)) if rule.when else None
+    rewrites = tuple(
+        (tuple(path.split(".")), attempt("rewrite", partial(value_of, text, shapes, always)))
+        for path, text in rule.rewrite
+    )
+    replace = attempt("redact", partial(_replacing, rule.redact)) if rule.redact else None
+    if problems:
+        raise PolicyError(tuple(problems))
+    return CompiledRule(rule, when, rewrites, replace)
+
+
+def _environment(rule: Rule) -> tuple[Mapping[str, Shape], Facts, bool]:
+    """The variables of a rule, what it may take for granted, and whether a missing key is no mistake."""
+    if rule.dialect != "interpose":
+        return imported_variables.SHAPES, frozenset(), True
+    shapes = dict(VARIABLES)
+    if HookPoint.TOOL_AFTER not in rule.on.points:
+        del shapes["result"]
+    granted = [_granted(tool) for tool in rule.on.tools]
+    always = frozenset.intersection(*granted) if granted else frozenset[str]()
+    return shapes, frozenset(("args", name) for name in always), False
+
+
+def _granted(tool: str) -> frozenset[str]:
+    """The arguments that every tool behind a name, a group or a glob has."""
+    names = TOOL_GROUPS.get(tool, (tool,))
+    return frozenset.intersection(*(ALWAYS.get(name, frozenset()) for name in names))
+
+
+def _replacing(redaction: Redaction) -> Callable[[str], str]:
+    if not redaction.pattern:
+        return lambda text: redaction.replacement if text else text
+    compiled, literal = pattern(redaction.pattern), redaction.replacement.encode("utf-8", "surrogatepass")
+
+    def replace(text: str) -> str:
+        data = text.encode("utf-8", "surrogatepass")
+        # A function as replacement: `\\1` in a replacement is text, not a reference.
+        found = compiled.sub(lambda _match: literal, data)
+        return text if found == data else found.decode("utf-8", "surrogatepass")
+
+    return replace
+
+
+def applies(rule: Rule, point: HookPoint, tool: str) -> bool:
+    """Whether a rule is about a tool at a hook point."""
+    return point in rule.on.points and (not rule.on.tools or names_tool(rule.on.tools, tool))
+
+
+def names_tool(listed: Sequence[str], tool: str) -> bool:
+    """Whether a list of names, groups and globs has a tool."""
+    return any(_names(entry, tool) for entry in listed)
+
+
+@lru_cache(maxsize=4096)
+def _names(entry: str, tool: str) -> bool:
+    if entry.startswith("group:"):
+        return tool in TOOL_GROUPS.get(entry, ())
+    return entry == tool or glob(tool, entry)
+
+
+def _revision(rules: Sequence[CompiledRule], refused: Sequence[Problem], judge: FrozenDict) -> str:
+    """A name for exactly this set: the same rules in the same order have the same one."""
+    said = msgspec.json.encode(([compiled.rule for compiled in rules], refused, judge), order="deterministic")
+    return hashlib.sha256(said).hexdigest()[:16]

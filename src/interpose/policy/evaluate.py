@@ -1,0 +1,98 @@
+"""One decision: which rules fire on a call, and what they say together.
+
+Deny wins over ask, ask over a rewrite, whatever the order of the rules. A rule that fails says what its `on_error`
+says, and touches no other rule. A watching rule says what it would have done, and decides nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from interpose.policy.compiled import CompiledRule, Policy
+from interpose.policy.functions import EvaluationError, MissingKeyError
+from interpose.policy.imported_variables import ImportedVariables
+from interpose.policy.model import Rule
+from interpose.policy.variables import Variables
+from interpose.types import HookPoint, ToolCall, ToolOutcome
+
+Saw = Literal["fired", "silent", "failed", "missing"]
+
+
+class Opinion(Struct, frozen=True):
+    """What one rule says about one call."""
+
+    compiled: CompiledRule
+    saw: Saw
+    error: str = ""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule."""
+        return self.compiled.rule
+
+
+def fires(compiled: CompiledRule, variables: Variables) -> bool:
+    """Whether the condition of a rule holds. Raises EvaluationError."""
+    when = compiled.when
+    if when is None:
+        return True
+    match compiled.rule.dialect:
+        case "interpose":
+            return when.holds(variables)
+        case "imported-command":
+            # As its documents say, but for every command that the text would run, not for its first word alone.
+            return any(when.holds(ImportedVariables(variables, ran)) for ran in variables["command"])
+        case "imported-call" | "imported-result":
+            return when.holds(ImportedVariables(variables))
+
+
+def opinion(compiled: CompiledRule, variables: Variables) -> Opinion:
+    """What a rule says. Never raises."""
+    try:
+        return Opinion(compiled, "fired" if fires(compiled, variables) else "silent")
+    except MissingKeyError as error:
+        if compiled.rule.dialect == "interpose":
+            return Opinion(compiled, "failed", str(error))
+        return Opinion(compiled, "missing", str(error))
+    except EvaluationError as error:
+        return Opinion(compiled, "failed", str(error))
+
+
+def opinions(policy: Policy, point: HookPoint, payload: ToolCall | ToolOutcome) -> list[Opinion]:
+    """What the CEL rules that apply say, the silent ones left out. Rules of the judge are not asked here."""
+    call, variables = subject(payload)
+    found: list[Opinion] = []
+    for compiled in policy.select(point, call.name):
+        if compiled.rule.prompt or compiled.rule.action == "allow":
+            continue
+        said = opinion(compiled, variables)
+        if said.saw != "silent":
+            found.append(said)
+    return found
+
+
+def subject(payload: ToolCall | ToolOutcome) -> tuple[ToolCall, Variables]:
+    """The call in a payload, and the variables that rules see of it."""
+    if isinstance(payload, ToolOutcome):
+        return payload.call, Variables(payload.call, payload)
+    return payload, Variables(payload)
+
+
+def rewritten(compiled: CompiledRule, variables: Variables) -> dict[str, Any]:
+    """The arguments as a `transform` rule wants them. Raises EvaluationError."""
+    arguments: dict[str, Any] = dict(variables.call.arguments)
+    for path, expression in compiled.rewrites:
+        _put(arguments, path, expression.value(variables))
+    return arguments
+
+
+def _put(arguments: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    holder = arguments
+    for name in path[:-1]:
+        inner = holder.get(name, {})
+        if not isinstance(inner, dict):
+            raise EvaluationError(f"{'.'.join(path)} is no path in the arguments: {name!r} is no map")
+        holder[name] = holder = dict(inner)
+    holder[path[-1]] = value

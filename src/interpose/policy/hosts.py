@@ -1,0 +1,22 @@
+"""The machine in a url, in `user@host:path` or in `host:port`."""
+
+from __future__ import annotations
+
+import re
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", re.ASCII)
+_IPV6 = re.compile(r"\[([0-9A-Fa-f:.%]+)\]")
+
+
+def host_of(text: str) -> str:
+    """The host in lower case, without the dot at its end; empty if the text names none."""
+    scheme = _SCHEME.match(text)
+    rest = text[scheme.end() :] if scheme else text
+    rest = re.split(r"[/?#\\\s]", rest, maxsplit=1)[0]
+    rest = rest.rpartition("@")[2]
+    numbers = _IPV6.match(rest)
+    if numbers:
+        return numbers[1].lower()
+    host = rest.partition(":")[0]
+    return host.rstrip(".").lower() if _HOST.fullmatch(host) else ""

@@ -1,0 +1,197 @@
+"""Rule files to one compiled policy: files and directories, levels, packs, and what may override what.
+
+organisation > user > project. The word of a higher level stays. A lower level may add rules, and may sharpen a rule of
+the same id; what would loosen one is refused and recorded. A project file, which an agent can write, can only tighten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from importlib import resources
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.policy.compiled import Policy, compile_rules
+from interpose.policy.model import WEIGHT, Level, PolicyError, Problem, Rule
+from interpose.policy.schema import RuleFile, parse
+from interpose.types import FrozenDict, HookPoint
+
+SUFFIXES = (".yaml", ".yml")
+
+
+class Place(Struct, frozen=True):
+    """A rule file, or a directory of them, and whose word it is."""
+
+    path: str
+    level: Level = Level.USER
+
+
+class Text(Struct, frozen=True):
+    """The text of one rule file."""
+
+    file: str
+    text: str
+    level: Level = Level.USER
+    pack: str = ""
+
+
+def load(places: Iterable[Place], *, packs: Sequence[str] = ()) -> Policy:
+    """The policy of these files, and of packs that are switched on by name. Raises PolicyError."""
+    return load_texts(read(places), packs=packs)
+
+
+def load_text(text: str, *, file: str = "policy.yaml", level: Level = Level.USER) -> Policy:
+    """The policy of one text."""
+    return load_texts([Text(file, text, level)])
+
+
+def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = ()) -> Policy:
+    """The policy of rule files that were read. Nothing is loaded if anything is wrong."""
+    problems: list[Problem] = []
+    files: list[RuleFile] = []
+    for text in texts:
+        try:
+            files.append(parse(text.text, text.file, text.level, text.pack))
+        except PolicyError as error:
+            problems.extend(error.problems)
+    files.extend(_packs(files, packs, problems))
+    problems.extend(_duplicates(files))
+    if problems:
+        raise PolicyError(tuple(problems))
+    rules, refused = _combine(sorted(files, key=lambda file: -file.level.rank))
+    return compile_rules(rules, tuple(refused), _judge(files))
+
+
+def read(places: Iterable[Place]) -> list[Text]:
+    """The texts of files and directories, in a fixed order. A place that is not there is an error."""
+    return [_read(file, place.level) for place in places for file in files_of(place)]
+
+
+def files_of(place: Place) -> list[Path]:
+    """The rule files of a place."""
+    path = Path(place.path)
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+
+
+def _read(file: Path, level: Level) -> Text:
+    try:
+        return Text(str(file), file.read_bytes().decode("utf-8"), level)
+    except UnicodeDecodeError:
+        raise PolicyError((Problem(str(file), 1, "", "expected UTF-8 text"),)) from None
+    except OSError as error:
+        raise PolicyError((Problem(str(file), 1, "", f"can't be read: {error.strerror or error}"),)) from None
+
+
+def pack_names() -> tuple[str, ...]:
+    """The packs that come with Interpose."""
+    found = (entry.name for entry in resources.files("interpose.policy.packs").iterdir())
+    return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
+
+
+def pack_text(name: str, level: Level = Level.USER) -> Text:
+    """The text of a pack."""
+    text = resources.files("interpose.policy.packs").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    return Text(f"pack:{name}", text, level, name)
+
+
+def _packs(files: Sequence[RuleFile], named: Sequence[str], problems: list[Problem]) -> list[RuleFile]:
+    """The packs that are switched on, each once, at the highest level that asked for it."""
+    wanted: dict[str, tuple[Level, str, int]] = {name: (Level.USER, name, 1) for name in named}
+    for file in files:
+        for name, line in file.packs:
+            if name not in wanted or file.level.rank > wanted[name][0].rank:
+                wanted[name] = (file.level, file.file, line)
+    known = pack_names()
+    found: list[RuleFile] = []
+    for name, (level, file_name, line) in wanted.items():
+        if name not in known:
+            problems.append(Problem(file_name, line, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"))
+            continue
+        text = pack_text(name, level)
+        found.append(parse(text.text, text.file, level, name))
+    return found
+
+
+def _duplicates(files: Sequence[RuleFile]) -> Iterable[Problem]:
+    """A rule id stands once in a level. Two rules of one source are the two halves of an imported rule."""
+    first: dict[tuple[Level, str], Rule] = {}
+    for rule in (rule for file in files for rule in file.rules):
+        known = first.setdefault((rule.source.level, rule.id), rule)
+        if known.source != rule.source:
+            where = f"{known.source.file}:{known.source.line}"
+            yield rule.problem("id", f"expected an id of its own, {rule.id!r} is taken by {where}")
+
+
+def _combine(files: Sequence[RuleFile]) -> tuple[list[Rule], list[Problem]]:
+    """The rules that hold, the highest level first, and what was refused."""
+    refused: list[Problem] = []
+    held: list[Rule] = []
+    by_id: dict[str, Rule] = {}
+    for file in files:
+        for rule in file.rules:
+            higher = by_id.get(rule.id)
+            own = higher is None or higher.source.level == rule.source.level
+            why = _loosens(rule, None if own else higher)
+            if why:
+                refused.append(rule.problem("id", why))
+                continue
+            by_id.setdefault(rule.id, rule)
+            held.append(rule)
+    switched_off = set(_switched_off(files, held, refused))
+    return [rule for rule in held if (rule.id, rule.source.level) not in switched_off], refused
+
+
+def _loosens(rule: Rule, higher: Rule | None) -> str:
+    """Why a rule would loosen what a higher level decided; empty if it would not."""
+    level = rule.source.level
+    if level is Level.PROJECT and (why := _beyond_a_project(rule)):
+        return f"refused: a project file {why}"
+    if higher is None:
+        return ""
+    whose = f"the {higher.source.level}'s rule of this id"
+    if not rule.enabled and higher.enabled:
+        return f"refused: the {level} can't switch off {whose}"
+    if higher.enabled and WEIGHT[rule.action] < WEIGHT[higher.action]:
+        return f"refused: action {rule.action!r} is weaker than {higher.action!r} of {whose}"
+    if rule.mode == "watch" and higher.mode == "enforce":
+        return f"refused: the {level} can't turn {whose} into a watching one"
+    return ""
+
+
+def _beyond_a_project(rule: Rule) -> str:
+    """What a rule asks for that a file which an agent can write must not have."""
+    if rule.action == "allow":
+        return "can't answer questions, only the organisation or the user can"
+    if rule.action == "transform" or (rule.action == "redact" and HookPoint.TOOL_BEFORE in rule.on.points):
+        return "can't rewrite calls"
+    return "can't choose the judge that calls are sent to" if rule.judge else ""
+
+
+def _switched_off(
+    files: Sequence[RuleFile], held: Sequence[Rule], refused: list[Problem]
+) -> Iterable[tuple[str, Level]]:
+    """Which rules `disable` switches off: those of its own level and below; a project switches off nothing."""
+    for file in files:
+        for name, line in file.disable:
+            if file.level is Level.PROJECT:
+                refused.append(Problem(file.file, line, name, "refused: a project file can't switch off rules"))
+                continue
+            for rule in held:
+                if rule.id != name:
+                    continue
+                if rule.source.level.rank > file.level.rank:
+                    why = f"refused: the {file.level} can't switch off a rule of the {rule.source.level}"
+                    refused.append(Problem(file.file, line, name, why))
+                else:
+                    yield rule.id, rule.source.level
+
+
+def _judge(files: Sequence[RuleFile]) -> FrozenDict:
+    """The shared settings of the judge: the highest level that has any. A project file has no say in who judges."""
+    for file in sorted(files, key=lambda file: -file.level.rank):
+        if file.judge and file.level is not Level.PROJECT:
+            return file.judge
+    return FrozenDict()

@@ -1,0 +1,1 @@
+"""The packs: ready policies that are switched on by name."""

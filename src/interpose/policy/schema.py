@@ -1,0 +1,321 @@
+"""The form of a rule file, held strictly: unknown keys, wrong types and missing parts are errors with their line."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import msgspec
+from msgspec import Meta, Struct, field
+
+from interpose.policy import imported
+from interpose.policy.model import (
+    Action,
+    Example,
+    Level,
+    PolicyError,
+    Problem,
+    Redaction,
+    Rule,
+    Scope,
+    Source,
+    StandingRule,
+    Target,
+)
+from interpose.policy.yaml_text import Document, Path, YamlError, read_yaml
+from interpose.tools import TOOL_GROUPS, normalize_tool_name
+from interpose.types import FrozenDict, HookPoint, Mode, OnError, Severity, freeze
+
+VERSION = 1
+
+RuleId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="lower-case words with dashes")]
+Text = Annotated[str, Meta(min_length=1)]
+Point = Literal["tool.before", "tool.after"]
+
+
+class OnForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """Where and for which tools a rule applies."""
+
+    point: Point | list[Point] | None = None
+    tools: Annotated[list[Text], Meta(min_length=1)] | None = None
+
+
+class RedactForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """What is taken out of the texts."""
+
+    pattern: Text
+    replacement: str = "[REDACTED]"
+
+
+class ScopeForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """For which calls an answer holds; every list that is there must match."""
+
+    tools: list[Text] = []
+    agents: list[Text] = []
+    roles: list[Text] = []
+    principals: list[Text] = []
+    sessions: list[Text] = []
+    directories: list[Text] = []
+
+
+class AnswersForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which rules' questions an `allow` rule answers."""
+
+    rules: Annotated[list[Text], Meta(min_length=1)]
+    scope: ScopeForm | Literal["everywhere"]
+
+
+class CallForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """A call in an example."""
+
+    tool: Text
+    args: dict[str, Any] = field(default_factory=dict)
+    result: Any = None
+    is_error: bool = False
+    cwd: str = ""
+    agent: str = ""
+    role: str = ""
+    principal: str = ""
+    session: str = ""
+
+
+class ExamplesForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """Calls on which the rule must fire, and calls on which it must not. A text is a command."""
+
+    match: list[str | CallForm] = []
+    no_match: list[str | CallForm] = []
+
+
+class RuleForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """One rule."""
+
+    id: RuleId
+    action: Action
+    description: str = ""
+    on: OnForm = OnForm()
+    when: Text | None = None
+    prompt: Text | None = None
+    judge: dict[str, Any] = field(default_factory=dict)
+    message: str = ""
+    severity: Severity = "error"
+    mode: Mode = "enforce"
+    on_error: OnError = "deny"
+    enabled: bool = True
+    tags: list[Text] = []
+    instead: str = ""
+    rewrite: dict[str, Text] = field(default_factory=dict)
+    redact: RedactForm | None = None
+    answers: AnswersForm | None = None
+    examples: ExamplesForm = ExamplesForm()
+
+
+class FileForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """A rule file."""
+
+    version: Literal[1]
+    rules: list[RuleForm] = []
+    packs: list[Text] = []
+    disable: list[Text] = []
+    judge: dict[str, Any] = field(default_factory=dict)
+
+
+class RuleFile(Struct, frozen=True):
+    """What one file says."""
+
+    file: str
+    level: Level
+    rules: tuple[Rule, ...]
+    packs: tuple[tuple[str, int], ...] = ()
+    """Names of packs that are switched on, with their lines."""
+    disable: tuple[tuple[str, int], ...] = ()
+    """Ids of rules that are switched off, with their lines."""
+    judge: FrozenDict = FrozenDict()
+    """Settings of the judge for all AI rules."""
+
+
+def json_schema() -> dict[str, Any]:
+    """The JSON Schema of rule files, for editors."""
+    schema = msgspec.json.schema(FileForm)
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Interpose policy"} | schema
+
+
+def parse(text: str, file: str, level: Level, pack: str = "") -> RuleFile:
+    """The rules of one file. Raises PolicyError with all that is wrong in their form."""
+    try:
+        document = read_yaml(text)
+    except YamlError as error:
+        raise PolicyError((Problem(file, error.line, "", str(error)),)) from None
+    reading = _Reading(document, file, level, pack)
+    if imported.is_imported(document.data):
+        rules = reading.each_rule(imported.ImportedForm, imported.rules_of)
+        reading.raise_problems()
+        return RuleFile(file, level, rules)
+    data = dict(document.data) if isinstance(document.data, dict) else document.data
+    listed = data.pop("rules", []) if isinstance(data, dict) else []
+    form = reading.convert(data, FileForm, ())
+    if not isinstance(listed, list):
+        reading.note(("rules",), "", "expected a list of rules")
+    rules = reading.each_rule(RuleForm, _rules_of)
+    reading.raise_problems()
+    return RuleFile(
+        file, level, rules,
+        packs=tuple((name, document.line_at(("packs", n))) for n, name in enumerate(form.packs)),
+        disable=tuple((name, document.line_at(("disable", n))) for n, name in enumerate(form.disable)),
+        judge=freeze(form.judge),
+    )  # fmt: skip
+
+
+class _Reading:
+    """One file on its way to rules: collects every problem instead of stopping at the first."""
+
+    def __init__(self, document: Document, file: str, level: Level, pack: str) -> None:
+        self.document, self.file, self.level, self.pack = document, file, level, pack
+        self.problems: list[Problem] = []
+
+    def note(self, path: Path, rule: str, message: str) -> None:
+        self.problems.append(Problem(self.file, self.document.line_at(path), rule, message))
+
+    def raise_problems(self) -> None:
+        if self.problems:
+            raise PolicyError(tuple(self.problems))
+
+    def convert(self, data: Any, form: Any, at: Path) -> Any:
+        """`data` in its form, or None and a problem."""
+        try:
+            return msgspec.convert(data, form, strict=True)
+        except (msgspec.ValidationError, RecursionError) as error:
+            rule = data.get("id", data.get("name", "")) if isinstance(data, dict) else ""
+            where, message = _located(str(error))
+            self.note((*at, *where), rule if isinstance(rule, str) else "", message)
+            return None
+
+    def each_rule(self, form: Any, build: Any) -> tuple[Rule, ...]:
+        data = self.document.data
+        listed = data.get("rules", []) if isinstance(data, dict) else []
+        found: list[Rule] = []
+        for index, item in enumerate(listed if isinstance(listed, list) else []):
+            at: Path = ("rules", index)
+            decoded = self.convert(item, form, at)
+            if decoded is None:
+                continue
+            source = Source(self.file, self.document.line_at(at), self.level, self.pack)
+            lines = tuple((key, self.document.line_at((*at, key))) for key in item)
+            try:
+                found.extend(build(decoded, source, lines))
+            except _FormError as error:
+                self.note((*at, *error.path), decoded.id, str(error))
+        return tuple(found)
+
+
+_AT = re.compile(r"^(.*?) - at `([$~].*)`$", re.DOTALL)
+_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
+
+
+def _located(text: str) -> tuple[Path, str]:
+    """The place that a decoding error speaks of, and the error in our words."""
+    found = _AT.match(text)
+    if found is None:
+        return (), _plainly(text)
+    steps = _STEP.findall(found[2].lstrip("$~"))
+    path: Path = tuple(name if name else int(index) for name, index in steps)
+    named = ".".join(str(step) for step in path if isinstance(step, str))
+    message = _plainly(found[1])
+    return path, f"{named}: {message}" if named else message
+
+
+def _plainly(message: str) -> str:
+    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message, re.DOTALL)
+    if unknown:
+        return f"unknown key {unknown[1]!r}"
+    missing = re.fullmatch(r"Object missing required field `(.*)`", message, re.DOTALL)
+    if missing:
+        return f"the key {missing[1]!r} is missing"
+    return message[:1].lower() + message[1:]
+
+
+class _FormError(ValueError):
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path: Path = path
+
+
+def _rules_of(form: RuleForm, source: Source, lines: tuple[tuple[str, int], ...]) -> list[Rule]:
+    _require_parts(form)
+    on = _target(form)
+    return [
+        Rule(
+            id=form.id, source=source, description=form.description, when=form.when or "", prompt=form.prompt or "",
+            judge=freeze(form.judge), on=on, action=form.action, message=form.message, severity=form.severity,
+            mode=form.mode, on_error=form.on_error, enabled=form.enabled, tags=tuple(form.tags), instead=form.instead,
+            rewrite=tuple(form.rewrite.items()), redact=_redaction(form), answers=_answers(form),
+            examples=_examples(form, source.line), lines=lines,
+        )
+    ]  # fmt: skip
+
+
+_BELONGS: dict[str, tuple[Action, ...]] = {"rewrite": ("transform",), "redact": ("redact",), "answers": ("allow",)}
+"""Keys that only mean something with one action, and are needed there."""
+
+
+def _require_parts(form: RuleForm) -> None:
+    if form.when is None and form.prompt is None:
+        raise _FormError("expected `when` (a CEL expression) or `prompt` (a question for the judge)")
+    for key, actions in _BELONGS.items():
+        there = bool(getattr(form, key))
+        if there and form.action not in actions:
+            raise _FormError(
+                f"`{key}` belongs to the action {actions[0]!r}, this rule's action is {form.action!r}", key
+            )
+        if not there and form.action in actions:
+            raise _FormError(f"the action {form.action!r} needs `{key}`", "action")
+    if form.judge and form.prompt is None:
+        raise _FormError("`judge` belongs to rules with a `prompt`", "judge")
+
+
+def _target(form: RuleForm) -> Target:
+    default: Point = "tool.after" if form.action == "redact" else "tool.before"
+    given = form.on.point or default
+    points = tuple(dict.fromkeys(HookPoint(point) for point in ([given] if isinstance(given, str) else given)))
+    if not points:
+        raise _FormError("expected at least one hook point", "on", "point")
+    if form.action in ("transform", "allow") and points != (HookPoint.TOOL_BEFORE,):
+        raise _FormError(f"the action {form.action!r} is for tool.before only", "on", "point")
+    return Target(points, tuple(_tool(name, index) for index, name in enumerate(form.on.tools or ())))
+
+
+def _tool(name: str, index: int) -> str:
+    plain = name.strip().lower()
+    if plain.startswith("group:") and plain not in TOOL_GROUPS:
+        raise _FormError(f"unknown group {name!r}, expected one of {', '.join(TOOL_GROUPS)}", "on", "tools", index)
+    return plain if any(mark in plain for mark in "*?[") else normalize_tool_name(plain)
+
+
+def _redaction(form: RuleForm) -> Redaction | None:
+    return Redaction(form.redact.pattern, form.redact.replacement) if form.redact else None
+
+
+def _answers(form: RuleForm) -> StandingRule | None:
+    if form.answers is None:
+        return None
+    scope = form.answers.scope
+    if scope == "everywhere":
+        return StandingRule(tuple(form.answers.rules), Scope())
+    if scope == ScopeForm():
+        raise _FormError("expected at least one of tools, agents, roles, principals, sessions, directories, or the "
+            "word everywhere", "answers", "scope")  # fmt: skip
+    lists = {name: tuple(getattr(scope, name)) for name in ScopeForm.__struct_fields__}
+    return StandingRule(tuple(form.answers.rules), Scope(**lists))
+
+
+def _examples(form: RuleForm, line: int) -> tuple[Example, ...]:
+    both = ((form.examples.match, True), (form.examples.no_match, False))
+    return tuple(_example(item, matches, line) for items, matches in both for item in items)
+
+
+def _example(item: str | CallForm, matches: bool, line: int) -> Example:
+    if isinstance(item, str):
+        return Example("exec", FrozenDict(command=item), matches, line)
+    return Example(
+        normalize_tool_name(item.tool), freeze(item.args), matches, line, freeze(item.result), item.is_error,
+        item.cwd, item.agent, item.role, item.principal, item.session,
+    )  # fmt: skip
