@@ -2,7 +2,8 @@
 
 python -m bench.all_guards [--by-guard]
 
-The audit log makes a record for each call, which a handler drops. Beside it: a bare call, and the engine without interceptors.
+The audit log makes a record for each call, which a handler drops. Beside it: a bare call, and the engine without
+interceptors.
 """
 
 from __future__ import annotations
