@@ -34,6 +34,7 @@ def too_large(tool: str, size: int, limit: int, over: str) -> Deny:
         ("what JSON must escape", {"a": '"\n\x00'}, 18),
         ("a slash is not escaped", {"a": "/"}, 9),
         ("half a character counts as its escape", {"a": "\ud800"}, 14),
+        ("and letters beside it count as ever", {"a": "é\ud800"}, 16),
         ("no number", {"a": float("nan")}, 10),
         ("a large array", {"a": [0] * 1000}, 2007),
         ("a large number", {"a": 10**30}, 37),
