@@ -69,7 +69,7 @@ class SecurityAudit:
                 rule="bad-path",
                 part=touches.argument,
             )
-        cwd = call.context.cwd or self.workspace or os.getcwd()  # noqa: PTH109 - a plain text, as the agent would say it
+        cwd = call.context.cwd or self.workspace or _here()
         # INVARIANT: the workspace comes from the context alone. An argument may move where a path starts, never what
         # counts as the project.
         scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
@@ -172,6 +172,13 @@ class _Scene:
         """Whether a path leads into the workspace, however it is read."""
         below = f"{self.workspace}/"
         return self.workspace != "" and ends != () and all(end.startswith(below) for end in ends)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - a plain text, as the agent would say it
+    except OSError:  # it was deleted
+        return "/"
 
 
 def _is_open_file(path: str) -> bool:

@@ -80,14 +80,14 @@ class Lexical(Struct, frozen=True):
         if trouble is not None:
             return Spellings((), trouble)
         if is_plain(text):
-            paths = (resolve(text, cwd, home),)
-            return Spellings(paths, ends=paths)
+            plain = (resolve(text, cwd, home),)
+            return Spellings(plain, ends=plain)
         try:
             read = readings(text, home)
         except TooManyReadings:
             return Spellings((resolve(text, cwd, home),), Trouble("it can be read in too many ways", hopeless=True))
-        paths = tuple(dict.fromkeys([resolve(reading, cwd, home) for reading in read]))
-        return Spellings(paths, ends=paths)
+        spelled = tuple(dict.fromkeys([resolve(reading, cwd, home) for reading in read]))
+        return Spellings(spelled, ends=spelled)
 
     def content(self, path: str) -> str:  # noqa: ARG002 - it never looks
         """Nothing: only the text of the path is known."""

@@ -121,9 +121,10 @@ def _decoded(text: str, _home: str) -> Iterator[str]:
 
 def _local(text: str, _home: str) -> Iterator[str]:
     """The path of a file URL, with and without its host taken for a directory."""
-    if "://" in text and ".." in text:
+    if "://" in text and ".." in text and text[0] != ".":
         # A tool that takes it for a path drops as many parts as it has dots.
-        yield text.replace("://", ":/")
+        scheme, _, rest = text.partition("://")
+        yield f"./{scheme}:/{rest.lstrip('/')}"
     found = _FILE_URL.match(text)
     if found is None:
         other = _OTHER_URL.match(text)

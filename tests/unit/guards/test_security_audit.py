@@ -211,6 +211,14 @@ def test_a_directory_of_everybody_is_no_project(cwd: str) -> None:
     assert isinstance(guard.intercept(call), Confirm)
 
 
+def test_a_process_whose_directory_is_gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert isinstance(SecurityAudit(home=HOME).intercept(ToolCall("read", {"path": ".env"})), Confirm)
+
+
 class Stuck:
     """A lookup that cannot say where a path leads."""
 
