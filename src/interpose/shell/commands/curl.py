@@ -119,6 +119,8 @@ def _send_bodies(inv: Invocation, low: Lowering, opts: Options, host: str) -> No
             continue
         if name in _BODIES:
             _send_body(low, host, name, value, stdin)
+        elif name == "-H" and value.text[:1] == "@":
+            _send_named(low, host, value.text[1:], value, stdin, body=True)
         elif name == "-F":
             _, _, content = value.text.partition("=")
             if content[:1] in ("@", "<"):

@@ -120,6 +120,10 @@ def _forge(inv: Invocation, table: Mapping[str, Meaning], low: Lowering) -> None
     elif meaning is not None:
         what = " ".join(word.text for word in opts.operands[depth:]) or (opts.value("-R", "--repo") or Word("")).text
         low.emit(meaning.kind, what, rule=meaning.rule, reason=meaning.reason, **_details(meaning, opts))
+    if opts.word(0) in ("pr", "issue", "release", "mr"):
+        for file in opts.values("--body-file", "--notes-file", "-F"):
+            if file.text != "-" and "secret" in low.read(file).taints:
+                low.emit("net.upload", verb, at=file, secret=True, rule="forge-text")
     if verb in ("gist.create", "snippet.create"):
         _uploads(inv, opts, low)
     elif verb in ("alias.set", "alias.import"):

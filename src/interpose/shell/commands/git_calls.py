@@ -80,7 +80,7 @@ def read_options(call: GitCall, known: GitOptions = NO_OPTIONS) -> Options:
     first, so that an abbreviation can only be overestimated.
     """
     words = [_completed(word, known.names) for word in call.args]
-    return parse(words, values=known.values, aliases=known.aliases, attached=known.attached)
+    return parse(words, values=known.values, aliases=known.aliases, attached=known.attached, long=known.names)
 
 
 def _completed(word: Word, names: tuple[str, ...]) -> Word:

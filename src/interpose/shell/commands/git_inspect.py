@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.git_calls import GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git_programs import runs_program
 from interpose.shell.commands.options import parse
-from interpose.shell.model import Lowering
+from interpose.shell.model import Lowering, Word
 
 _LOOKING = """
     log show diff diff-tree diff-index diff-files whatchanged format-patch cat-file archive bundle blame annotate
@@ -38,11 +38,33 @@ def look(call: GitCall, low: Lowering) -> None:
             low.read(call.at(file))
     for file in opts.values("--contents"):
         low.read(call.at(file))
+    if call.name in _SHOWING and not opts.has(*_NAMES_ONLY):
+        _reads_paths(call, opts.operands, low)
     if call.name in ("show", "cat-file"):
         _reads_versions(call, low)
     if call.name == "diff" and opts.has("--no-index"):
         for file in opts.operands:
             low.read(call.at(file))
+
+
+_SHOWING = frozenset({"log", "show", "diff", "blame", "annotate", "whatchanged", "archive"})
+_NAMES_ONLY = ("--stat", "--name-only", "--name-status", "--numstat", "--shortstat", "--quiet", "--oneline")
+
+
+def _reads_paths(call: GitCall, operands: tuple[Word, ...], low: Lowering) -> None:
+    """Content of the files that are named. A revision is no file, but also keeps no secrets."""
+    for word in operands:
+        name = word.text.rpartition("/")[2]
+        if "." in name and ".." not in word.text and ":" not in word.text:
+            low.read(call.at(word))
+
+
+@subcommand("add", "stage")
+def add(call: GitCall, low: Lowering) -> None:
+    """What is added is kept for good and goes wherever the repository goes: a secret that is named is read."""
+    opts = parse(call.args, values=("--chmod", "--pathspec-from-file"))
+    if not informs(opts) and not opts.has("-n", "--dry-run"):
+        _reads_paths(call, opts.operands, low)
 
 
 def _reads_versions(call: GitCall, low: Lowering) -> None:
@@ -60,9 +82,12 @@ def grep(call: GitCall, low: Lowering) -> None:
         runs_program(low, code, what="git grep -O")
     for file in opts.values("-f"):
         low.read(call.at(file))
+    paths = opts.operands if opts.has("-e", "-f") else opts.operands[1:]
     if opts.has("--no-index", "--untracked", "--no-exclude-standard"):
-        for path in opts.operands if opts.has("-e", "-f") else opts.operands[1:]:
+        for path in paths:
             low.read(call.at(path), recursive=True)
+    elif not opts.has("-l", "--files-with-matches", "--name-only", "-q", "--quiet", "-c", "--count"):
+        _reads_paths(call, paths, low)
 
 
 @subcommand("bisect")

@@ -61,6 +61,9 @@ def push(call: GitCall, low: Lowering) -> None:
     repository, refspecs = opts.operands[:1], opts.operands[1:]
     for word in repository:
         _transport(word, low)
+        if "://" in word.text or (":" in word.text and "/" not in word.text.partition(":")[0]):
+            low.emit("net.upload", word.text, at=word, file=True, rule="git-push-elsewhere",
+                     reason="Sends the history to an address, not to a remote that the repository knows.")  # fmt: skip
     remote = texts(repository) or (opts.value("--repo") or Word("")).text
     _publish(call, opts, remote, refspecs, low)
 

@@ -56,7 +56,7 @@ def parse(
     `attached`: short options whose value is optional and never a word of its own (`xargs -i{}`).
     """
     aliases = aliases or {}
-    names = {name for name in (*values, *aliases, *long) if name.startswith("--")}
+    names = {name for name in (*values, *aliases, *aliases.values(), *long) if name.startswith("--")}
     given: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
     queue = list(args)

@@ -164,7 +164,7 @@ _READER_VALUES = {
     "expand": ("-t",),
     "cksum": ("-a", "--algorithm"),
     "shasum": ("-a", "--algorithm"),
-    "column": ("-s", "-o", "-N", "-c", "-R", "-t", "-H"),
+    "column": ("-s", "-o", "-N", "-c", "-R", "-H"),
     "tsort": (),
 }
 
@@ -174,7 +174,7 @@ _READER_VALUES = {
         """
     nl od god hexdump hd strings fold fmt pr expand unexpand column col colrm tsort wc gwc md5sum md5 sha1sum
     sha224sum sha256sum sha384sum sha512sum shasum b2sum b3sum cksum sum crc32 gsha256sum gmd5sum hexyl glow mdcat
-    ccat pygmentize highlight vis ul paste comm join cmp look
+    ccat pygmentize highlight vis ul paste comm join cmp look ptx
     """
     ),
 )
@@ -206,6 +206,10 @@ def lister(inv: Invocation, low: Lowering) -> None:
             values=words("-L -P -I -o -H -T --charset --filelimit --sort"),
         )
         written(opts.value("-o"), low)
+    if inv.name in ("du", "gdu"):
+        opts = parse(inv.args, values=("-X", "-d", "-B", "-t", "--files0-from"), aliases={"--exclude-from": "-X"})
+        for listed in opts.values("-X", "--files0-from"):
+            low.read(listed)
     if inv.name == "file":
         opts = parse(
             inv.args, values=("-f", "-m", "-F", "-e", "-P"), aliases={"--files-from": "-f", "--magic-file": "-m"}

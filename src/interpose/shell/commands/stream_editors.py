@@ -65,6 +65,7 @@ def _run_program(file: Word, language: str, inv: Invocation, low: Lowering) -> N
     if file.text == "-":
         low.code(language, standard_input(inv), via=f"{inv.name} -f -")
     else:
+        low.read(file)
         low.run_file(file, via=f"{inv.name} -f", language=language)
 
 

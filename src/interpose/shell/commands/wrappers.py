@@ -208,6 +208,14 @@ def command_builtin(inv: Invocation, low: Lowering) -> None:
         low.run((Word("which"), *peeled.inner), via="command")
 
 
+@command("capsh")
+def capsh(inv: Invocation, low: Lowering) -> None:
+    """What stands behind `--` are the arguments of a shell."""
+    texts = [word.text for word in inv.args]
+    if "--" in texts:
+        low.run((Word("bash"), *inv.args[texts.index("--") + 1 :]), via="capsh")
+
+
 @command("builtin")
 def builtin(inv: Invocation, low: Lowering) -> None:
     words = inv.args[1:] if inv.args and inv.args[0].text == "--" else inv.args

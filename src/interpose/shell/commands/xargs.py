@@ -88,6 +88,9 @@ def parallel(inv: Invocation, low: Lowering) -> None:
         items = _parallel_arguments(words[cut:], low)
     else:
         items = _items(_source(inv, low, peeled.options.value("-a", "--arg-file")), "\n", inv)
+    if peeled.options.has("--pipe", "--pipepart"):
+        run_inner(peeled.inner, low, "parallel")
+        return
     given = peeled.options.value("-I")
     marker = given.text if given else "{}"
     if not peeled.inner:

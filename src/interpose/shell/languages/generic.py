@@ -79,6 +79,8 @@ def osascript(code: str, low: Lowering, _via: str) -> None:
     for index in range(len(found)):
         if words[index : index + 3] == ["do", "shell", "script"]:
             run_shell(_joined(found[index + 3 : index + 3 + MAX_ARGUMENT_TOKENS]), low, "do shell script")
+        elif words[index : index + 2] == ["do", "script"]:
+            run_shell(_joined(found[index + 2 : index + 2 + MAX_ARGUMENT_TOKENS]), low, "do script")
         elif words[index : index + 2] == ["empty", "trash"] or words[index : index + 3] == ["empty", "the", "trash"]:
             low.emit("fs.delete", low.path("~/.Trash"), recursive=True)
         elif words[index : index + 2] == ["shut", "down"] or words[index] == "restart":
@@ -126,9 +128,11 @@ def tcl(code: str, low: Lowering, _via: str) -> None:
         ):
             head = words.pop(0)
             if head in ("exec", "spawn", "system"):
-                rest = [word for word in words if word not in ("-ignorestderr", "-keepnewline", "--", "-noecho")]
-                if rest:
-                    low.shell(" ".join(UNKNOWN if word.startswith("$") else word for word in rest), via=head)
+                rest = line.partition(head)[2].split()
+                while rest and rest[0] in ("-ignorestderr", "-keepnewline", "--", "-noecho"):
+                    rest.pop(0)
+                # Braces are Tcl's single quotes.
+                low.shell(" ".join(rest).replace("{", "'").replace("}", "'"), via=head)
                 break
             if head == "file" and words[:1] == ["delete"]:
                 for word in words[1:]:
