@@ -82,7 +82,10 @@ def decide(
     verdict = _verdict(chain, approver, perf_counter_ns() - start)
     for entry in entries[deciding:]:
         if look_only or entry.priority < 0:
-            yield from _look(chain, entry, verdict)
+            # Observers are shown the final state. Only a failure of theirs is noted.
+            answer = yield from ask(entry, entry.look, chain.payload, verdict)
+            if type(answer) is Failure:
+                chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
     return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, approver, verdict.elapsed_ns)
 
 
@@ -154,13 +157,6 @@ def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
     reason = f"The rewrites of {guards[-1].id} did not settle in {MAX_ROUNDS} rounds"
     chain.denied = Deny(reason, rule="unsettled-rewrite")
     chain.findings.append(_finding(guards[-1], "deny", reason, "unsettled-rewrite", "error", "", ""))
-
-
-def _look(chain: _Chain, entry: Registration, verdict: Verdict[Any]) -> Flow[None]:
-    """Show the final state to an observer. Only its failure is noted."""
-    answer = yield from ask(entry, entry.look, chain.payload, verdict)
-    if type(answer) is Failure:
-        chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
 
 
 def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[Any]:
