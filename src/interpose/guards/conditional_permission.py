@@ -129,16 +129,14 @@ class ConditionalPermission:
     def intercept(self, call: ToolCall) -> Allow | Confirm:
         """Asks if a condition holds."""
         arguments = call.arguments
-        size = 0
         for value in arguments.values():
             if type(value) is not str:  # `1` and `True` are equal as keys, not as texts
                 return self.conditions.question(call, self._home) or _ALLOW
-            size += len(value)
         key = (call.name, call.context.cwd, *arguments.items())
         known = self._answers.get(key)
         if known is None:
             known = self.conditions.question(call, self._home) or _ALLOW
-            self._answers.put(key, known, size)
+            self._answers.put(key, known, sum(map(len, arguments.values())))
         return known
 
 
