@@ -15,6 +15,7 @@ from interpose.guards.answers import Answers
 from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
 from interpose.guards.effects import DEFAULT_CWD, effects_of, start_of
 from interpose.guards.traits import traits_of
+from interpose.paths import project_of
 from interpose.tools import command_of
 from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 
@@ -23,8 +24,6 @@ ID = "builtin:command-safety-guard"
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
 _SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
 _COMMAND_TYPES = (str, list, tuple)
-_SHARED_DIRECTORIES = frozenset({"/tmp", "/var/tmp", "/dev/shm", "/"})  # noqa: S108 - names to judge, not to use
-"""A directory that belongs to everybody is nobody's project."""
 
 
 class Ruling(Struct, frozen=True):
@@ -88,9 +87,7 @@ class CommandSafetyGuard:
 
     def judge(self, command: str, cwd: str, home: str, workspace: str = "") -> Judgement:
         """Everything there is to say about one command."""
-        workspace = workspace or self.workspace or cwd
-        if workspace in _SHARED_DIRECTORIES or workspace == home:
-            workspace = ""
+        workspace = project_of(workspace or self.workspace or cwd, home)
         judgement = self._judge(command, cwd, home, workspace)
         if judgement.instead and self._judge(judgement.instead, cwd, home, workspace).decision != "allow":
             return replace(judgement, instead="")

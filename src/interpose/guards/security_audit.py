@@ -67,7 +67,7 @@ class SecurityAudit:
                 f"The argument {touches.argument!r} of this {call.name} call {touches.reason}, "
                 "so nobody can say what it would touch.",
                 rule="bad-path",
-                part=touches.argument,
+                part=_plain(touches.argument),
             )
         cwd = call.context.cwd or self.workspace or _here()
         # INVARIANT: the workspace comes from the context alone. An argument may move where a path starts, never what
@@ -107,7 +107,7 @@ class _Scene:
             return decision
         reason = f"Nobody can say where {_shown(touch.text)} leads: {trouble.reason}."
         if trouble.hopeless:
-            return Deny(reason, "bad-path", "error", touch.text)
+            return Deny(reason, "bad-path", "error", _plain(touch.text))
         return _worse(decision, Confirm(reason, "unclear-path", "warning", touch.text))
 
     def _read(self, touch: Touch, path: str, inside: bool) -> Decision:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Literal
 
 from msgspec import Struct
@@ -21,7 +22,10 @@ KINDS: dict[str, TouchKind] = {
 }
 """What the tools do to the paths that they name. Tools that only list names are not here: names are no secrets."""
 
-_MODES: dict[object, TouchKind] = {"view": "read", "create": "write"}
+MAX_TOUCHES = 1_000
+"""A call that names more paths than that cannot be judged in time."""
+
+_MODES: dict[str, TouchKind] = {"view": "read", "create": "write"}
 """One tool can be several: `str_replace_based_edit_tool` says in `command` what it does."""
 
 
@@ -45,7 +49,7 @@ def touches_of(call: ToolCall) -> tuple[Touch, ...] | BadPath:
     """Everything that the call would touch, or why that cannot be said."""
     kind = KINDS[call.name]
     if call.name == "edit":
-        kind = _MODES.get(call.arguments.get("command"), kind)
+        kind = _MODES.get(str(call.arguments.get("command")), kind)
     added, removed = ("", "") if kind == "read" else (content_of(call), replaced_of(call))
     touches = [Touch(file.path, file.kind, file.added, file.removed) for file in patched_of(call)]
     empty: BadPath | None = None
@@ -58,17 +62,20 @@ def touches_of(call: ToolCall) -> tuple[Touch, ...] | BadPath:
         elif value is not None:
             return BadPath(f"is {type(value).__name__}, not text", argument)
     if call.name == "grep":
-        touches.extend(_searched(call, touches))
-        return tuple(touches)
-    if call.name == "read":
-        touches.extend(Touch(chosen, kind) for chosen in filters_of(call))
-    if empty is not None:
+        touches.extend(islice(_searched(call, touches), MAX_TOUCHES + 1))
+    elif empty is not None:
         return empty
-    return tuple(touches) if touches else BadPath("is missing")
+    elif call.name == "read":
+        touches.extend(Touch(chosen, kind) for chosen in filters_of(call))
+    if len(touches) > MAX_TOUCHES:
+        return BadPath(f"names more than {MAX_TOUCHES} paths")
+    # A search that names no path looks here.
+    return tuple(touches) if touches or call.name == "grep" else BadPath("is missing")
 
 
 def _searched(call: ToolCall, named: list[Touch]) -> Iterator[Touch]:
-    """The files that a search chooses by their names. A search that names no path starts here."""
+    """The files that a search chooses by their names."""
+    bases = [touch.text for touch in named] or ["."]
     for chosen in filters_of(call):
-        for base in [touch.text for touch in named] or ["."]:
+        for base in bases:
             yield Touch(f"{base.rstrip('/')}/{chosen.lstrip('/')}", "read")

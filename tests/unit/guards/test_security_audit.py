@@ -68,6 +68,7 @@ BAD_PATHS: list[tuple[str, str, dict[str, Any]]] = [
     ("a number in a list", "read", {"paths": ["a", 5]}),
     ("an object without a path", "read", {"path": {"x": 1}}),
     ("a list without a path", "read", {"path": []}),
+    ("more paths than can be judged", "read", {"paths": ["a"] * 1_001}),
     ("bytes", "edit", {"path": b"x"}),
     ("a patch that names no file", "apply_patch", {"input": "hello"}),
     ("a patch that is no text", "apply_patch", {"input": 5}),
