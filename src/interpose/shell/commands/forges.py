@@ -120,10 +120,7 @@ def _forge(inv: Invocation, table: Mapping[str, Meaning], low: Lowering) -> None
     elif meaning is not None:
         what = " ".join(word.text for word in opts.operands[depth:]) or (opts.value("-R", "--repo") or Word("")).text
         low.emit(meaning.kind, what, rule=meaning.rule, reason=meaning.reason, **_details(meaning, opts))
-    if opts.word(0) in ("pr", "issue", "release", "mr"):
-        for file in opts.values("--body-file", "--notes-file", "-F"):
-            if file.text != "-" and "secret" in low.read(file).taints:
-                low.emit("net.upload", verb, at=file, secret=True, rule="forge-text")
+    _texts(opts, low)
     if verb in ("gist.create", "snippet.create"):
         _uploads(inv, opts, low)
     elif verb in ("alias.set", "alias.import"):
@@ -138,6 +135,15 @@ def _forge(inv: Invocation, table: Mapping[str, Meaning], low: Lowering) -> None
     elif verb in ("release.create", "release.upload"):
         for file in opts.operands[3:]:
             low.read(replace(file, text=file.text.partition("#")[0]))
+
+
+def _texts(opts: Options, low: Lowering) -> None:
+    """The text of a pull request, an issue or a release out of a file: others read it."""
+    if opts.word(0) not in ("pr", "issue", "release", "mr"):
+        return
+    for file in opts.values("--body-file", "--notes-file", "-F"):
+        if file.text != "-" and "secret" in low.read(file).taints:
+            low.emit("net.upload", opts.word(0), at=file, secret=True, rule="forge-text")
 
 
 def _details(meaning: Meaning, opts: Options) -> dict[str, Any]:
