@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable, Generator
 from typing import Any, TypeVar, final
 
 from interpose.background import Background
+from interpose.types import Allow
 
 R = TypeVar("R")
 
@@ -92,7 +93,7 @@ def ask(entry: Any, function: Callable[..., object], *args: Any) -> Flow[object]
             answer = Failure(error)
     else:
         answer = yield Work(function, args, entry)
-    if is_awaitable(answer):
+    if type(answer) is not Allow and is_awaitable(answer):
         answer = yield Await(answer, entry.timeout)
     return answer
 

@@ -22,7 +22,7 @@ MAY_USE: dict[str, set[str]] = {
     "errors": set(),
     "texts": set(),
     "background": set(),
-    "waiting": {"background"},
+    "waiting": {"background", "types"},
     "patches": set(),
     "tools": {"types", "errors", "patches"},
     "toolsets": {"tools", "errors"},
