@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 
-from interpose.secrets.kinds import NAMED, Named
-from interpose.secrets.model import GUESSED, Hit
-from interpose.secrets.model import NAMED as RANK_NAMED
-from interpose.secrets.names import LETTERS_WORDS, WORDS, flat, is_password_word, names_vendor, telling_end
+from interpose.secrets.model import GUESSED, NAMED, Hit
+from interpose.secrets.names import (
+    LETTERS_WORDS,
+    WORDS,
+    could_tell,
+    flat,
+    is_password_word,
+    kinds_of_vendor,
+    telling_end,
+)
 from interpose.secrets.patterns import pattern
 from interpose.secrets.values import UUID, has, is_code, is_filler, is_password, is_random, is_template
 
@@ -21,6 +26,10 @@ _VALUE = (
 )
 _VALUE_GATE = r"[\\ \t]*[\"'`]?(?:[^\s\"'`,;<>(){}\[\]\\0-9]*[0-9]|[^\s\"'`(){}\\,;]*[^\s\"'`(){}\\,;0-9A-Za-z_.-])"
 _QUOTED_GATE = r"[\\ \t]*[\"'][^\s\"'\\(){}]{8}"
+_GIVEN = rf"{_CLOSE}[ \t]*{_IS}[ \t]*"
+_LONG_WORD_GATE = rf"(?:token|secret|key){_GIVEN}[\\ \t]*[\"'][a-z]{{20}}"
+"""Values without a digit, which only their quotes set apart from names."""
+
 _GROUPS = ("double", "single", "back", "bare")
 _REST = r"&[0-9A-Za-z_.-]+="
 MAX_NAME = 200
@@ -30,11 +39,11 @@ MAX_VALUE = 4096
 
 def kind_of(name: bytes, value: bytes, *, quoted: bool) -> tuple[str, int] | None:
     """The kind and rank of a value that is given to a name, or None if it is no secret."""
-    if len(name) > MAX_NAME or not MIN_VALUE <= len(value) <= MAX_VALUE or is_template(value):
+    if len(name) > MAX_NAME or not MIN_VALUE <= len(value) <= MAX_VALUE or not could_tell(name) or is_template(value):
         return None
     known = flat(name)
     if (kind := _kind_by_vendor(known, value)) is not None:
-        return kind, RANK_NAMED
+        return kind, NAMED
     word = telling_end(known)
     if word is None or is_filler(value):
         return None
@@ -47,22 +56,10 @@ def kind_of(name: bytes, value: bytes, *, quoted: bool) -> tuple[str, int] | Non
     return ("generic-api-key", GUESSED) if is_random(value) else None
 
 
-@cache
-def _by_word() -> tuple[tuple[str, tuple[Named, ...]], ...]:
-    table: dict[str, list[Named]] = {}
-    for kind in NAMED:
-        for word in kind.words:
-            table.setdefault(word, []).append(kind)
-    return tuple((word, tuple(kinds)) for word, kinds in table.items())
-
-
 def _kind_by_vendor(name: str, value: bytes) -> str | None:
-    for word, kinds in _by_word():
-        if not names_vendor(name, word):
-            continue
-        for kind in kinds:
-            if (kind.letters or has(value, "d")) and pattern(f"(?i)(?:{kind.shape})").covers(value):
-                return kind.name
+    for kind in kinds_of_vendor(name):
+        if (kind.letters or has(value, "d")) and pattern(f"(?i)(?:{kind.shape})").covers(value):
+            return kind.name
     return None
 
 
@@ -70,18 +67,12 @@ class Assignments:
     """`name = value` in the syntax of shells, programs and configuration files."""
 
     spans_lines = False
-    gate = rf"(?i){WORDS}[\w.-]*{_CLOSE}[ \t]*{_IS}[ \t]*{_VALUE_GATE}"
+    gate = rf"(?i)(?:{WORDS}[\w.-]*{_GIVEN}{_VALUE_GATE}|{LETTERS_WORDS}{_GIVEN}{_QUOTED_GATE}|{_LONG_WORD_GATE})"
     _pattern = rf"(?i)(?P<name>[\w.$-]*{WORDS}[\w.-]*){_CLOSE}[ \t]*(?P<is>{_IS})[ \t]*{_VALUE}"
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
         """The secrets that are assigned."""
         return _judged(self._pattern, data, start, end)
-
-
-class QuotedPasswords(Assignments):
-    """Passwords without a digit, which only their quotes set apart from names."""
-
-    gate = rf"(?i){LETTERS_WORDS}{_CLOSE}[ \t]*{_IS}[ \t]*{_QUOTED_GATE}"
 
 
 class Flags:
@@ -101,8 +92,8 @@ class Pairs:
 
     spans_lines = False
     _between = (
-        r"(?:[\\ \t]*[\"'][ \t]*,[ \t]*|[\\ \t]*[\"'][ \t]+value[ \t]*=[ \t]*|>|"
-        r"[\\ \t]*[\"']?[ \t]*,?\s*[\"']?value[\\ \t]*[\"']?[ \t]*[:=][ \t]*)"
+        r"(?:[\\ \t]*[\"'][ \t]+value[ \t]*=[ \t]*|[\\ \t]*[\"']?[ \t]*,?\s*[\"']?value[\\ \t]*[\"']?[ \t]*[:=][ \t]*"
+        r"|[\\ \t]*[\"'][ \t]*,[ \t]*|>)"
     )
     gate = rf"(?i){WORDS}[\w.-]*{_between}[\\ \t]*[\"']?[^\s\"'\\(<]{{6}}"
     _pattern = rf"(?i)(?P<name>[\w.-]*{WORDS}[\w.-]*)(?P<is>{_between}){_VALUE}"
@@ -119,7 +110,8 @@ def _judged(text: str, data: bytes, start: int, end: int) -> Iterator[Hit]:
         value, at = _trimmed(match[group]) if bare else match[group].rstrip(), match.span(group)[0]
         if bare and (b"," in match["is"] or (value.isdigit() and b":" in match["is"])):
             continue  # the next argument, or a number of JSON, which a marker in its place would break
-        if (found := kind_of(match["name"], value, quoted=not bare)) is not None:
+        plain = bare and not (match["is"] == b"=" and match["name"].isupper())
+        if (found := kind_of(match["name"], value, quoted=not plain)) is not None:
             yield Hit(at, at + len(value), found[0], value, found[1])
 
 

@@ -19,6 +19,9 @@ _WRAP = r"(?:[\\ \t]*\r?\n[ \t]*)?"
 _NOT_DATA = r"[^0-9A-Za-z+/_-]"
 _ALPHABET = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/_=-")
 _SHORTEST = 6
+_HEX = "0123456789abcdefABCDEF"
+_BYTES = {(high + low).encode(): bytes([int(high + low, 16)]) for high in _HEX for low in _HEX}
+"""What two hexadecimal digits stand for."""
 
 
 class Base64:
@@ -60,7 +63,7 @@ class UrlEncoded:
     """Text with `%XX` in it. Only the secret inside is hidden, not the URL."""
 
     spans_lines = False
-    gate = r"[0-9A-Za-z_-]%[2-7][0-9A-Fa-f][0-9A-Za-z%_-]{3}"
+    gate = r"[0-9A-Za-z_.-]%[2-7][0-9A-Fa-f][^\s\"'<>`]{3}"
     _pattern = r"[^\s\"'<>`\\]*%[2-7][0-9A-Fa-f][^\s\"'<>`\\]*"
 
     def find(self, data: bytes, start: int, end: int, search: Search) -> Iterator[Hit]:
@@ -75,16 +78,19 @@ class UrlEncoded:
 
 def _unquoted(text: bytes) -> tuple[bytes, list[tuple[int, int]]]:
     """The decoded text, and pairs of positions (decoded, encoded) from which both run in step."""
-    out = bytearray()
+    first, *rest = text.split(b"%")
+    out = bytearray(first)
     places = [(0, 0)]
-    at = 0
-    for match in pattern(r"%[0-9A-Fa-f]{2}").matches(text):
-        start, end = match.span()
-        out += text[at:start]
-        out.append(int(text[start + 1 : end], 16))
-        at = end
-        places.append((len(out), at))
-    out += text[at:]
+    at = len(first)
+    for part in rest:
+        code = _BYTES.get(part[:2])
+        if code is None:
+            out += b"%" + part
+        else:
+            out += code
+            places.append((len(out), at + 3))
+            out += part[2:]
+        at += 1 + len(part)
     return bytes(out), places
 
 

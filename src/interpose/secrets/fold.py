@@ -6,46 +6,75 @@ Because the copy has the same length, a position in it is a position in the text
 
 from __future__ import annotations
 
-_ESCAPES = (
-    (b"\\\r\n", b"   "),
-    (b"\\\n", b"  "),
+from interpose.secrets.patterns import pattern
+
+_MEANINGS = {
+    b"n": b" \n",
+    b"r": b"  ",
+    b"t": b"  ",
+    b"b": b"  ",
+    b"f": b"  ",
+    b'"': b' "',
+    b"'": b" '",
+    b"\n": b"  ",  # a continued line
+    b"\r": b"  ",
+}
+_LONG_ESCAPES = (
+    (b"\\\\\\n", b"    "),  # a continued line, in JSON
+    (b":\\\\/\\\\/", b"    ://"),
     (b":\\/\\/", b"  ://"),
-    (b"\\n", b" \n"),
-    (b"\\r", b"  "),
-    (b"\\t", b"  "),
-    (b"\\b", b"  "),
-    (b"\\f", b"  "),
-    (b'\\"', b' "'),
-    (b"\\'", b" '"),
 )
-_ESCAPE_LENGTH = 4  # of the digits after \u
+_MARKER = r"\[redacted:[0-9a-z-]+:[0-9a-f]{8}\]"
+_CODE_DIGITS = 4
 _LONGEST_COLOUR = 16
 
 
 def folded(data: bytes) -> bytes:
     """The copy, or the text itself if there is nothing to fold."""
+    if b"[redacted:" in data:
+        data = _without_markers(data)
     if b"\\" in data:
-        for escape, meaning in _ESCAPES:
-            data = data.replace(escape, meaning)
-        if b"\\u" in data:
-            data = _without_unicode(data)
+        data = _without_escapes(data)
     return _without_colours(data) if b"\x1b[" in data else data
 
 
-def _without_unicode(data: bytes) -> bytes:
-    first, *rest = data.split(b"\\u")
-    return b"".join([first, *(_meaning(part) for part in rest)])
+def _without_markers(data: bytes) -> bytes:
+    """What was hidden before must not be taken for a name and its value."""
+    out: list[bytes] = []
+    at = 0
+    for match in pattern(_MARKER).matches(data):
+        start, end = match.span()
+        out += (data[at:start], b"[", b"*" * (end - start - 2), b"]")
+        at = end
+    return b"".join([*out, data[at:]])
 
 
-def _meaning(part: bytes) -> bytes:
-    """`0026...` after `\\u`: blanks and the character, if it is a printable one of ASCII."""
+def _without_escapes(data: bytes) -> bytes:
+    for escape, blanks in _LONG_ESCAPES:
+        if escape in data:
+            data = data.replace(escape, blanks)
+    first, *rest = data.split(b"\\")
+    out = [first]
+    for part in rest:
+        meaning = _MEANINGS.get(part[:1])
+        if meaning is not None:
+            out += (meaning, part[1:])
+        elif part[:1] == b"u" and (char := _character(part[1 : 1 + _CODE_DIGITS])):
+            out += (b"     ", char, part[1 + _CODE_DIGITS :])
+        else:
+            out += (b"\\", part)
+    return b"".join(out)
+
+
+def _character(code: bytes) -> bytes:
+    """What four hexadecimal digits stand for, or a blank if it is no character of ASCII; nothing if they are none."""
+    if len(code) < _CODE_DIGITS or not code.isalnum():
+        return b""
     try:
-        code = int(part[:_ESCAPE_LENGTH], 16)
+        number = int(code, 16)
     except ValueError:
-        return b"\\u" + part
-    if len(part) < _ESCAPE_LENGTH:
-        return b"\\u" + part
-    return b"     " + (bytes([code]) if 0x20 <= code < 0x7F else b" ") + part[_ESCAPE_LENGTH:]
+        return b""
+    return bytes([number]) if 0x20 <= number < 0x7F else b" "
 
 
 def _without_colours(data: bytes) -> bytes:

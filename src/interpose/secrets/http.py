@@ -59,7 +59,7 @@ class UrlParameters:
         for match in pattern(self._pattern).matches(data, start, end):
             value = match["value"]
             if len(value) >= 16 and _is_opaque(value):
-                yield Hit(*match.span("value"), "url-parameter", value, GUESSED)
+                yield Hit(*match.span("value"), "url-parameter", value, NAMED)
 
 
 class Authorization:
@@ -110,7 +110,7 @@ class Cookies:
     """`Cookie:` and `Set-Cookie:`: the values that are a session."""
 
     spans_lines = False
-    gate = r"(?i)\bcookie[\"'\\ \t]*[:=,][\\ \t]*[\"'`]?[\w.$-]+=[^\s;,\"'\\]{8}"
+    gate = r"(?i)\bcookie[\"'\\ \t]*[:=,][\\ \t]*[\"'`]?[\w.$-]+=[^\s;,\"'\\]"
     _pattern = r"(?i)\bcookie[\"'\\ \t]*[:=,][\\ \t]*[\"'`]?(?P<pairs>[\w.$-]+=[^\r\n\"'\\]+)"
     _pair = r"(?P<name>[\w.$-]+)=(?P<value>[^\s;,]+)"
     _session = r"(?i).*(?:sess|sid|auth|token|jwt|remember|login|secure|identity|ticket|sso).*"
@@ -132,7 +132,7 @@ class CurlUsers:
     gate = r"\s(?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"'$]+[\"']?:[\"']?[^\s\"'$]"
     _pattern = (
         r"\bcurl\b[^\n]*?\s(?:-u|--user|-U|--proxy-user)[ \t=]*"
-        r"(?:\"(?P<double>[^\"\s:]+:[^\"\s]+)\"|'(?P<single>[^'\s:]+:[^'\s]+)'|(?P<bare>[^\s:\"']*[\"']?[^\s:]*:[^\s]+))"
+        r"(?:\"(?P<double>[^\"\s:]+:[^\"\s]+)\"|'(?P<single>[^'\s:]+:[^'\s]+)'|(?P<bare>[^\s:\"']*[\"']?[^\s:]*:[^\s`]+))"
     )
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
@@ -173,13 +173,13 @@ class Netrc:
 
     spans_lines = False
     gate = r"\blogin[ \t]+\S+\s+password[ \t]+\S"
-    _pattern = r"\b(?:machine[ \t]+\S+\s+)?login[ \t]+\S+\s+password[ \t]+(?P<value>[^\s\"'\\]+)"
+    _pattern = r"\b(?:machine[ \t]+\S+\s+)?login[ \t]+\S+\s+password[ \t]+(?P<value>[^\s\"'`\\]+)"
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
         """The passwords of a netrc file."""
         for match in pattern(self._pattern).matches(data, start, end):
             value = match["value"]
-            if len(value) >= 4 and not is_template(value) and not value.isalpha():
+            if len(value) >= 4 and not (is_template(value) or is_filler(value) or value.isalpha()):
                 yield Hit(*match.span("value"), "netrc-password", value, NAMED)
 
 

@@ -53,13 +53,14 @@ class PuttyKeys:
 
     spans_lines = True
     gate = r"Private-Lines: [0-9]"
-    _pattern = rf"Private-Lines: [0-9]+(?P<body>{_BODY}(?:{_BREAK}[0-9A-Za-z+/=]{{1,15}}\b)?)"
+    _pattern = rf"Private-Lines: [0-9]+(?P<body>{_BODY})(?:{_BREAK}(?P<last>[0-9A-Za-z+/=]{{1,15}})\r?\n)?"
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
         """The private lines."""
         for match in pattern(self._pattern).matches(data, start, end):
             body = match["body"]
             at, stop = match.span("body")
+            stop = max(stop, match.span("last")[1])
             yield Hit(at + len(body) - len(body.lstrip()), stop, _PUTTY, _joined(body), SHAPED)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds import NAMED
+from functools import lru_cache
+
+from interpose.secrets.kinds import NAMED, Named
+from interpose.secrets.patterns import pattern
 
 _KEYS = (
     "api", "access", "auth", "private", "secret", "encryption", "signing", "master", "license", "account", "shared",
@@ -68,6 +71,14 @@ _HARMLESS = (
 _ENDS = ("", "value", "base64", "b64", "str", "string", "plain", "raw", "prod", "dev", "live", "staging", "test", "env")
 _BESIDE_VENDOR = ("key", "id", "login", "pw", "pass", "auth", "pat", "code", "api", "license", "webhook")
 _DIGITS = "0123456789"
+_KEPT = 4096
+"""How many names' answers are kept: the names of fields repeat."""
+
+
+@lru_cache(maxsize=_KEPT)
+def could_tell(name: bytes) -> bool:
+    """Whether a name has a telling word in it at all."""
+    return pattern(f"(?i){WORDS}").occurs(name)
 
 
 def flat(name: bytes) -> str:
@@ -75,6 +86,7 @@ def flat(name: bytes) -> str:
     return "".join(char for char in name.decode("latin-1").lower() if char.isalnum())
 
 
+@lru_cache(maxsize=_KEPT)
 def telling_end(name: str) -> str | None:
     """The telling word that a flat name ends with, so that `token_url` and `secret_name` tell nothing."""
     name = name.rstrip(_DIGITS)
@@ -97,8 +109,13 @@ def is_password_word(word: str) -> bool:
     return word in _PASSWORDS
 
 
-def names_vendor(name: str, word: str) -> bool:
-    """Whether a flat name is one for a vendor's key: `snyk`, `snyk_key`, but not `snyk_report`."""
+@lru_cache(maxsize=_KEPT)
+def kinds_of_vendor(name: str) -> tuple[Named, ...]:
+    """The kinds that a flat name could be for: `snyk` and `snyk_key` tell one, `snyk_report` does not."""
+    return tuple(kind for kind in NAMED if any(_names_vendor(name, word) for word in kind.words))
+
+
+def _names_vendor(name: str, word: str) -> bool:
     bare = word.removeprefix("^")
     at = name.find(bare)
     if at < 0 or (at > 0 and word != bare):

@@ -91,5 +91,5 @@ class Gate:
         self._set.Compile()
 
     def hits(self, data: bytes) -> Sequence[int]:
-        """The numbers of the patterns that occur."""
-        return self._set.Match(data) or ()
+        """The numbers of the patterns that occur, in the order of the patterns."""
+        return sorted(self._set.Match(data) or ())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from functools import cache
 
-from interpose.secrets.assignment import Assignments, Flags, Pairs, QuotedPasswords
+from interpose.secrets.assignment import Assignments, Flags, Pairs
 from interpose.secrets.encoded import Base64, UrlEncoded
 from interpose.secrets.fold import folded
 from interpose.secrets.http import (
@@ -24,7 +24,7 @@ from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKey
 from interpose.secrets.patterns import Gate, pattern
 from interpose.secrets.values import has
 
-BLOCK = 32 * 1024
+BLOCK = 16 * 1024
 """How much text one look at the gate covers."""
 MARGIN = 4 * 1024
 """How far a secret may reach over the end of a block that has no line end to cut at."""
@@ -72,7 +72,7 @@ class Scanner:
             (Gate([finder.gate for finder in finders]), finders)
             for finders in (
                 tuple(Shaped(kind) for kind in SHAPED),
-                (Assignments(), QuotedPasswords(), Flags(), Pairs()),
+                (Assignments(), Flags(), Pairs()),
                 (
                     PrivateKeys(),
                     PuttyKeys(),
@@ -90,11 +90,6 @@ class Scanner:
                 ),
             )
         )
-
-    def may_have(self, data: bytes) -> bool:
-        """Whether a closer look is worth it."""
-        data = folded(data)
-        return any(gate.hits(data[start:end]) for start, end in blocks(data) for gate, _ in self._rooms)
 
     def find(self, data: bytes, layers: int = LAYERS) -> list[Hit]:
         """The secrets, in order and without overlaps."""

@@ -15,7 +15,7 @@ _CONTEXT = 8 * 1024
 _GROWING = (
     (
         r"-{4,5} ?BEGIN [0-9A-Z ]*PRIVATE KEY(?: BLOCK)? ?-{4,5}(?:\s*[A-Za-z-]+: [^\n]*\n)*"
-        r"[\s0-9A-Za-z+/=>#*|:\xe2\x86\x92-]*\z"
+        r"(?:[\s0-9A-Za-z+/=>#*|:\xe2\x86\x92]|\n-)*\z"
     ),
     r"Private-Lines: [0-9]+[\s0-9A-Za-z+/=]*\z",
     r"(?:\A|\n)(?:[ \t]*[0-9A-Za-z+/_-]{40,}={0,2}[ \t]*\r?\n)+\z",

@@ -7,7 +7,7 @@ from math import log2
 from interpose.secrets.patterns import pattern
 
 _TEMPLATE = (
-    r"(?is)(?:.*(?:\$\{|\$\(|\{\{|\}\}|<%|%\(|\.\.\.|\*{3}|x{5}|redacted).*|<.*>|\[.*\]|\{.*\}|%[a-z_]+%|%[sdrv]"
+    r"(?is)(?:.*(?:\$\{|\$\(|\{\{|\}\}|<%|%\(|\.\.\.|\*{3}|x{5}|redacted|\{[a-z_][0-9a-z_.:]*\}).*|<.*>|\[.*\]|\{.*\}|%[a-z_]+%|%[sdrv]"
     r"|\$[a-z_][0-9a-z_.:]*|#\{.*|@[a-z_.]+@?)"
 )
 _FILLER = (
@@ -76,14 +76,20 @@ def digit_groups(value: bytes) -> int:
     return sum(1 for _ in pattern(r"[0-9]+").matches(value))
 
 
+def is_restless(value: bytes) -> bool:
+    """Whether the case changes as often as by chance. In `camelCase` words keep it for a while."""
+    changes = sum(1 for _ in pattern(r"[a-z]+|[A-Z]+|[0-9]+").matches(value))
+    return len(value) >= 20 and has(value, "lu") and changes >= 0.42 * len(value)
+
+
 def is_random(value: bytes) -> bool:
     """Whether the value was drawn, not written."""
-    if len(value) < 10 or not has(value, "d") or entropy(value) < 2.9:
+    if len(value) < 10 or entropy(value) < 2.9 or is_name(value) or b" " in value:
         return False
-    if is_name(value) or b" " in value or not (has(value, "l") or has(value, "u")):
+    if not (has(value, "l") or has(value, "u")):
         return False
     groups = digit_groups(value)
-    return groups >= 3 or (groups >= 2 and len(value) >= 16) or (groups >= 2 and has(value, "lu"))
+    return groups >= 3 or (groups == 2 and (len(value) >= 16 or has(value, "lu"))) or is_restless(value)
 
 
 def is_password(value: bytes, *, quoted: bool) -> bool:
@@ -91,4 +97,8 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
     if len(value) < 6 or entropy(value) < 2.2 or b" " in value or (is_name(value) and not quoted):
         return False
     classes = sum((has(value, "d"), has(value, "l"), has(value, "u"), pattern(_SYMBOL).occurs(value)))
-    return classes >= 3 or (classes == 2 and has(value, "d") and len(value) >= 8) or (quoted and has(value, "lu"))
+    return (
+        classes >= 3
+        or (classes == 2 and has(value, "d") and (quoted or len(value) >= 8))
+        or (quoted and has(value, "lu"))
+    )

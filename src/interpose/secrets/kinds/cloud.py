@@ -8,7 +8,7 @@ KINDS = (
     Kind("aws-access-key-id", r"(?:A3T[0-9A-Z]|ABIA|ACCA|AKIA|ASIA)[0-9A-Z]{16}\b", unless=r".*EXAMPLE"),
     Kind("aws-appsync-key", r"da2-[a-z0-9]{26}\b", needs="d"),
     Kind("aws-bedrock-key", r"ABSKQmVkcm9ja0FQSUtleS[0-9A-Za-z+/]{40,}={0,2}"),
-    Kind("aws-bedrock-session-key", r"bedrock-api-key-YmVkcm9jay5hbWF6b25hd3MuY29t[0-9A-Za-z+/=_-]*"),
+    Kind("aws-bedrock-session-key", r"bedrock-api-key-Y[m]Vkcm9jay5hbWF6b25hd3MuY29t[0-9A-Za-z+/=_-]*"),
     Kind("aws-mws-token", r"amzn\.mws\.[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"),
     Kind("aws-session-token", r"(?:IQoJb3JpZ2lu|FwoGZXIvYXdz|FQoGZXIvYXdz)[0-9A-Za-z+/=%_-]{50,}"),
     Kind("aws-signature", r"X-Amz-Signature=(?P<secret>[0-9a-f]{64})"),

@@ -1,0 +1,75 @@
+"""Redacting a stream: nothing is lost, nothing leaks over the edge of a part, and finished lines go out at once."""
+
+from __future__ import annotations
+
+import base64
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpose.secrets import Redactor, stream
+from interpose.secrets.stream import StreamRedactor
+from tests.unit.secrets.templates import filled
+from tests.unit.secrets.test_multiline import BODY, pem
+
+REDACTOR = Redactor(b"key")
+TOKEN = filled("ghp_{alnum:36}")
+TEXT = (
+    f"start\nTOKEN={TOKEN}\n{pem('RSA PRIVATE KEY')}\nmiddle é\n"
+    f"{base64.encodebytes(b'#' * 90 + TOKEN.encode() + b'#' * 60).decode()}"
+    f"curl -s \\\n -u 'bob:Tr0ub4dor!x' \\\n https://acme.io\nend"
+).encode()
+
+
+def passed(parts: list[bytes], *, hurry: bool) -> bytes:
+    redacting = StreamRedactor(REDACTOR)
+    return b"".join([*(redacting.feed(part, hurry=hurry) for part in parts), redacting.close()])
+
+
+@given(st.lists(st.integers(0, len(TEXT)), max_size=12), st.booleans())
+def test_however_the_stream_is_cut_the_result_is_that_of_the_whole(cuts: list[int], hurry: bool) -> None:
+    edges = [0, *sorted(cuts), len(TEXT)]
+    parts = [TEXT[a:b] for a, b in pairwise(edges)]
+    assert passed(parts, hurry=hurry) == REDACTOR.redact_bytes(TEXT)[0]
+
+
+def test_byte_by_byte() -> None:
+    assert passed([bytes([byte]) for byte in TEXT], hurry=True) == REDACTOR.redact_bytes(TEXT)[0]
+
+
+def test_finished_lines_go_out_when_nothing_more_is_waiting() -> None:
+    redacting = StreamRedactor(REDACTOR)
+    assert redacting.feed(b"one\ntwo\nthr", hurry=True) == b"one\ntwo\n"
+    assert redacting.feed(b"ee\n", hurry=True) == b"three\n"
+    assert redacting.close() == b""
+
+
+def test_a_key_waits_for_its_end_and_prose_about_keys_does_not() -> None:
+    redacting = StreamRedactor(REDACTOR)
+    assert redacting.feed(f"x\n-----BEGIN PRIVATE KEY-----\n{BODY[:65]}".encode(), hurry=True) == b"x\n"
+    assert redacting.feed(f"{BODY[65:]}\n-----END PRIVATE KEY-----\ny\n".encode(), hurry=True).endswith(b"]\ny\n")
+    prose = b"a file with -----BEGIN PRIVATE KEY----- in it (see above).\n"
+    assert redacting.feed(prose, hurry=True) == prose
+
+
+def test_what_went_out_before_still_tells_what_follows() -> None:
+    redacting = StreamRedactor(REDACTOR)
+    assert redacting.feed(b"kind: Secret\ndata:\n", hurry=True) == b"kind: Secret\ndata:\n"
+    assert redacting.feed(b"  x: aHVudGVyMg==\n", hurry=True).startswith(b"  x: [redacted:kubernetes-secret:")
+
+
+def test_a_line_without_end_is_not_kept_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MAX_HELD", 1000)
+    line = b" ".join([b"word"] * 150 + [TOKEN.encode()] + [b"word"] * 150)
+    redacting = StreamRedactor(REDACTOR)
+    first = redacting.feed(line, hurry=True)
+    assert len(first) > 500
+    assert first + redacting.close() == REDACTOR.redact_bytes(line)[0]
+
+
+def test_a_line_without_any_gap_goes_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stream, "MAX_HELD", 1000)
+    redacting = StreamRedactor(REDACTOR)
+    assert redacting.feed(b"a" * 2000, hurry=True) == b"a" * 2000
