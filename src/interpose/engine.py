@@ -272,7 +272,7 @@ class Run:
             if isinstance(verdict.decision, Deny):
                 return verdict.decision
             request = verdict.payload
-            if name := standing_answer(self._engine.standing, request):
+            if name := standing_answer((*self._engine.standing, *snapshot.standing), request):
                 return name
             return (yield from put_question(self._engine.confirm, request))
 

@@ -7,7 +7,7 @@ InterposeError
 │   └── MatcherError          its matcher is no regular expression, or can match nothing
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
-├── PolicyError               rule files that cannot be loaded (policy/model.py); it names file, line and rule
+├── PolicyError               rule files that cannot be loaded; it names file, line, rule and what was expected
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
@@ -49,6 +49,14 @@ class InvalidCallError(InterposeError, ValueError):
 
 class ToolSetError(InterposeError, ValueError):
     """The tool set was never resolved."""
+
+
+class PolicyError(InterposeError, ValueError):
+    """Rule files cannot be loaded. `problems` has everything that is wrong with them."""
+
+    def __init__(self, problems: tuple[Any, ...]) -> None:
+        super().__init__("\n".join(map(str, problems)))
+        self.problems = problems
 
 
 class PluginError(InterposeError):

@@ -21,7 +21,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 from msgspec import Struct
 
 from interpose.points import POINTS
-from interpose.types import Decision, HookPoint, Mode, OnError, Verdict
+from interpose.types import Decision, HookPoint, Mode, OnError, Report, Verdict
 from interpose.waiting import is_awaitable
 
 In = TypeVar("In")
@@ -33,8 +33,8 @@ Consult = Callable[[Any], object]
 class Interceptor(Protocol[In]):
     """Looks at one input and decides. May have `observe(input, outcome)` too; both may be async."""
 
-    def intercept(self, input: In, /) -> Decision[In] | Awaitable[Decision[In]]:
-        """Allow, Transform(new), Confirm(message) or Deny(reason)."""
+    def intercept(self, input: In, /) -> Decision[In] | Report[In] | Awaitable[Decision[In] | Report[In]]:
+        """Allow, Transform(new), Confirm(message) or Deny(reason), or a Report of several."""
 
 
 class Registration(Struct, frozen=True, kw_only=True):
@@ -56,6 +56,8 @@ class Registration(Struct, frozen=True, kw_only=True):
     look: Callable[[Any, Verdict[Any]], object]
     """Shows the final state to an observer."""
     observe: Callable[[Any, Any], object] | None = None
+    standing: Any = None
+    """Answers questions without a person: an object with `answer(request)`, of the same snapshot as those who ask."""
     inline: bool = True
     """Called directly: it has no deadline, or it is async and its deadline is kept by awaiting."""
 

@@ -22,10 +22,12 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, cast, get_args
 
+from msgspec.structs import replace
+
 from interpose.errors import name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
-from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Severity, Transform, Verdict
+from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Report, Severity, Transform, Verdict
 from interpose.waiting import Failure, Flow, ask
 
 MAX_ROUNDS = 3
@@ -36,18 +38,20 @@ Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny"]]
 
 
 _SEVERITIES = get_args(Severity)
+_DECISIONS = (Allow, Transform, Confirm, Deny)
 
 
 class _Chain:
     """The state of one decision."""
 
-    __slots__ = ("asks", "denied", "findings", "payload", "rewritten", "timings")
+    __slots__ = ("asks", "denied", "findings", "payload", "policies", "rewritten", "timings")
 
     def __init__(self, payload: Any) -> None:
         self.payload = payload
         self.findings: list[Finding] = []
         self.asks: list[Finding] = []
         self.denied: Deny | None = None
+        self.policies: dict[str, None] = {}
         self.rewritten = False
         self.timings: list[tuple[str, int]] = []
 
@@ -95,6 +99,8 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     if problem:
         answer = _note_failure(chain, entry, problem)
     match answer:
+        case Report():
+            return _take_report(chain, entry, answer)
         case Transform(payload=new) if not _same(chain.payload, new):
             new, described = _rewrite(entry, chain.payload, new)
             _note(chain, entry, Finding(interceptor=entry.id, said="rewrite", reason=described, mode=entry.mode))
@@ -114,6 +120,23 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     return False
 
 
+def _take_report(chain: _Chain, entry: Registration, report: Report[Any]) -> bool:
+    """Add all that an interceptor has to say: its notes, then its decisions, up to the first refusal."""
+    if report.policy:
+        chain.policies[report.policy] = None
+    for note in report.notes:
+        said = _finding(entry, note.said, note.reason, note.rule, note.severity, note.part, note.instead)
+        said = replace(said, mode="watch") if note.mode == "watch" else said
+        if said not in chain.findings:
+            chain.findings.append(said)
+    rewritten = False
+    for decision in report.decisions:
+        rewritten = _take(chain, entry, decision) or rewritten
+        if chain.denied is not None:
+            break
+    return rewritten
+
+
 def _problem(entry: Registration, payload: Any, answer: object) -> str:
     """Why an answer counts as a failure; empty if it is a decision that fits.
 
@@ -126,7 +149,20 @@ def _problem(entry: Registration, payload: Any, answer: object) -> str:
         return _misfit(entry, payload, answer.payload)  # type: ignore[attr-defined]  # as above
     if kind is Allow or kind is Confirm or kind is Deny:
         return ""
+    if kind is Report:
+        return _misreport(answer)  # type: ignore[arg-type]  # as above
     return f"answered {name_of(answer)} instead of Allow, Transform, Confirm or Deny"
+
+
+def _misreport(report: Report[Any]) -> str:
+    """Why a report is none: only plain tuples of plain decisions and findings are read."""
+    if type(report.decisions) is not tuple or type(report.notes) is not tuple or type(report.policy) is not str:
+        return "answered a Report whose parts are no tuples"
+    if any(type(decision) not in _DECISIONS for decision in report.decisions):
+        return "answered a Report with something else than decisions in it"
+    if any(type(note) is not Finding for note in report.notes):
+        return "answered a Report with something else than findings in its notes"
+    return ""
 
 
 def _rewrite(entry: Registration, old: Any, new: Any) -> tuple[Any, str]:
@@ -232,5 +268,5 @@ def _verdict(chain: _Chain, approver: str, elapsed_ns: int) -> Verdict[Any]:
     return Verdict(
         outcome=outcome, decision=decision, payload=chain.payload, findings=tuple(chain.findings),
         questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten, approver=approver,
-        elapsed_ns=elapsed_ns, timings=tuple(chain.timings),
+        elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
     )  # fmt: skip

@@ -30,6 +30,7 @@ def registration(
     on_error: OnError = "deny",
     guard: bool = False,
     mode: Mode = "enforce",
+    standing: object | None = None,
     declared: Iterable[str] = (),
 ) -> Registration:
     """A checked registration. `name` is None in a chain over types of one's own."""
@@ -42,11 +43,13 @@ def registration(
     if tools is not None:
         _check_tool_matcher(id, point, tools, declared)
     behaviour = _behaviour(id, point, handler, interceptor)
+    if standing is not None and not callable(getattr(standing, "answer", None)):
+        raise RegistrationError(f'Interceptor "{id}": standing must have a method answer(request), not {standing!r}')
     return Registration(
         id=id, name=point, priority=priority, tool_matcher=tools,
         agent_matcher=_matcher(id, "agent_matcher", agent_matcher),
         timeout=timeout, on_error=on_error, guard=guard, mode=mode, handler=handler or interceptor,
-        consult=behaviour.consult, look=behaviour.look, observe=behaviour.observe,
+        consult=behaviour.consult, look=behaviour.look, observe=behaviour.observe, standing=standing,
         inline=timeout is None or behaviour.is_async,
     )  # fmt: skip
 

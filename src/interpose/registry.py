@@ -25,6 +25,11 @@ class Snapshot:
         self.entries = entries
         self._selections: dict[tuple[HookPoint, str | None, str | None], tuple[Registration, ...]] = {}
 
+    @property
+    def standing(self) -> tuple[Any, ...]:
+        """Those who answer questions without a person, of the same moment as those who ask."""
+        return tuple(entry.standing for entry in self.entries if entry.standing is not None)
+
     def select(self, point: HookPoint, tool: str | None = None, agent: str | None = None) -> tuple[Registration, ...]:
         """Those that stand at `point` and match, in the order of law 1. None means: do not ask that matcher."""
         key = (point, tool, agent)
@@ -72,18 +77,20 @@ class InterceptorRegistry:
         on_error: OnError = "deny",
         guard: bool = False,
         mode: Mode = "enforce",
+        standing: object | None = None,
     ) -> Registration:
         """Register a handler or an interceptor object at a hook point.
 
         `priority`: higher runs first, below 0 only observes. `tool_matcher`, `agent_matcher`: regular expressions
         on the canonical tool name and the agent id. `timeout`: seconds; `on_error`: what a failure means. `guard`:
-        sees the payload again when somebody below rewrites it. `mode`: `watch` says but never blocks.
+        sees the payload again when somebody below rewrites it. `mode`: `watch` says but never blocks. `standing`:
+        answers questions without a person.
         """
         with self._lock:
             entry = registration(
                 id=id, name=name, handler=handler, interceptor=interceptor, priority=priority,
                 tool_matcher=tool_matcher, agent_matcher=agent_matcher, timeout=timeout, on_error=on_error,
-                guard=guard, mode=mode, declared=self._declared,
+                guard=guard, mode=mode, standing=standing, declared=self._declared,
             )  # fmt: skip
             if any(known.id == entry.id for known in self._snapshot.entries):
                 raise DuplicateIdError(f'Interceptor "{id}": this id is registered already')
@@ -107,6 +114,16 @@ class InterceptorRegistry:
             if found:
                 self._snapshot = Snapshot(kept)
             return found
+
+    def swap(self, entries: Iterable[Registration]) -> None:
+        """Put registrations in the place of those with the same ids, all at once; new ids are added at the end.
+
+        A call that is under way keeps the old ones to its end, and no call ever sees some old and some new.
+        """
+        new = {entry.id: entry for entry in entries}
+        with self._lock:
+            kept = tuple(new.pop(entry.id, entry) for entry in self._snapshot.entries)
+            self._snapshot = Snapshot((*kept, *new.values()))
 
     def get(
         self, name: str | HookPoint, tool_name: str | None = None, agent_id: str | None = None

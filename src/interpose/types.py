@@ -262,13 +262,25 @@ class Finding(Struct, frozen=True, kw_only=True):
     """One interceptor's contribution to a verdict."""
 
     interceptor: str
-    said: Literal["deny", "ask", "rewrite", "error"]
+    said: Literal["deny", "ask", "rewrite", "error", "note"]
     reason: str
     rule: str = ""
     severity: Severity = "warning"
     part: str = ""
     instead: str = ""
     mode: Mode = "enforce"
+
+
+class Report(Struct, Generic[T], frozen=True):
+    """What an interceptor says that has more to say than one decision, such as a policy of many rules.
+
+    Each decision counts as if it were said alone. Notes are findings that decide nothing. `policy` is the revision of
+    the rules that were asked.
+    """
+
+    decisions: tuple[Decision[T], ...] = ()
+    notes: tuple[Finding, ...] = ()
+    policy: str = ""
 
 
 Outcome = Literal["allow", "rewrite", "ask", "deny"]
@@ -289,6 +301,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     rewritten: bool = False
     approver: str = ""
     elapsed_ns: int = 0
+    policy: str = ""
+    """The revision of the policy that was asked; several are joined by `+`, none is empty."""
     timings: tuple[tuple[str, int], ...] = ()
     """Nanoseconds per interceptor, in the order in which they ran."""
 

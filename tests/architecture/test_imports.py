@@ -43,7 +43,7 @@ MAY_USE: dict[str, set[str]] = {
     "shell": {"types", "paths", "secrets"},
     "answers": set(),
     "analysis": {"types", "tools", "shell", "answers"},
-    "policy": {"types", "errors", "tools", "shell", "paths", "analysis", "answers", "registry"},
+    "policy": {"types", "errors", "tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "build": FLOW | {"guards", "policy"},
     "guarded": FLOW | {"build"},

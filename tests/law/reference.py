@@ -7,8 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-Answer = Literal["allow", "deny", "ask", "raise", "garbage", "timeout"] | int
-"""An int is a rewrite to that value."""
+Part = Literal["allow", "deny", "ask", "raise", "garbage", "timeout"] | int
+Answer = Part | tuple[Part, ...]
+"""An int is a rewrite to that value, a tuple is a report of several decisions."""
 
 
 class Spec(Struct, frozen=True):
@@ -47,7 +48,16 @@ class _Law:
     def consult(self, spec: Spec) -> bool:
         """Hear one interceptor. True if it rewrote the payload."""
         self.consulted.append((spec.id, self.payload))
-        answer = cause = spec.answer(self.payload)
+        answer, rewrote = spec.answer(self.payload), False
+        for part in answer if isinstance(answer, tuple) else (answer,):
+            rewrote = self.hear(spec, part) or rewrote
+            if self.denied:
+                break
+        return rewrote
+
+    def hear(self, spec: Spec, answer: Part) -> bool:
+        """Take one decision. True if it rewrote the payload."""
+        cause = answer
         if answer in ("raise", "garbage", "timeout"):
             self.findings.append((spec.id, "error"))
             answer = spec.on_error

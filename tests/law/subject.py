@@ -9,7 +9,7 @@ from typing import Any
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
 from interpose.registration import registration
-from interpose.types import Allow, Confirm, Deny, Finding, Transform
+from interpose.types import Allow, Confirm, Deny, Finding, Report, Transform
 from interpose.waiting import Failure, Flow, Work
 from tests.law.reference import Answer, Said, Spec
 
@@ -27,9 +27,13 @@ class Scripted:
 
     def intercept(self, payload: int) -> object:
         self.seen.append((self.spec.id, payload))
-        answer = self.spec.answer(payload)
+        return self.said(self.spec.answer(payload))
+
+    def said(self, answer: Answer) -> object:
         if isinstance(answer, int):
             return Transform(answer)
+        if isinstance(answer, tuple):
+            return Report(tuple(self.said(part) for part in answer))  # type: ignore[arg-type]  # parts are decisions
         match answer:
             case "allow":
                 return ALLOW
@@ -94,7 +98,10 @@ def _enforced(specs: Sequence[Spec], findings: tuple[tuple[str, str], ...]) -> l
     return [finding for finding in findings if finding[0] in enforcing]
 
 
-WORDS: tuple[Answer, ...] = ("allow", "allow", "allow", "deny", "ask", "raise", "garbage", "timeout", 0, 1, 2, 3, 4)
+WORDS: tuple[Answer, ...] = (
+    "allow", "allow", "allow", "deny", "ask", "raise", "garbage", "timeout", 0, 1, 2, 3, 4,
+    (), ("ask", 2), (3, "ask", 1), ("ask", "deny", 4),
+)  # fmt: skip
 
 
 def draw(rng: random.Random) -> tuple[list[Spec], int, Callable[[int], bool] | None, bool]:

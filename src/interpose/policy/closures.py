@@ -163,13 +163,13 @@ def _logical(one: Closure, other: Closure, decisive: bool) -> Closure:
 
     def apply(scope: Scope) -> bool:
         try:
-            first = one(scope)
+            first: object = one(scope)
             if first is decisive:
                 return decisive
             error = None if type(first) is bool else no_overload("&& or ||", first)
         except EvaluationError as caught:
             error = caught
-        second = other(scope)
+        second: object = other(scope)
         if second is decisive:
             return decisive
         if error is not None:

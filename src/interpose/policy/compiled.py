@@ -10,12 +10,13 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.errors import PolicyError
 from interpose.policy import imported_variables
 from interpose.policy.cel import ExpressionError
 from interpose.policy.checks import Facts
 from interpose.policy.expression import Expression, condition, value_of
 from interpose.policy.functions import EvaluationError, glob, pattern
-from interpose.policy.model import PolicyError, Problem, Redaction, Rule
+from interpose.policy.model import Problem, Redaction, Rule
 from interpose.policy.shapes import Shape
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS

@@ -12,8 +12,9 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
-from interpose.policy.model import WEIGHT, Level, PolicyError, Problem, Rule
+from interpose.policy.model import WEIGHT, Level, Problem, Rule
 from interpose.policy.schema import RuleFile, parse
 from interpose.types import FrozenDict, HookPoint
 

@@ -7,7 +7,6 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from interpose.errors import InterposeError
 from interpose.types import EMPTY, FrozenDict, HookPoint, Mode, OnError, Severity
 
 Action = Literal["deny", "ask", "allow", "redact", "transform", "log"]
@@ -45,14 +44,6 @@ class Problem(Struct, frozen=True):
     def __str__(self) -> str:
         rule = f"rule {self.rule!r}: " if self.rule else ""
         return f"{self.file}:{self.line}: {rule}{self.message}"
-
-
-class PolicyError(InterposeError, ValueError):
-    """Rule files that can't be loaded. `problems` has everything that is wrong with them."""
-
-    def __init__(self, problems: tuple[Problem, ...]) -> None:
-        super().__init__("\n".join(map(str, problems)))
-        self.problems = problems
 
 
 class Source(Struct, frozen=True):

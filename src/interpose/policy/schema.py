@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta, Struct, field
 
+from interpose.errors import PolicyError
 from interpose.policy import imported
 from interpose.policy.model import (
     Action,
     Example,
     Level,
-    PolicyError,
     Problem,
     Redaction,
     Rule,

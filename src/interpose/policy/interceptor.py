@@ -1,0 +1,186 @@
+"""A policy as one interceptor: all rules of the set, at tool.before and tool.after, and its standing answers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from interpose.interceptor import Registration
+from interpose.policy.compiled import Policy
+from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
+from interpose.policy.functions import EvaluationError
+from interpose.policy.model import SEVERITY, Rule
+from interpose.policy.results import replace_texts
+from interpose.policy.standing import PolicyAnswers
+from interpose.registration import registration
+from interpose.types import (
+    Confirm,
+    Decision,
+    Deny,
+    Finding,
+    HookPoint,
+    Mode,
+    Report,
+    Severity,
+    ToolCall,
+    ToolOutcome,
+    Transform,
+    freeze,
+)
+
+ID = "policy"
+PRIORITY = 50
+
+
+class PolicyInterceptor:
+    """Says what the rules of one policy say. Immutable: another revision is another interceptor."""
+
+    def __init__(self, policy: Policy) -> None:
+        self.policy = policy
+        self._notes = tuple(
+            Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule) for problem in policy.refused
+        )
+        self._quiet: Report[Any] = Report((), self._notes, policy.revision)
+
+    def intercept(self, payload: ToolCall | ToolOutcome) -> Report[Any]:
+        """The decisions of all rules that apply, and what the watching ones would have said."""
+        point = HookPoint.TOOL_AFTER if isinstance(payload, ToolOutcome) else HookPoint.TOOL_BEFORE
+        said = opinions(self.policy, point, payload)
+        if not said:
+            return self._quiet
+        heard = _Heard()
+        current: Any = payload
+        applied: set[str] = set()
+        while said:
+            heard.add(said)
+            changed = _changed(current, said, heard, applied)
+            if heard.denials or changed is current:
+                break
+            # INVARIANT: a rewrite of the policy's own is shown to all of its rules again, as it is to other guards.
+            # Each rule rewrites once, so this ends.
+            current = changed
+            said = opinions(self.policy, point, current)
+        return self._report(heard, payload, current)
+
+    def _report(self, heard: _Heard, payload: Any, current: Any) -> Report[Any]:
+        notes = (*self._notes, *dict.fromkeys(heard.notes))
+        denials, questions = list(dict.fromkeys(heard.denials)), list(dict.fromkeys(heard.questions))
+        if denials:
+            worst = max(denials, key=lambda denial: SEVERITY[denial.severity])
+            others = [_finding("deny", d.reason, d.rule, d.severity, d.instead) for d in denials if d is not worst]
+            others += [_finding("ask", q.message, q.rule, q.severity, q.instead) for q in questions]
+            return Report((worst,), (*notes, *others), self.policy.revision)
+        decisions: tuple[Decision[Any], ...] = tuple(questions)
+        if current is not payload:
+            decisions = (*decisions, Transform(current, "rewritten by the policy"))
+        return Report(decisions, notes, self.policy.revision)
+
+
+class _Heard:
+    """What the rules have said so far."""
+
+    def __init__(self) -> None:
+        self.denials: list[Deny] = []
+        self.questions: list[Confirm] = []
+        self.notes: list[Finding] = []
+
+    def add(self, said: Sequence[Opinion]) -> None:
+        for opinion in said:
+            self._hear(opinion)
+
+    def _hear(self, opinion: Opinion) -> None:
+        rule = opinion.rule
+        if opinion.saw == "missing":
+            self.notes.append(_note(rule, "note", f"does not match: {opinion.error}", "info"))
+        elif opinion.saw == "failed":
+            self.fail(rule, opinion.error)
+        else:
+            self._decide(rule, rule.action)
+
+    def fail(self, rule: Rule, error: str) -> None:
+        """A rule that failed says what its `on_error` says."""
+        self.notes.append(_note(rule, "error", f"failed: {error}", rule.severity))
+        if rule.on_error != "allow":
+            self._decide(rule, rule.on_error, f"Rule {rule.id} could not be evaluated: {error}")
+
+    def _decide(self, rule: Rule, action: str, text: str = "") -> None:
+        text = text or rule.text
+        match action:
+            case "deny" | "ask" if rule.mode == "watch":
+                self.notes.append(_note(rule, "deny" if action == "deny" else "ask", text, rule.severity))
+            case "deny":
+                self.denials.append(Deny(text, rule.id, rule.severity, "", rule.instead))
+            case "ask":
+                self.questions.append(Confirm(text, rule.id, rule.severity, "", rule.instead))
+            case "transform" | "redact":
+                self.notes.append(_note(rule, "rewrite" if rule.mode == "watch" else "note", text, rule.severity))
+            case _:
+                self.notes.append(_note(rule, "note", text, rule.severity))
+
+
+def _finding(
+    said: Any, reason: str, rule: str, severity: Severity, instead: str = "", mode: Mode = "enforce"
+) -> Finding:
+    return Finding(
+        interceptor=ID, said=said, reason=reason, rule=rule, severity=severity, instead=instead, mode=mode
+    )  # fmt: skip
+
+
+def _note(rule: Rule, said: Any, reason: str, severity: Severity) -> Finding:
+    return _finding(said, reason, rule.id, severity, rule.instead, rule.mode)
+
+
+def _changed(payload: Any, said: Sequence[Opinion], heard: _Heard, applied: set[str]) -> Any:
+    """The payload after the rules that rewrite, each on what the one before it left; the same if nothing changed."""
+    for opinion in said:
+        rule = opinion.rule
+        if opinion.saw != "fired" or rule.mode == "watch" or rule.id in applied:
+            continue
+        if rule.action == "transform":
+            applied.add(rule.id)
+            payload = _transformed(payload, opinion, heard)
+        elif rule.action == "redact":
+            applied.add(rule.id)
+            payload = _redacted(payload, opinion)
+    return payload
+
+
+def _transformed(payload: Any, opinion: Opinion, heard: _Heard) -> Any:
+    call, variables = subject(payload)
+    try:
+        arguments = freeze(rewritten(opinion.compiled, variables))
+    except (EvaluationError, ValueError) as error:
+        heard.fail(opinion.rule, str(error))
+        return payload
+    return payload if arguments == call.arguments else call.with_arguments(arguments)
+
+
+def _redacted(payload: Any, opinion: Opinion) -> Any:
+    replace_one = opinion.compiled.replace
+    if replace_one is None:
+        return payload
+    if isinstance(payload, ToolOutcome):
+        result = replace_texts(payload.result, replace_one)
+        return payload if result is payload.result else replace(payload, result=freeze(result))
+    arguments = replace_texts(payload.arguments, replace_one)
+    return payload if arguments is payload.arguments else payload.with_arguments(arguments)
+
+
+def registrations(policy: Policy, *, id: str = ID, priority: int = PRIORITY) -> tuple[Registration, ...]:
+    """The registrations of a policy: one a hook point, and its standing answers with the first.
+
+    All of one revision: whoever swaps them in together never mixes two.
+    """
+    interceptor = PolicyInterceptor(policy)
+    return (
+        registration(
+            id=id, name=HookPoint.TOOL_BEFORE, interceptor=interceptor, priority=priority, guard=True,
+            standing=PolicyAnswers(policy),
+        ),
+        registration(
+            id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=interceptor, priority=priority,
+            guard=True,
+        ),
+    )  # fmt: skip
