@@ -131,7 +131,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
         _rule("ask", "delete-tree", "warning", "Deletes a directory of the project without a question.",
               needs="at:in-workspace recursive forced"),
         _rule("ask", "delete-found", "warning", "Deletes every file of a kind, wherever in the project it lies.",
-              one_of="narrow swept", lacks="at:temp"),
+              one_of="narrow swept", lacks="at:temp moved"),
         _rule("allow/ask", "delete", "info", "Deletes files of the project.",
               one_of="at:in-workspace at:workspace at:device-safe at:temp"),
         _rule("allow/ask", "move", "info", "Moves files to another place.",

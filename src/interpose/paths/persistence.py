@@ -13,9 +13,20 @@ _SERVICE = Mark("runs by itself when the machine or the desktop starts")
 _ACCESS = Mark("decides who may log in, and how")
 _LOADER = Mark("is loaded into every program or every Python process")
 _PROGRAMS = Mark("lies where the shell looks for commands")
+_OWN_PROGRAM = Mark("adds a command of its own name", "soft")
 _TOOL = Mark("runs or redirects whenever a developer tool starts", "soft")
 _INDEX = Mark("decides where packages come from", "soft")
 _BUILD = Mark("runs on the build servers", "soft")
+
+_COMMON_COMMANDS = frozenset(
+    """
+    apt awk aws az bash brew bun cargo cat cc cd chmod claude clang code codex cp curl deno docker doas echo env fd
+    find gcc gcloud gem gh git go gpg grep head helm id java jq kill kubectl less ls make man mkdir mv nano nc node npm
+    npx nvim openssl pacman passwd pbcopy perl php pip pip3 pnpm ps psql python python3 rg rm rsync ruby scp screen sed
+    sh ssh sshpass su sudo systemctl tail tar terraform tmux top uv vi vim wget which yarn zip zsh
+    """.split()
+)
+"""What people type without a thought: whoever puts a program of such a name in front gets everything typed there."""
 
 _PERSISTENCE = Catalogue(
     {
@@ -89,6 +100,10 @@ def persistence_of(path: str, home: str) -> Mark | None:
     mark = _PERSISTENCE.find_wild(parts) if is_wild(path) else _PERSISTENCE.find(parts)
     if mark is _GIT and parts[-1].endswith(".sample"):
         return None
+    if mark is _PROGRAMS and not is_wild(path) and "bin" not in (parts[-1], "") and parts[-1] not in _COMMON_COMMANDS:
+        return _OWN_PROGRAM
+    if mark is None and parts[-1] in _COMMON_COMMANDS and path == f"{home}/bin/{parts[-1]}":
+        return _PROGRAMS
     if mark is _SHELL and _is_copy(path, home):
         return _COPY
     return mark

@@ -121,6 +121,9 @@ def by_name(inv: Invocation, low: Lowering) -> None:
     if not opts.operands:
         _by_user(inv, opts, low)
         return
+    if any(word.text in _GENTLE for word in inv.args):
+        low.emit("process.kill", opts.word(0), recoverable=True)
+        return
     for pattern in opts.operands:
         _by_pattern(pattern, opts, low)
 
@@ -139,6 +142,10 @@ def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
         low.emit("process.kill", "", recoverable=True)
     elif opts.given:
         low.emit("process.kill", "", rule="kill-user", reason="Ends every process of a user, group or terminal.")
+
+
+_GENTLE = words("-0 -HUP -SIGHUP -USR1 -SIGUSR1 -USR2 -SIGUSR2 -CONT -SIGCONT -WINCH -SIGWINCH")
+"""Signals that ask a program to look at its settings or to go on, and end nothing that listens to them."""
 
 
 def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
