@@ -11,6 +11,7 @@ import pytest
 from interpose import Engine, ToolCall, create_interceptor_registry
 from interpose.types import ToolOutcome
 from interpose.wire import VARIABLE, WireLog
+from tests.unit.secrets.templates import filled
 
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
 
@@ -86,3 +87,24 @@ def test_a_tool_name_can_not_steer_the_terminal() -> None:
     stream = io.StringIO()
     WireLog(enabled=True, stream=stream).call(ToolCall("exec\x1b[2J", {"command": "\x1b[2J"}))
     assert "\x1b" not in stream.getvalue()
+
+
+def test_secrets_stay_out_of_the_log() -> None:
+    token = filled("ghp_{alnum:36}")
+
+    class Odd:
+        def __repr__(self) -> str:
+            return f"Odd({token})"
+
+    stream = io.StringIO()
+    wire = WireLog(enabled=True, stream=stream)
+    call = ToolCall(
+        "exec", {"command": f"curl -H 'Authorization: token {token}' x", "env": {"password": "Tr0ub4dor&3"}}
+    )
+    wire.call(call)
+    wire.outcome(ToolOutcome(call, {"stdout": token, "object": Odd()}))
+    text = stream.getvalue()
+    assert token not in text
+    assert "Tr0ub4dor" not in text
+    assert text.count("[redacted:github-personal-token:") == 3
+    assert "[redacted:generic-password:" in text

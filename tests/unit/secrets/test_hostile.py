@@ -66,6 +66,6 @@ def test_any_bytes_are_searched_and_hits_are_in_order(data: bytes) -> None:
 
 
 def test_names_are_unique_and_fit_a_marker() -> None:
-    names = [kind.name for kind in (*SHAPED, *NAMED)]
+    names = [kind.name for kind in SHAPED] + [kind.name for kind in NAMED]
     assert len(names) == len(set(names))
     assert all(name.replace("-", "").isalnum() and name == name.lower() for name in names)
