@@ -6,9 +6,15 @@ The only module that knows the concrete classes.
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
 from interpose.types import HookPoint
+
+if TYPE_CHECKING:
+    from interpose.policy.load import Place
+    from interpose.policy.reload import PolicyReload
 
 _lock = threading.Lock()
 _global: InterceptorRegistry | None = None
@@ -44,6 +50,18 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         interceptor=SecretRedaction(),
     )
     return registry
+
+
+def add_policy(
+    registry: InterceptorRegistry, places: Sequence[Place] = (), *, packs: Sequence[str] = ("baseline",)
+) -> PolicyReload:
+    """The rules of these files and packs, as one interceptor that follows its files (`check`, `watch`).
+
+    Raises PolicyError if they can't be loaded: at the start there is no last good policy to fall back on.
+    """
+    from interpose.policy.reload import PolicyReload
+
+    return PolicyReload(registry, places, packs=packs)
 
 
 def initialize_global_interceptors() -> InterceptorRegistry:

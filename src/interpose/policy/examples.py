@@ -20,7 +20,8 @@ def failing_examples(compiled: CompiledRule) -> Iterator[Problem]:
         why = failure(compiled, example)
         if why:
             wanted = "match" if example.matches else "not match"
-            yield compiled.rule.problem("examples", f"expected {shown(example)} to {wanted}, {why}")
+            message = f"examples: expected {shown(example)} to {wanted}, {why}"
+            yield Problem(compiled.rule.source.file, example.line, compiled.rule.id, message)
 
 
 def failure(compiled: CompiledRule, example: Example) -> str:

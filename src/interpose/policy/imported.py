@@ -8,6 +8,7 @@ deny rule denies; no error touches another rule.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -50,7 +51,9 @@ def is_imported(data: Any) -> bool:
     return isinstance(rules, list) and any(isinstance(rule, dict) and "name" in rule for rule in rules)
 
 
-def rules_of(form: ImportedForm, source: Source, lines: tuple[tuple[str, int], ...]) -> list[Rule]:
+def rules_of(
+    form: ImportedForm, source: Source, lines: tuple[tuple[str, int], ...], _line_at: Callable[..., int]
+) -> list[Rule]:
     """The rule in our words: one for calls, one for commands, or one for results."""
     parts: list[tuple[str, Dialect, Target]] = []
     if form.mcp_expression:

@@ -11,6 +11,7 @@ from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
 from interpose.policy.functions import EvaluationError
+from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.model import SEVERITY, Rule
 from interpose.policy.results import replace_texts
 from interpose.policy.standing import PolicyAnswers
@@ -169,9 +170,10 @@ def _redacted(payload: Any, opinion: Opinion) -> Any:
 
 
 def registrations(policy: Policy, *, id: str = ID, priority: int = PRIORITY) -> tuple[Registration, ...]:
-    """The registrations of a policy: one a hook point, and its standing answers with the first.
+    """The registrations of a policy: one a hook point, its standing answers with the first, and those of its AI rules.
 
-    All of one revision: whoever swaps them in together never mixes two.
+    All of one revision: whoever swaps them in together never mixes two. The judge comes after the other rules, so what
+    they refuse costs no judgement. Raises PolicyError if a judge can't work as it was set up.
     """
     interceptor = PolicyInterceptor(policy)
     return (
@@ -183,4 +185,5 @@ def registrations(policy: Policy, *, id: str = ID, priority: int = PRIORITY) -> 
             id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=interceptor, priority=priority,
             guard=True,
         ),
+        *judge_registrations(policy, id=f"{id}:judge", priority=priority - 1),
     )  # fmt: skip

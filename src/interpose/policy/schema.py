@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import Annotated, Any, Literal
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 import msgspec
-from msgspec import Meta, Struct, field
+from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy import imported
+from interpose.policy.forms import CallForm, FileForm, Point, RuleForm, ScopeForm, located
 from interpose.policy.model import (
     Action,
     Example,
@@ -24,99 +26,7 @@ from interpose.policy.model import (
 )
 from interpose.policy.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.tools import TOOL_GROUPS, normalize_tool_name
-from interpose.types import FrozenDict, HookPoint, Mode, OnError, Severity, freeze
-
-VERSION = 1
-
-RuleId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="lower-case words with dashes")]
-Text = Annotated[str, Meta(min_length=1)]
-Point = Literal["tool.before", "tool.after"]
-
-
-class OnForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """Where and for which tools a rule applies."""
-
-    point: Point | list[Point] | None = None
-    tools: Annotated[list[Text], Meta(min_length=1)] | None = None
-
-
-class RedactForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is taken out of the texts."""
-
-    pattern: Text
-    replacement: str = "[REDACTED]"
-
-
-class ScopeForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """For which calls an answer holds; every list that is there must match."""
-
-    tools: list[Text] = []
-    agents: list[Text] = []
-    roles: list[Text] = []
-    principals: list[Text] = []
-    sessions: list[Text] = []
-    directories: list[Text] = []
-
-
-class AnswersForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """Which rules' questions an `allow` rule answers."""
-
-    rules: Annotated[list[Text], Meta(min_length=1)]
-    scope: ScopeForm | Literal["everywhere"]
-
-
-class CallForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """A call in an example."""
-
-    tool: Text
-    args: dict[str, Any] = field(default_factory=dict)
-    result: Any = None
-    is_error: bool = False
-    cwd: str = ""
-    agent: str = ""
-    role: str = ""
-    principal: str = ""
-    session: str = ""
-
-
-class ExamplesForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """Calls on which the rule must fire, and calls on which it must not. A text is a command."""
-
-    match: list[str | CallForm] = []
-    no_match: list[str | CallForm] = []
-
-
-class RuleForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """One rule."""
-
-    id: RuleId
-    action: Action
-    description: str = ""
-    on: OnForm = OnForm()
-    when: Text | None = None
-    prompt: Text | None = None
-    judge: dict[str, Any] = field(default_factory=dict)
-    message: str = ""
-    severity: Severity = "error"
-    mode: Mode = "enforce"
-    on_error: OnError = "deny"
-    enabled: bool = True
-    tags: list[Text] = []
-    instead: str = ""
-    rewrite: dict[str, Text] = field(default_factory=dict)
-    redact: RedactForm | None = None
-    answers: AnswersForm | None = None
-    examples: ExamplesForm = ExamplesForm()
-
-
-class FileForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """A rule file."""
-
-    version: Literal[1]
-    rules: list[RuleForm] = []
-    packs: list[Text] = []
-    disable: list[Text] = []
-    judge: dict[str, Any] = field(default_factory=dict)
+from interpose.types import FrozenDict, HookPoint, OnError, freeze
 
 
 class RuleFile(Struct, frozen=True):
@@ -185,9 +95,12 @@ class _Reading:
             return msgspec.convert(data, form, strict=True)
         except (msgspec.ValidationError, RecursionError) as error:
             rule = data.get("id", data.get("name", "")) if isinstance(data, dict) else ""
-            where, message = _located(str(error))
+            where, message = located(str(error), form)
             self.note((*at, *where), rule if isinstance(rule, str) else "", message)
             return None
+
+    def _line(self, at: Path, *path: str | int) -> int:
+        return self.document.line_at((*at, *path))
 
     def each_rule(self, form: Any, build: Any) -> tuple[Rule, ...]:
         data = self.document.data
@@ -201,36 +114,10 @@ class _Reading:
             source = Source(self.file, self.document.line_at(at), self.level, self.pack)
             lines = tuple((key, self.document.line_at((*at, key))) for key in item)
             try:
-                found.extend(build(decoded, source, lines))
+                found.extend(build(decoded, source, lines, partial(self._line, at)))
             except _FormError as error:
                 self.note((*at, *error.path), decoded.id, str(error))
         return tuple(found)
-
-
-_AT = re.compile(r"^(.*?) - at `([$~].*)`$", re.DOTALL)
-_STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
-
-
-def _located(text: str) -> tuple[Path, str]:
-    """The place that a decoding error speaks of, and the error in our words."""
-    found = _AT.match(text)
-    if found is None:
-        return (), _plainly(text)
-    steps = _STEP.findall(found[2].lstrip("$~"))
-    path: Path = tuple(name if name else int(index) for name, index in steps)
-    named = ".".join(str(step) for step in path if isinstance(step, str))
-    message = _plainly(found[1])
-    return path, f"{named}: {message}" if named else message
-
-
-def _plainly(message: str) -> str:
-    unknown = re.fullmatch(r"Object contains unknown field `(.*)`", message, re.DOTALL)
-    if unknown:
-        return f"unknown key {unknown[1]!r}"
-    missing = re.fullmatch(r"Object missing required field `(.*)`", message, re.DOTALL)
-    if missing:
-        return f"the key {missing[1]!r} is missing"
-    return message[:1].lower() + message[1:]
 
 
 class _FormError(ValueError):
@@ -239,19 +126,25 @@ class _FormError(ValueError):
         self.path: Path = path
 
 
-def _rules_of(form: RuleForm, source: Source, lines: tuple[tuple[str, int], ...]) -> list[Rule]:
+def _rules_of(
+    form: RuleForm, source: Source, lines: tuple[tuple[str, int], ...], line_at: Callable[..., int]
+) -> list[Rule]:
     _require_parts(form)
     on = _target(form)
     return [
         Rule(
             id=form.id, source=source, description=form.description, when=form.when or "", prompt=form.prompt or "",
             judge=freeze(form.judge), on=on, action=form.action, message=form.message, severity=form.severity,
-            mode=form.mode, on_error=form.on_error, enabled=form.enabled, tags=tuple(form.tags), instead=form.instead,
+            mode=form.mode, on_error=form.on_error or _ON_ERROR.get(form.action, "deny"),
+            enabled=form.enabled, tags=tuple(form.tags), instead=form.instead,
             rewrite=tuple(form.rewrite.items()), redact=_redaction(form), answers=_answers(form),
-            examples=_examples(form, source.line), lines=lines,
+            examples=_examples(form, line_at), lines=lines,
         )
     ]  # fmt: skip
 
+
+_ON_ERROR: dict[Action, OnError] = {"log": "allow"}
+"""What a failure means where the rule does not say: deny, unless the rule could not have stopped anything."""
 
 _BELONGS: dict[str, tuple[Action, ...]] = {"rewrite": ("transform",), "redact": ("redact",), "answers": ("allow",)}
 """Keys that only mean something with one action, and are needed there."""
@@ -307,9 +200,13 @@ def _answers(form: RuleForm) -> StandingRule | None:
     return StandingRule(tuple(form.answers.rules), Scope(**lists))
 
 
-def _examples(form: RuleForm, line: int) -> tuple[Example, ...]:
-    both = ((form.examples.match, True), (form.examples.no_match, False))
-    return tuple(_example(item, matches, line) for items, matches in both for item in items)
+def _examples(form: RuleForm, line_at: Callable[..., int]) -> tuple[Example, ...]:
+    both = (("match", form.examples.match), ("no_match", form.examples.no_match))
+    return tuple(
+        _example(item, key == "match", line_at("examples", key, index))
+        for key, items in both
+        for index, item in enumerate(items)
+    )
 
 
 def _example(item: str | CallForm, matches: bool, line: int) -> Example:
