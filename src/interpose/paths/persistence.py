@@ -18,14 +18,13 @@ _TOOL = Mark("runs or redirects whenever a developer tool starts", "soft")
 _INDEX = Mark("decides where packages come from", "soft")
 _BUILD = Mark("runs on the build servers", "soft")
 
-_COMMON_COMMANDS = frozenset(
-    """
+_COMMON = """
     apt awk aws az bash brew bun cargo cat cc cd chmod claude clang code codex cp curl deno docker doas echo env fd
     find gcc gcloud gem gh git go gpg grep head helm id java jq kill kubectl less ls make man mkdir mv nano nc node npm
     npx nvim openssl pacman passwd pbcopy perl php pip pip3 pnpm ps psql python python3 rg rm rsync ruby scp screen sed
     sh ssh sshpass su sudo systemctl tail tar terraform tmux top uv vi vim wget which yarn zip zsh
-    """.split()
-)
+"""
+_COMMON_COMMANDS = frozenset(_COMMON.split())
 """What people type without a thought: whoever puts a program of such a name in front gets everything typed there."""
 
 _PERSISTENCE = Catalogue(
