@@ -9,7 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
+R = TypeVar("R")
 
 MAX_BLOCKED = 4
 GRACE = 0.05
@@ -45,6 +50,22 @@ class Background:
         except TimeoutError:
             self._leave(loop)
             raise TimeoutError(f"no answer within {timeout:g} s, and its event loop is blocked") from None
+
+    def submit(self, coroutine: Coroutine[Any, Any, R]) -> Future[R]:
+        """Start a coroutine without waiting for it. It sees none of the caller's context variables.
+
+        RuntimeError if there is no thread to be had.
+        """
+        import asyncio
+        from contextvars import Context
+
+        try:
+            with self._lock:
+                loop = self._current()
+            return Context().run(asyncio.run_coroutine_threadsafe, coroutine, loop)
+        except RuntimeError:
+            coroutine.close()
+            raise
 
     def _current(self) -> Any:
         if self._thread is None or not self._thread.is_alive():

@@ -43,7 +43,7 @@ MAY_USE: dict[str, set[str]] = {
     "shell": {"types", "paths", "secrets"},
     "answers": set(),
     "analysis": {"types", "tools", "shell", "answers"},
-    "policy": {"types", "errors", "tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
+    "policy": LEAVES | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "build": FLOW | {"guards", "policy"},
     "guarded": FLOW | {"build"},
@@ -63,6 +63,7 @@ CONFINED = {
     "re2": ("secrets/patterns.py", "policy/functions.py"),
     "cel_expr_python": ("policy/cel.py",),
     "yaml": ("policy/yaml_text.py",),
+    "httpx2": ("policy/judge/transport.py",),
 }
 
 SOURCE_LIMIT = 500

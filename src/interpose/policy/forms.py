@@ -24,9 +24,9 @@ class OnForm(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class RedactForm(Struct, frozen=True, forbid_unknown_fields=True):
-    """What is taken out of the texts."""
+    """What is taken out of the texts. Without a pattern, what the judge quotes."""
 
-    pattern: Text
+    pattern: Text | None = None
     replacement: str = "[REDACTED]"
 
 

@@ -159,8 +159,11 @@ def _require_parts(form: RuleForm) -> None:
             raise _FormError(
                 f"`{key}` belongs to the action {actions[0]!r}, this rule's action is {form.action!r}", key
             )
-        if not there and form.action in actions:
+        if not there and form.action in actions and not (key == "redact" and form.prompt):
             raise _FormError(f"the action {form.action!r} needs `{key}`", "action")
+    if form.redact and (form.redact.pattern is None) == (form.prompt is None):
+        what = "needs a `pattern`" if form.prompt is None else "has no `pattern`, the judge says what is taken out"
+        raise _FormError(f"`redact` {what}", "redact")
     if form.judge and form.prompt is None:
         raise _FormError("`judge` belongs to rules with a `prompt`", "judge")
 
@@ -184,7 +187,7 @@ def _tool(name: str, index: int) -> str:
 
 
 def _redaction(form: RuleForm) -> Redaction | None:
-    return Redaction(form.redact.pattern, form.redact.replacement) if form.redact else None
+    return Redaction(form.redact.pattern or "", form.redact.replacement) if form.redact else None
 
 
 def _answers(form: RuleForm) -> StandingRule | None:

@@ -1,0 +1,1 @@
+"""AI rules: a judge that reads what rules can't say."""
