@@ -14,17 +14,20 @@ from interpose.secrets.names import (
     kinds_of_vendor,
     telling_end,
 )
-from interpose.secrets.patterns import pattern
+from interpose.secrets.patterns import Match, pattern
 from interpose.secrets.values import UUID, has, is_code, is_filler, is_password, is_random, is_template
 
-_TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*)?"
-_IS = rf"(?:{_TYPE}[:?+|]{{0,2}}=>?|=>|:|\|\|)"
+_TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*|string[ \t]*)?"
+_IS = rf"(?:{_TYPE}[:?+|.!=]{{0,3}}=>?|<-|->|:|\|\|?|\()"
 _CLOSE = r"[\\ \t]*[\"'`]?\]?"
 _VALUE = (
-    r"[\\ \t]*(?:\"(?P<double>[^\"\\\r\n]+)|'(?P<single>[^'\\\r\n]+)|`(?P<back>[^`\\\r\n]+)"
+    r"[\\ \t]*(?:(?:\"{3}|\")(?P<double>[^\"\\\r\n]+)|(?:'{3}|')(?P<single>[^'\\\r\n]+)|`(?P<back>[^`\\\r\n]+)"
     r"|(?P<bare>[^\s\"'`,;<>(){}\[\]\\]+))"
 )
-_VALUE_GATE = r"[\\ \t]*[\"'`]?(?:[^\s\"'`,;<>(){}\[\]\\0-9]*[0-9]|[^\s\"'`(){}\\,;]*[^\s\"'`(){}\\,;0-9A-Za-z_.-])"
+_VALUE_GATE = (
+    r"[\\ \t]*(?:\"{3}|'{3}|[\"'`])?"
+    r"(?:[^\s\"'`,;<>(){}\[\]\\0-9]*[0-9]|[^\s\"'`(){}\\,;]*[^\s\"'`(){}\\,;0-9A-Za-z_.-])"
+)
 _QUOTED_GATE = r"[\\ \t]*[\"'][^\s\"'\\(){}]{8}"
 _GIVEN = rf"{_CLOSE}[ \t]*{_IS}[ \t]*"
 _LONG_WORD_GATE = rf"(?:token|secret|key){_GIVEN}[\\ \t]*[\"'][a-z]{{20}}"
@@ -76,14 +79,15 @@ class Assignments:
 
 
 class Flags:
-    """`--token value` and `-Password value`."""
+    """`--token value`, `-Password value`, `ENV TOKEN value`."""
 
     spans_lines = False
-    gate = rf"(?i)-[\w-]*{WORDS}[\w-]*[ \t]+{_VALUE_GATE}"
-    _pattern = rf"(?i)(?:^|[\s\"'])--?(?P<name>[\w-]*{WORDS}[\w-]*)(?P<is>[ \t]+){_VALUE}"
+    _before = r"(?:--?|\b(?:ENV|setenv|setx|set[ \t]+-[a-zA-Z]+)[ \t]+)"
+    gate = rf"(?i){_before}[\w-]*{WORDS}[\w-]*[ \t]+{_VALUE_GATE}"
+    _pattern = rf"(?i)(?:^|[\s\"']){_before}(?P<name>[\w-]*{WORDS}[\w-]*)(?P<is>[ \t]+){_VALUE}"
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
-        """The secrets that are given as options."""
+        """The secrets that are given as options or variables."""
         return _judged(self._pattern, data, start, end)
 
 
@@ -93,7 +97,7 @@ class Pairs:
     spans_lines = False
     _between = (
         r"(?:[\\ \t]*[\"'][ \t]+value[ \t]*=[ \t]*|[\\ \t]*[\"']?[ \t]*,?\s*[\"']?value[\\ \t]*[\"']?[ \t]*[:=][ \t]*"
-        r"|[\\ \t]*[\"'][ \t]*,[ \t]*|>)"
+        r"|[\\ \t]*[\"'][ \t]*,[ \t]*|>\s*)"
     )
     gate = rf"(?i){WORDS}[\w.-]*{_between}[\\ \t]*[\"']?[^\s\"'\\(<]{{6}}"
     _pattern = rf"(?i)(?P<name>[\w.-]*{WORDS}[\w.-]*)(?P<is>{_between}){_VALUE}"
@@ -108,11 +112,16 @@ def _judged(text: str, data: bytes, start: int, end: int) -> Iterator[Hit]:
         group = match.which(_GROUPS)
         bare = group == "bare"
         value, at = _trimmed(match[group]) if bare else match[group].rstrip(), match.span(group)[0]
-        if bare and (b"," in match["is"] or (value.isdigit() and b":" in match["is"])):
-            continue  # the next argument, or a number of JSON, which a marker in its place would break
+        if bare and (b"," in match["is"] or b"(" in match["is"] or (value.isdigit() and _has_quoted_name(data, match))):
+            continue  # an argument, or a number of JSON, which a marker in its place would break
         plain = bare and not (match["is"] == b"=" and match["name"].isupper())
         if (found := kind_of(match["name"], value, quoted=not plain)) is not None:
             yield Hit(at, at + len(value), found[0], value, found[1])
+
+
+def _has_quoted_name(data: bytes, match: Match) -> bool:
+    end = match.span("name")[1]
+    return data[end : end + 2].lstrip(b" \\")[:1] in (b'"', b"'")
 
 
 def _trimmed(value: bytes) -> bytes:

@@ -36,7 +36,7 @@ class UrlPasswords:
             password = match["password"]
             if b"{" in password or password.startswith(b"$") or (is_template(password) and len(set(password)) > 1):
                 continue
-            common = len(password) < 4 or is_filler(password) or pattern(_COMMON_WORD).covers(password)
+            common = len(password) < 4 or is_filler(password) or is_name(password) or password.isalpha()
             if common and pattern(_NO_REAL_HOST).covers(match["host"]):
                 continue
             yield Hit(*match.span("password"), "url-password", password, NAMED)

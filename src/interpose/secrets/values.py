@@ -13,7 +13,7 @@ _TEMPLATE = (
 _FILLER = (
     r"(?is)(?:.*(?:your[_-]?|example|change[_-]?me|placeholder|dummy|insert|replace|sample|goes[_-]?here|123456|abcdef|qwerty|"
     r"foobar|foo[_-]?bar|lorem|deadbeef|test[_-]?(?:token|key|secret|pass)|fake|mock|todo|undefined).*"
-    r"|(?:my|the|new|old|some|test|user|db|super|top|admin|root)?[_-]?(?:pass(?:word|wd|phrase)?|secret|token|pwd|key)s?[0-9!@#$_-]{0,4})"
+    r"|(?:my|the|new|old|some|test|user|db|super|top|admin|root)?[_-]?(?:pass(?:word|wd|phrase)?|secret|token|pwd|key)s?[0-9!@#$_:?-]{0,4})"
 )
 _NAME = (
     r"(?:[A-Za-z]+(?:[_-][A-Za-z]+)*[_-]?v?[0-9]{1,4}"  # word, word_2, some-word-2024
@@ -100,5 +100,5 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
     return (
         classes >= 3
         or (classes == 2 and has(value, "d") and (quoted or len(value) >= 8))
-        or (quoted and has(value, "lu"))
+        or (quoted and has(value[1:], "lu"))
     )

@@ -109,7 +109,7 @@ def test_a_denied_call_has_no_result_to_change() -> None:
 
 
 def test_the_reason_names_kinds_and_no_secret() -> None:
-    decision = GUARD.intercept(ToolOutcome(ToolCall("exec"), [TOKEN, TOKEN, {"password": "Tr0ub4dor&3"}]))
+    decision = GUARD.intercept(ToolOutcome(ToolCall("exec"), [TOKEN, TOKEN, {"password": filled("{alnum:12}")}]))
     assert isinstance(decision, Transform)
     assert decision.reason == "hid 3 secrets: generic-password, github-personal-token (2)"
 

@@ -16,10 +16,11 @@ from tests.unit.secrets.test_multiline import BODY, pem
 
 REDACTOR = Redactor(b"key")
 TOKEN = filled("ghp_{alnum:36}")
+PASSWORD = filled("{alnum:12}")
 TEXT = (
     f"start\nTOKEN={TOKEN}\n{pem('RSA PRIVATE KEY')}\nmiddle é\n"
     f"{base64.encodebytes(b'#' * 90 + TOKEN.encode() + b'#' * 60).decode()}"
-    f"curl -s \\\n -u 'bob:Tr0ub4dor!x' \\\n https://acme.io\nend"
+    f"curl -s \\\n -u 'bob:{PASSWORD}' \\\n https://acme.io\nend"
 ).encode()
 
 
