@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from interpose.cli.explain import Ink, explain
+from interpose.cli.rendering import Ink, explain
 from interpose.cli.rows import BadRow, Row, decode, lines
 from interpose.guards.command_rules import Profile
 from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement

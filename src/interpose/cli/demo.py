@@ -15,7 +15,7 @@ from interpose import (
     add_builtin_interceptors,
     create_interceptor_registry,
 )
-from interpose.cli.explain import Ink, visible
+from interpose.cli.rendering import Ink, visible
 from interpose.status import terminal_sink
 
 HELP = "watch the built-in guards decide calls, then type your own"

@@ -26,6 +26,8 @@ class Place(Struct, frozen=True):
 
     path: str
     level: Level = Level.USER
+    missing: str = ""
+    """What is read where the place is not there. Empty: that is an error."""
 
 
 class Text(Struct, frozen=True):
@@ -65,8 +67,13 @@ def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = ()) -> Policy:
 
 
 def read(places: Iterable[Place]) -> list[Text]:
-    """The texts of files and directories, in a fixed order. A place that is not there is an error."""
-    return [_read(file, place.level) for place in places for file in files_of(place)]
+    """The texts of files and directories, in a fixed order, each file once. Raises PolicyError."""
+    found: dict[Path, Text] = {}
+    for place in places:
+        for file in files_of(place):
+            if file not in found:
+                found[file] = _read(file, place)
+    return list(found.values())
 
 
 def files_of(place: Place) -> list[Path]:
@@ -77,13 +84,21 @@ def files_of(place: Place) -> list[Path]:
     return sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
 
 
-def _read(file: Path, level: Level) -> Text:
+def _read(file: Path, place: Place) -> Text:
     try:
-        return Text(str(file), file.read_bytes().decode("utf-8"), level)
+        return Text(str(file), file.read_bytes().decode("utf-8"), place.level)
     except UnicodeDecodeError:
         raise PolicyError((Problem(str(file), 1, "", "expected UTF-8 text"),)) from None
+    except FileNotFoundError as error:
+        if place.missing:
+            return Text(str(file), place.missing, place.level)
+        raise _unreadable(file, error) from None
     except OSError as error:
-        raise PolicyError((Problem(str(file), 1, "", f"can't be read: {error.strerror or error}"),)) from None
+        raise _unreadable(file, error) from None
+
+
+def _unreadable(file: Path, error: OSError) -> PolicyError:
+    return PolicyError((Problem(str(file), 1, "", f"can't be read: {error.strerror or error}"),))
 
 
 def pack_names() -> tuple[str, ...]:

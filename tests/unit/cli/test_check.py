@@ -13,7 +13,7 @@ import pytest
 
 from interpose.cli import main
 from interpose.cli.check import Judge, home_of, judge_rows
-from interpose.cli.explain import Ink, columns, explain, visible
+from interpose.cli.rendering import Ink, columns, explain, visible
 from interpose.cli.rows import MAX_ROW_BYTES
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 
