@@ -15,6 +15,7 @@ from interpose.policy.functions import (
     FUNCTIONS,
     EvaluationError,
     MissingKeyError,
+    Optional,
     TypeName,
     encoded,
     no_overload,
@@ -123,6 +124,8 @@ def _call(node: Call, names: dict[str, str]) -> Closure:
             return _not(closures[0])
         case "_?_:_":
             return _ternary(*closures)
+        case "orValue" | "or":
+            return _fallback(closures[0], closures[1], whole=node.function == "or")
         case "@not_strictly_false":
             return _not_strictly_false(closures[0])
         case "matches" if isinstance(node.args[1], Const) and isinstance(node.args[1].value, str):
@@ -197,6 +200,20 @@ def _ternary(condition: Closure, then: Closure, otherwise: Closure) -> Closure:
         if type(chosen) is not bool:
             raise no_overload("? :", chosen)
         return then(scope) if chosen else otherwise(scope)
+
+    return apply
+
+
+def _fallback(optional: Closure, otherwise: Closure, *, whole: bool) -> Closure:
+    """`orValue` and `or`: the other side is only looked at if there is no value."""
+
+    def apply(scope: Scope) -> Any:
+        first = optional(scope)
+        if not isinstance(first, Optional):
+            raise no_overload("orValue", first)
+        if not first.there:
+            return otherwise(scope)
+        return first if whole else first.value
 
     return apply
 

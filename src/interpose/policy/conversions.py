@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from interpose.policy.functions import EvaluationError, no_overload
 
 _MAX_INT = 2**63 - 1
-_WHOLE = re.compile(r"[-+]?[0-9]{1,19}", re.ASCII)
+_WHOLE = re.compile(r"\s*[-+]?[0-9]{1,19}\s*", re.ASCII)
 _PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|ns|m|s)", re.ASCII)
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _OFFSET = re.compile(r"([-+]?)([0-9]{1,2}):([0-9]{2})", re.ASCII)
@@ -38,7 +38,7 @@ def _int(value: Any) -> int:
 def _double(value: Any) -> float:
     if type(value) is int or type(value) is float:
         return float(value)
-    if type(value) is str:
+    if type(value) is str and "_" not in value:
         try:
             return float(value)
         except ValueError:

@@ -210,10 +210,11 @@ def _size(value: Any) -> int:
 def contains_item(item: Any, among: Any) -> bool:
     """`item in among`."""
     if isinstance(among, dict):
-        try:
-            return item in among and not isinstance(item, bool)
-        except TypeError:
-            return False
+        if type(item) is str or type(item) is int or type(item) is float:
+            return item in among
+        if type(item) is bool:
+            return any(key is item for key in among)  # True is 1 to a dict, and not to CEL
+        raise no_overload("in", item, among)
     if isinstance(among, list | tuple):
         return any(equal(item, known) for known in among)
     raise no_overload("in", item, among)
@@ -370,10 +371,6 @@ def _find(function: str, search: Callable[[str, str], int]) -> Callable[..., Any
     return _texts(function, search, 2)
 
 
-def _or_value(optional: Any, default: Any) -> Any:
-    return optional.value if optional.there else default
-
-
 def _value(optional: Any) -> Any:
     if not optional.there:
         raise MissingKeyError("an optional value is missing")
@@ -399,8 +396,6 @@ FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "_?._": optional_index,
     "optional.of": lambda value: Optional(value, there=True),
     "optional.none": Optional,
-    "orValue": _or_value,
-    "or": lambda one, other: one if one.there else other,
     "hasValue": lambda optional: optional.there,
     "value": _value,
     "has": lambda holder, key: isinstance(holder, dict) and contains_item(key, holder),
