@@ -98,6 +98,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
         _rule("ask", "write-repository", "error", "Changes what git keeps for itself.", needs="at:repository"),
         _rule("ask", "empty-file", "warning", "Throws away all that is in this file.",
               needs="emptied", lacks="artefact leftover at:in-temp at:temp at:device-safe new"),
+        _rule("ask", "history-off", "warning", "Writes over the record of what was run.", needs="history", lacks="append"),
         _rule("ask", "write-secret", "error", "Replaces or changes a file of secrets.", needs="keeps-secrets"),
         _rule("allow", "write", "info", "Writes in the project.", one_of=_HARMLESS),
         _rule("allow/ask", "write-outside", "warning", "Writes outside the project, or where nobody can say."),

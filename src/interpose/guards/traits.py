@@ -111,6 +111,8 @@ def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace
         traits.add("os")
     if workspace.startswith(path.rstrip("/") + "/"):
         traits.add("above")
+    if path.endswith("_history") and place in (Place.IN_HOME, Place.HOME_TOP):
+        traits.add("history")
     if "/.git/hooks/" in path:
         traits.add("hooks")
     if "*" in path or "?" in path:

@@ -40,7 +40,7 @@ HARMLESS = words(
     about add analyze annotate apply approve ask assign attach bench boot bootstrap browse cat check compare
     configure connect copy count cp create curl current debug describe dev diff doctor download du edit enable
     eval evaluate exec exists explain fetch find fmt format generate get grep head help info init insert inspect
-    lint list load locate login logout ls lsd lsjson lsl migrate new open ping preview print promote publish
+    lint list load locate login logout ls lsd lsjson lsl new open ping preview print promote publish
     pull push put read reconcile refresh register render restart resume scale see select send serve set setup
     show ssh start stop submit subscribe suspend switch sync tail top unlock up update upgrade upload use
     validate verify view wait watch whoami write
@@ -51,7 +51,7 @@ HARMLESS = words(
 THINGS = words(
     """
     auth backup build clone completion console deploy env export health import install invoke issue label link
-    log logs mount plan port-forward proxy query release report request run scan search server shell sign
+    log logs migrate mount plan port-forward proxy query release report request run scan search server shell sign
     snapshot stat stats status sub tag template test trace tree version
     """
 )

@@ -14,6 +14,7 @@ _EXPORT = Act("secret.read", "secret-export", "Writes out private keys or a whol
 _DELETE = Act("data.destroy", "secret-delete", "Deletes a secret; what it protects may be lost with it.")
 _LOCK = Act("system", "secret-lock", "Locks or empties a store of secrets.", recoverable=True)
 _TRUST = Act("persistence", "trust-store", "Changes whom this machine trusts.")
+_FETCH = Act("opaque", "downloader", "A tool for certificates fetches what nobody has looked at.")
 _SECRET = frozenset({"secret"})
 
 register(
@@ -60,7 +61,9 @@ register(
         "update-ca-trust": Tool(default=_TRUST, bare=_TRUST),
         "trust": Tool(verbs=each(_TRUST, "anchor")),
         "certutil": Tool(
-            options={**each(_TRUST, "-A -M"), **each(_DELETE, "-D -F")}, shows=words("-L -K"), bundle=False
+            options={**each(_TRUST, "-A -M"), **each(_DELETE, "-D -F"), **each(_FETCH, "-urlcache")},
+            shows=words("-L -K"),
+            bundle=False,
         ),
         "keytool": Tool(
             options={**each(_DELETE, "-delete"), **each(_EXPORT, "-importkeystore")},

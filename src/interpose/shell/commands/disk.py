@@ -261,6 +261,10 @@ def check(inv: Invocation, low: Lowering) -> None:
         )
 
 
+_RUNNING = frozenset({"/", "/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/root", "/sbin", "/usr", "/var"})
+"""Places that a running system cannot do without."""
+
+
 @command("mount", "umount", "swapon", "swapoff", "losetup", "partprobe", "kpartx")
 def mount(inv: Invocation, low: Lowering) -> None:
     opts = parse(
@@ -270,12 +274,14 @@ def mount(inv: Invocation, low: Lowering) -> None:
         return
     settings = ",".join(word.text for word in opts.values("-o", "--options")).split(",")
     targets = {low.path(word) for word in opts.operands}
-    if inv.name == "umount" and (opts.has("-a", "--all") or "/" in targets):
+    if inv.name == "umount" and (opts.has("-a", "--all") or targets & _RUNNING):
         low.emit("system", "all mounts", rule="unmount-all", reason="All file systems are taken away at once")
     elif inv.name == "mount" and "remount" in settings and targets & {"/", "/usr", "/etc", "/boot", "/proc", "/sys"}:
         low.emit(
             "system", sorted(targets)[0], rule="remount", reason="A file system of the running system is remounted"
         )
+    elif inv.name == "mount" and len(opts.operands) == 2 and low.path(opts.operands[1]) in _RUNNING:
+        low.emit("system", opts.operands[1].text, rule="mount-over", reason="A directory of the system is covered")
     elif inv.name == "mount" and (
         opts.has("--bind", "--rbind", "-B", "-R", "--move", "-M") or {"bind", "rbind"} & set(settings)
     ):

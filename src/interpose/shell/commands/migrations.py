@@ -6,7 +6,7 @@ from interpose.shell.commands.admin import words
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.table import command
 from interpose.shell.commands.verbs import only_talks
-from interpose.shell.model import Invocation, Lowering
+from interpose.shell.model import Invocation, Lowering, Word
 
 _RAKE = words(
     """
@@ -46,7 +46,16 @@ TOOLS: dict[str, frozenset[str]] = {
     "bin/magento": words("setup:uninstall"),
     "magento": words("setup:uninstall"),
     "dotnet-ef": words("drop"),
+    "sqitch": words("revert"),
 }
+_CODE = {"rails": ("ruby", "runner r"), "manage.py": ("python", "-c --command"), "artisan": ("php", "--execute")}
+"""Frameworks that run a line of code: its language, and the words in front of it."""
+_QUERIES = {"wp": "query", "drush": "sql:query sql-query sqlq", "rails": "db:query"}
+"""Frameworks that pass SQL on, and the words in front of it."""
+_MASS_DELETION = (
+    "delete_all", "destroy_all", ".truncate", "::truncate", ".all().delete()", "drop_all", "deletemany({})",
+)  # fmt: skip
+"""How object mappers say that every row goes."""
 
 
 @command(*TOOLS)
@@ -56,6 +65,7 @@ def migrate(inv: Invocation, low: Lowering) -> None:
     verbs = TOOLS[inv.name]
     opts = parse(inv.args, values=("--environment", "-e", "--database", "-path", "--source", "--url"), bundle=False)
     given = [*opts.operands[:4], *(word for word in inv.args if word.text.startswith("--"))]
+    _runs_code(inv, low)
     for word in given:
         if word.text in verbs:
             low.emit(
@@ -66,3 +76,21 @@ def migrate(inv: Invocation, low: Lowering) -> None:
                 reason=f"`{inv.name} {word.text}` throws away tables or the data in them.",
             )
             return
+
+
+def _runs_code(inv: Invocation, low: Lowering) -> None:
+    language, openers = _CODE.get(inv.name, ("", ""))
+    queries = _QUERIES.get(inv.name, "").split()
+    for index, word in enumerate(inv.args):
+        before = inv.args[index - 1].text if index else ""
+        name, equals, value = word.text.partition("=")
+        code = Word(value, word.span, taints=word.taints) if equals and name in openers.split() else word
+        if before in openers.split() or code is not word:
+            low.code(language, code, via=inv.name)
+            if any(phrase in code.text.lower() for phrase in _MASS_DELETION):
+                low.emit("data.destroy", code.text, at=word, rule="mass-deletion",
+                         reason="This line of code deletes every row of a table")  # fmt: skip
+        elif before in queries:
+            low.code("sql", word, via=inv.name)
+    if inv.name == "prisma" and inv.stdin is not None and any(word.text == "--stdin" for word in inv.args):
+        low.code("sql", inv.stdin, via=inv.name)

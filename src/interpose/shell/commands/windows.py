@@ -58,6 +58,8 @@ PROGRAMS: dict[str, tuple[Program, ...]] = {
                        "A service of the machine is changed"),),
     "fsutil": (Program(("setzerodata", "deletejournal", "usn"), "data.destroy", "file-system-change",
                        "The file system is changed"),),
+    "bitsadmin": (Program(("/transfer", "/addfile"), "opaque", "downloader",
+                          "A tool of the system fetches what nobody has looked at"),),
     "mshta": (Program(("http",), "code.remote", "", ""),),
     "regsvr32": (Program(("http", "/i:"), "code.remote", "", ""),),
     "rundll32": (Program(("javascript:",), "code.remote", "", ""),),

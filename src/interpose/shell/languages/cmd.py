@@ -67,6 +67,8 @@ def run_command(words: list[str], low: Lowering) -> None:
             | "path"
         ):
             pass
+        case "do":
+            run_command([UNKNOWN if word.startswith("%") and len(word) < 4 else word for word in words[1:]], low)
         case "for":
             if "do" in [word.lower() for word in words]:
                 index = [word.lower() for word in words].index("do")
@@ -117,7 +119,7 @@ def _commands(code: str) -> list[list[str]]:
             word.append(code[index])
             started = True
             index += 1
-        elif char == "%" and (end := code.find("%", index)) > index:
+        elif char == "%" and (end := code.find("%", index)) > index and " " not in code[index:end]:
             name = code[index:end]
             word.append(
                 f"%{name}%" if name.lower() in _KEPT else (UNKNOWN if name.replace("_", "").isalnum() else f"%{name}%")
