@@ -13,6 +13,7 @@ _COMMON_WORD = (
     r"(?i)(?:pass(?:word|wd)?1?|pwd|pw|secret|token|user(?:name)?|admin|root|guest|test|foo|bar|x+|hunter2"
     r"|credentials|[a-z])"
 )
+_VARIABLE = r"\{[A-Za-z_.]+\}"
 _NO_REAL_HOST = (
     r"(?i)(?:(?:[\w-]+\.)*(?:example|test|invalid|local|localhost|localdomain)(?:\.(?:com|org|net|edu|co))?"
     r"|[\w-]*(?:host|server|domain|proxy|url|site|machine)[\w-]*(?:\.(?:com|org|net|name))?"
@@ -144,7 +145,9 @@ class CurlUsers:
             inner = password.strip(b"\"'")
             at += len(password) - len(password.lstrip(b"\"'"))
             bare = inner.strip(b"{}")
-            if b"$" in inner[:1] or is_template(bare) or pattern(_COMMON_WORD).covers(inner) or len(bare) < 4:
+            if inner.startswith(b"$") or pattern(_VARIABLE).covers(inner) or is_template(bare):
+                continue
+            if pattern(_COMMON_WORD).covers(inner) or len(bare) < 4:
                 continue
             yield Hit(at, at + len(inner), "curl-password", inner, NAMED)
 

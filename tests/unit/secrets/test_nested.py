@@ -70,7 +70,7 @@ def test_untouched_parts_are_the_same_objects() -> None:
         ("name and value, capitalised", {"Name": "API_TOKEN", "Value": filled("{alnum:32}")}, "generic-api-key"),
         ("a header", {"headers": {"Authorization": f"Bearer {filled('{alnum:32}')}"}}, "bearer-token"),
         ("a list of headers' values", {"Set-Cookie": [f"sid={filled('{lowernum:32}')}; Path=/"]}, "cookie"),
-        ("a Kubernetes Secret", {"kind": "Secret", "data": {"x": "aHVudGVyMg=="}}, "kubernetes-secret"),
+        ("a Kubernetes Secret", {"kind": "Secret", "data": {"x": PASSWORD}}, "kubernetes-secret"),
     ],
 )
 def test_names_tell_what_values_do_not(note: str, value: Any, kind: str) -> None:
@@ -87,7 +87,7 @@ def test_names_tell_what_values_do_not(note: str, value: Any, kind: str) -> None
         ("a name of a secret", {"secret_name": "prod-db-2"}),
         ("numbers", {"token": 123456789, "max_tokens": 4096}),
         ("an object that is none of ours", {"a": object()}),
-        ("a list of a Kubernetes kind", {"kind": "SecretList", "data": {"x": "plain text"}}),
+        ("a list of a Kubernetes kind", {"kind": "SecretList", "data": {"x": TOKEN[4:9]}}),
     ],
 )
 def test_ordinary_data_is_left_alone(note: str, value: Any) -> None:
