@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _COPIERS = frozenset({"cat", "pv", "tee"})
+MAX_LINKS = 16
+"""How many symbolic links of one text are remembered, and followed one after the other."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _SCOPES: dict[str, Scope] = {
     **dict.fromkeys(("eval", "source", ".", "arithmetic"), "shell"),
@@ -71,10 +73,26 @@ class CommandLowering:
         self.walker.effects.append(Effect(kind, resource, certainty, span, kept, self.via))
 
     def path(self, word: Word | str) -> str:
-        return paths.resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
+        where = paths.resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
+        return self._beyond_links(where, follow=False) if self.walker.links else where
+
+    def _place(self, path: Word | str) -> str:
+        """Where a file lies that is opened by this name: a link at its end is followed too."""
+        where = self.path(path)
+        return self._beyond_links(where, follow=True) if self.walker.links else where
+
+    def _beyond_links(self, where: str, *, follow: bool) -> str:
+        """The path behind symbolic links that this text made. `follow`: the last part may be one, too."""
+        for _ in range(MAX_LINKS):
+            end = len(where) if follow else where.rfind("/")
+            link = next((at for at in self.walker.links if where[:end] == at or where[:end].startswith(f"{at}/")), None)
+            if link is None:
+                break
+            where = paths.resolve(self.walker.links[link] + where[len(link) :], self.cwd, self.walker.home)
+        return where
 
     def read(self, path: Word | str, **details: Any) -> Stream:
-        where = self.path(path)
+        where = self._place(path)
         special = self._descriptor(where)
         if special is not None:
             self.taints |= special.taints
@@ -105,12 +123,14 @@ class CommandLowering:
         return channel.stream if channel is not None else Stream()
 
     def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
-        where = self.path(path)
+        where = self.path(path) if "link" in details else self._place(path)
         if where in _HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
             self.walker.feed(where, content or Stream(None, self.taints))
             return
         self._state("fs.write", where, path, details)
         self._meaning(where, path, details)
+        if "link" in details and UNKNOWN not in where:
+            self._remember_link(where, details["link"])
         files = self.walker.state.files
         if UNKNOWN not in where and not where.endswith("/"):
             new = content or Stream(None, self.taints)
@@ -121,12 +141,20 @@ class CommandLowering:
                 new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
             files[where] = new
 
+    def _remember_link(self, where: str, target: str) -> None:
+        links = self.walker.links
+        if where in links or len(links) < MAX_LINKS:
+            links[where] = target
+        else:
+            self.walker.give_up("too-large", "More symbolic links are made than are followed", self.inv.span)
+
     def delete(self, path: Word | str, **details: Any) -> None:
         where = self.path(path)
         if where in _HARMLESS:
             return
         self._state("fs.delete", where, path, details)
         self._meaning(where, path, details)
+        self.walker.links.pop(where, None)
         self.walker.state.files.pop(where, None)
 
     def permission(self, path: Word | str, **details: Any) -> None:

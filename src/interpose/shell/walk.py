@@ -76,6 +76,7 @@ class Walker:
         self.active: dict[tuple[int, ...], list[int]] = {}
         self.locals: list[dict[str, Variable | None]] = []
         self.traps: list[tuple[str, Span, tuple[str, ...], frozenset[str]]] = []
+        self.links: dict[str, str] = {}
         self.via: tuple[str, ...] = ()
         self.code_taints: frozenset[str] = NOTHING
         self.success: bool | None = True

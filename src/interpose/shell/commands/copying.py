@@ -124,10 +124,8 @@ def ln(inv: Invocation, low: Lowering) -> None:
             # A symbolic link is resolved from where it lies.
             path = low.path(f"{low.path(link).rpartition('/')[0]}/{source.text}")
         content = EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True)
-        if _is_null(path):
-            low.write(link, content, link=path, emptied=True)
-        else:
-            low.write(link, content, link=path)
+        details = {"link": path} if symbolic else {"linked": path}
+        low.write(link, content, emptied=_is_null(path), **details)
 
 
 _INSTALL_VALUES = ("-t", "-S", "-m", "-o", "-g", "--strip-program", "--context")
