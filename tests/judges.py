@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ssl import SSLContext
 from typing import Any
 
 from interpose.policy.model import Level, Rule, Source
@@ -137,7 +138,7 @@ class _Server(ThreadingHTTPServer):
 
 
 @contextmanager
-def serving() -> Iterator[Provider]:
+def serving(tls: SSLContext | None = None) -> Iterator[Provider]:
     """A provider that listens until the end of the block."""
     provider = Provider()
 
@@ -155,7 +156,9 @@ def serving() -> Iterator[Provider]:
             """Quiet."""
 
     server = _Server(("127.0.0.1", 0), Handler)
-    provider.url = f"http://127.0.0.1:{server.server_port}/v1"
+    provider.url = f"{'https' if tls else 'http'}://localhost:{server.server_port}/v1"
+    if tls:
+        server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:

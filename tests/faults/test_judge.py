@@ -8,9 +8,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import shutil
+import ssl
+import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 from time import monotonic
 from typing import Any
 
@@ -155,14 +159,30 @@ def test_nobody_listens(provider: Provider) -> None:
     with serving() as gone:
         shared = gone.settings()
     said = judged(Judge([ai_rule()], shared), CAKE, ai_rule())
-    assert said == {"no-bombs": Failed("m at 127.0.0.1: no answer (ConnectError)")}
+    assert said == {"no-bombs": Failed("m at localhost: no answer (ConnectError)")}
 
 
-def test_an_unknown_certificate_is_refused(provider: Provider) -> None:
-    """The test's server speaks no TLS at all; what matters is that https is never answered in plain text."""
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="openssl makes the certificate")
+@pytest.mark.parametrize("name", ["localhost", "elsewhere.example"])
+def test_a_certificate_of_nobody_is_refused(tmp_path: Path, name: str) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+         "-keyout", key, "-out", certificate, "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}"],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    with serving(context) as secured:
+        said = judged(Judge([ai_rule()], secured.settings()), CAKE, ai_rule())
+        assert said == {"no-bombs": Failed("m at localhost: no answer (ConnectError)")}
+        assert secured.requests == []
+
+
+def test_a_server_that_speaks_no_tls_gets_nothing(provider: Provider) -> None:
     shared = provider.settings(endpoint=provider.url.replace("http://", "https://"))
     said = judged(Judge([ai_rule()], shared), CAKE, ai_rule())
-    assert said == {"no-bombs": Failed("m at 127.0.0.1: no answer (ConnectError)")}
+    assert said == {"no-bombs": Failed("m at localhost: no answer (ConnectError)")}
     assert provider.requests == []
 
 
@@ -471,7 +491,7 @@ def test_a_provider_that_keeps_failing_is_left_alone(provider: Provider) -> None
     for _ in range(5):
         said = judged(judge, CAKE, *rules)
     assert len(provider.requests) == 3
-    assert said == {"no-bombs": Failed("m at 127.0.0.1 keeps failing and is left alone for a while")}
+    assert said == {"no-bombs": Failed("m at localhost keeps failing and is left alone for a while")}
 
 
 def test_a_provider_that_works_again_is_asked_again(provider: Provider) -> None:

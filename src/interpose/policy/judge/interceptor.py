@@ -29,14 +29,15 @@ class JudgeInterceptor:
 
     def intercept(self, payload: ToolCall | ToolOutcome) -> Allow | Report[Any] | Awaitable[Report[Any]]:
         """Nobody waits where no rule applies, and nothing is spent on the result of a call that never ran."""
-        point, call = HookPoint.TOOL_BEFORE, payload
         if isinstance(payload, ToolOutcome):
             if payload.denied:
                 return Allow()
-            point, call = HookPoint.TOOL_AFTER, payload.call
+            point, tool = HookPoint.TOOL_AFTER, payload.call.name
+        else:
+            point, tool = HookPoint.TOOL_BEFORE, payload.name
         candidates = [
             compiled
-            for compiled in self._policy.select(point, call.name)
+            for compiled in self._policy.select(point, tool)
             if compiled.rule.prompt and compiled.rule.action != "allow"
         ]
         if not candidates:
@@ -110,7 +111,6 @@ def _may_answer(rule: Rule, request: PermissionRequest) -> bool:
     return (
         bool(rule.prompt)
         and rule.action == "allow"
-        and rule.mode == "enforce"
         and rule.source.level is not Level.PROJECT
         and rule.answers is not None
         and any(finding.rule in rule.answers.rules for finding in request.findings)

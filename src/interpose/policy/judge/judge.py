@@ -24,7 +24,7 @@ from interpose.policy.judge.settings import Choice, Limits, Provider, SettingsEr
 from interpose.policy.model import Level, Problem, Rule
 
 MAX_WATCHING = 64
-"""How many events may wait for rules that watch. Beyond that they are not judged, and that is told."""
+"""How many events may wait for rules that watch. Beyond that they are not judged, and counted."""
 
 GRACE = 1.0
 """Seconds past the total deadline after which the judges' own loop counts as stuck."""
@@ -55,6 +55,8 @@ class Judge:
         self._cache: Cache[_Key, tuple[Ruling, ...]] = Cache(self.limits.cache_size, self.limits.cache_seconds)
         self._lanes: dict[tuple[Provider, bool, bool, float], Lane] = {}
         self._watching = 0
+        self.unwatched = 0
+        """How often rules that watch were not judged, because too many already were."""
 
     async def judge(self, payload: Payload, rules: Sequence[Rule]) -> tuple[Judged, ...]:
         """What is said about the rules that decide. Those that only watch are judged later, and told."""
@@ -101,17 +103,21 @@ class Judge:
             self.tell(payload, (Judged(rule, Failed(f"there is nobody to judge: {error}")) for rule in rules))
 
     async def _judge_later(self, payload: Payload, operation: Operation, rules: Sequence[Rule]) -> None:
+        import asyncio
+
         if self._watching >= MAX_WATCHING:
-            self.tell(payload, (Judged(rule, Failed("not judged: too much is being watched")) for rule in rules))
+            self.unwatched += 1
             return
         self._watching += 1
         try:
             groups = self._groups(rules)
             found = await self._ask_all(groups, operation)
+            judged = [each for group, rulings in zip(groups, found, strict=True)
+                      for each in map(Judged, group.rules, rulings)]  # fmt: skip
+            # In a thread: a listener that takes its time must not stop the judges.
+            await asyncio.to_thread(self.tell, payload, judged)
         finally:
             self._watching -= 1
-        for group, rulings in zip(groups, found, strict=True):
-            self.tell(payload, map(Judged, group.rules, rulings))
 
     async def _ask_all(self, groups: Sequence[Group], operation: Operation) -> list[tuple[Ruling, ...]]:
         import asyncio

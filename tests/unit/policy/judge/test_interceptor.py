@@ -169,6 +169,7 @@ def test_what_cannot_be_taken_out_is_withheld(provider: Provider, note: str, quo
     provider.body = lambda _: openai_text(json.dumps({"verdicts": [verdict]}))
     response = engine(provider, AFTER.replace("ACTION", "redact")).run_tool(CAKE, lambda _args: "the pin is 1234")
     assert response["status"] == "blocked", note
+    assert response["reason"].startswith("No pins."), "the rule withholds it, and no accident"
     assert "1234" not in str(response)
 
 

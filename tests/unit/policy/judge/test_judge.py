@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -11,11 +12,11 @@ from typing import Any
 import pytest
 
 from interpose.errors import PolicyError
-from interpose.policy.judge.judge import Judge
+from interpose.policy.judge.judge import MAX_WATCHING, Judge
 from interpose.policy.judge.model import Judged, Objects, Permits
 from interpose.policy.model import Level, Rule
 from interpose.types import Context, ToolCall, ToolOutcome
-from tests.judges import KEY, Provider, ai_rule, asked, fenced, honest, send, serving
+from tests.judges import KEY, Provider, ai_rule, asked, fenced, send, serving
 
 BOMB = ToolCall("exec", {"command": "make bomb"})
 CAKE = ToolCall("exec", {"command": "make cake"})
@@ -194,6 +195,29 @@ def test_rules_that_watch_share_no_call_with_rules_that_decide(provider: Provide
     assert [len(rules_in(body)) for body in provider.requests] == [1, 1]
 
 
+def test_what_is_watched_is_bounded(provider: Provider) -> None:
+    provider.reply = provider.hang
+    heard = Heard()
+    rule = ai_rule(mode="watch")
+    judge = Judge([rule], provider.settings(), tell=heard)
+    for number in range(MAX_WATCHING + 6):
+        judged(judge, ToolCall("exec", {"command": f"make {number}"}), rule)
+    provider.release.set()
+    heard.wait(MAX_WATCHING)
+    assert judge.unwatched == 6
+    assert len(heard.said) == MAX_WATCHING
+
+
+def test_a_listener_that_hangs_stops_no_judge(provider: Provider) -> None:
+    def hangs(_payload: Any, _judged: Judged) -> None:
+        provider.release.wait(30)
+
+    rules = [ai_rule(), ai_rule("watches", mode="watch")]
+    judge = Judge(rules, provider.settings(), tell=hangs)
+    for call in (CAKE, BOMB):
+        assert type(judged(judge, call, *rules)["no-bombs"]) is (Objects if call is BOMB else Permits)
+
+
 def test_a_listener_that_fails_changes_nothing(provider: Provider) -> None:
     def broken(_payload: Any, _judged: Judged) -> None:
         raise RuntimeError("full")
@@ -241,31 +265,29 @@ def test_the_judge_sees_the_result(provider: Provider) -> None:
 
 
 def test_the_limit_of_calls_at_a_time_is_kept(provider: Provider) -> None:
-    """Calls are answered in pairs, so that both places are always taken and a third call would be seen."""
-    at_once: list[int] = []
-    lock, inside = threading.Lock(), 0
-    pair = threading.Barrier(2)
+    """A call of another judge that was made later arrives as the third: the others wait for a free place."""
 
-    def body(request: dict[str, Any]) -> bytes:
-        nonlocal inside
-        with lock:
-            inside += 1
-            at_once.append(inside)
-        pair.wait(20)
-        with lock:
-            inside -= 1
-        return honest(request)
+    def late(handler: Any, body: bytes) -> None:
+        provider.release.wait(30)
+        send(handler, body)
 
-    provider.body = body
+    provider.reply = late
     judge = Judge([ai_rule()], provider.settings(concurrency=2))
+    other = Judge([ai_rule()], provider.settings())
 
     async def all_at_once() -> None:
         calls = [ToolCall("exec", {"command": f"make {number}"}) for number in range(8)]
-        await asyncio.gather(*(judge.judge(call, [ai_rule()]) for call in calls))
+        waiting = [asyncio.ensure_future(judge.judge(call, [ai_rule()])) for call in calls]
+        for _ in range(2):
+            assert await asyncio.to_thread(provider.arrived.acquire, timeout=20)
+        waiting.append(asyncio.ensure_future(other.judge(BOMB, [ai_rule()])))
+        assert await asyncio.to_thread(provider.arrived.acquire, timeout=20)
+        assert "make bomb" in json.dumps(provider.requests[2])
+        provider.release.set()
+        await asyncio.gather(*waiting)
 
     asyncio.run(all_at_once())
-    assert len(at_once) == 8
-    assert max(at_once) == 2
+    assert len(provider.requests) == 9
 
 
 @pytest.mark.parametrize(
