@@ -131,7 +131,7 @@ _ROWS = (
         """
         boundary consul etcdctl nomad waypoint zkCli.sh
         """,
-        also="disable force-leave seal",
+        also="disable force-leave leave remove-peer seal",
     ),
     _row(
         "infra.destroy",
@@ -250,7 +250,7 @@ _ROWS = (
         autorestic barman borg borgmatic bup duplicacy duplicity kopia pgbackrest proxmox-backup-client
         rdiff-backup restic rustic snapper tarsnap timeshift wal-e wal-g
         """,
-        also="break-lock compact expire forget recreate stanza-delete",
+        also="break-lock compact expire forget recreate --repair rewrite stanza-delete",
         never="rollback",
     ),
     _row(
@@ -260,7 +260,7 @@ _ROWS = (
         azcopy b2 coscmd gdrive ipfs lakectl mc mcli obsutil ossutil ossutil64 rucio s3cmd s4cmd s5cmd storj
         uplink
         """,
-        also="cleanup expire unset",
+        also="cleanup clear expire undo unset",
     ),
     _row(
         "data.destroy",

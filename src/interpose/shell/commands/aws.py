@@ -38,8 +38,11 @@ _DISRUPTIVE = {
     "route53 change-resource-record-sets": "Changes where a domain points.",
     "s3api put-bucket-lifecycle-configuration": "Lets objects expire by rule.",
     "s3api put-bucket-versioning": "Changes whether deleted objects can be had again.",
+    "s3api put-public-access-block": "Changes what keeps a bucket from the public.",
+    "secretsmanager put-resource-policy": "Changes who may read a secret.",
     "secretsmanager put-secret-value": "Replaces a secret that running software uses.",
     "secretsmanager update-secret": "Replaces a secret that running software uses.",
+    "secretsmanager update-secret-version-stage": "Changes which version of a secret running software gets.",
     "sqs set-queue-attributes": "Changes a queue that others use.",
 }
 _GRANTS = {
@@ -186,6 +189,10 @@ def _opens(key: str, args: tuple[Word, ...], low: Lowering) -> None:
         low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens it to everyone.")
     elif key in ("s3api put-bucket-acl", "s3api put-object-acl") and any(text in _PUBLIC for text in texts):
         low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens data to everyone.")
+    elif "--no-deletion-protection" in texts:
+        low.emit("guard.tamper", _named(args), rule="aws-deletion-protection", reason="Lets it be deleted from now on.")
+    elif key == "ssm put-parameter" and "--overwrite" in texts:
+        low.emit("infra.destroy", _named(args), rule="aws-overwrite", reason="Replaces a value that software uses.")
     elif any(
         text in ("--desired-count", "--desired-capacity") and texts[i + 1 : i + 2] == ["0"]
         for i, text in enumerate(texts)

@@ -153,7 +153,7 @@ def _configures(operands: tuple[Word, ...], low: Lowering) -> None:
     if key in _PROGRAM_SETTINGS:
         low.emit("persistence", key, at=operands[0], rule="npm-program-setting",
                  reason="From now on the package manager runs this program by itself.")  # fmt: skip
-    elif key.rpartition(":")[2] == "registry" and foreign(value):
+    elif key.rpartition(":")[2] in ("registry", "npmRegistryServer") and foreign(value):
         low.emit("persistence", key, at=operands[0], rule="npm-registry",
                  reason="From now on every package comes from this address.")  # fmt: skip
     elif key in ("ignore-scripts", "strict-ssl") and value == "false":
@@ -207,6 +207,9 @@ def corepack(inv: Invocation, low: Lowering) -> None:
 _PUBLISHERS = tool(publish="publish release upload.bom", withdraw="unpublish")
 register("lerna", "vsce", "ovsx", "changeset", "jsr", "elm", known=_PUBLISHERS)
 register("eas", known=tool(publish="submit update"))
+register("fastlane", known=tool(publish="deliver release supply upload_to_app_store upload_to_play_store pilot"))
+register("snapcraft", known=tool(publish="upload push release"))
+register("ansible-galaxy", known=tool(publish="publish collection.publish role.import"))
 
 
 @command("semantic-release", "np", "release-it")

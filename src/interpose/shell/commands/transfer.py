@@ -21,7 +21,9 @@ _METADATA_HOSTS = frozenset(
 )
 _LOCAL_NAMES = frozenset({"localhost", "localhost.localdomain", "host.docker.internal", "ip6-localhost", "0"})
 _DESTROYING = words("delete deletes destroy purge drop truncate wipe terminate remove undeploy unpublish revoke")
-_DESTROYING_ENDPOINTS = frozenset({"_close", "_shutdown", "flushall", "quitquitquit", "shutdown"})
+_DESTROYING_ENDPOINTS = frozenset(
+    {"_close", "_shutdown", "clean_tombstones", "flushall", "quit", "quitquitquit", "shutdown"}
+)
 _ASKING = ("search", "query", "_count", "_msearch", "_mget", "graphql", "completions", "embeddings", "validate")
 """How endpoints end that are asked by POST because the question is long."""
 _BODY_ENDINGS = (

@@ -113,7 +113,7 @@ def _take_away(verb: Verb, targets: tuple[Word, ...], low: Lowering) -> None:
     low.emit("data.destroy", resource, rule=verb.rule, reason=verb.reason, wide=wide)
 
 
-@command("lvremove", "vgremove", "pvremove", "lvreduce", "vgreduce", "pvmove")
+@command("lvremove", "vgremove", "pvremove", "lvreduce", "vgreduce", "pvmove", "lvresize")
 def volumes(inv: Invocation, low: Lowering) -> None:
     opts = parse(
         inv.args,
@@ -121,6 +121,10 @@ def volumes(inv: Invocation, low: Lowering) -> None:
         long=(*_LONG, "--test"),
     )
     if informs(opts) or opts.has("-t", "--test"):
+        return
+    if inv.name == "lvresize" and not any(
+        size.text[:1] == "-" for size in opts.values("-L", "--size", "-l", "--extents")
+    ):
         return
     if inv.name == "pvremove":
         for device in opts.operands:
