@@ -11,6 +11,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from interpose.policy.compiled import CompiledRule, Policy
+from interpose.policy.expression import Expression
 from interpose.policy.functions import EvaluationError, MissingKeyError
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.model import Rule
@@ -42,10 +43,23 @@ def fires(compiled: CompiledRule, variables: Variables) -> bool:
         case "interpose":
             return when.holds(variables)
         case "imported-command":
-            # As its documents say, but for every command that the text would run, not for its first word alone.
-            return any(when.holds(ImportedVariables(variables, ran)) for ran in variables["command"])
+            return _any_command(when, variables)
         case "imported-call" | "imported-result":
             return when.holds(ImportedVariables(variables))
+
+
+def _any_command(when: Expression, variables: Variables) -> bool:
+    """As its documents say, but for every command that the text would run, not for its first word alone."""
+    failed: EvaluationError | None = None
+    for ran in variables["command"]:
+        try:
+            if when.holds(ImportedVariables(variables, ran)):
+                return True
+        except EvaluationError as error:
+            failed = failed or error
+    if failed is not None:
+        raise failed
+    return False
 
 
 def opinion(compiled: CompiledRule, variables: Variables) -> Opinion:

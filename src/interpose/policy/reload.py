@@ -1,8 +1,11 @@
-"""Hot reload: changed rule files are compiled beside the running policy and swapped in whole, or not at all."""
+"""Hot reload: changed rule files are compiled beside the running policy and swapped in whole, or not at all.
+
+A file that was cut off can still be right YAML with fewer rules. Two things tell: it is the beginning of the text that
+runs, or the text that runs ends with `...` (YAML's end of a document) and it does not.
+"""
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import threading
 from collections.abc import Callable, Sequence
@@ -19,6 +22,9 @@ from interpose.policy.load import Place, Text, load_texts, read
 from interpose.policy.model import Problem
 
 log = logging.getLogger("interpose.policy")
+
+_END = "\n..."
+"""How YAML says that a document ends here."""
 
 Register = Callable[[Policy], Sequence[Registration]]
 
@@ -66,9 +72,9 @@ class PolicyReload:
         self._registry, self._places, self._packs, self._register = registry, tuple(places), tuple(packs), register
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        texts = read(self._places)
-        self._seen = _fingerprint(texts)
-        self._policy = load_texts(texts, packs=self._packs)
+        self._texts = read(self._places)
+        self._policy = load_texts(self._texts, packs=self._packs)
+        self._seen = self._texts
         registry.swap(register(self._policy))
         self._status = _status_of(self._policy)
 
@@ -86,11 +92,12 @@ class PolicyReload:
         """Take over changed files if they are whole and right. Never raises."""
         with self._lock:
             try:
-                texts = read(self._places)
-                seen = _fingerprint(texts)
-                if seen == self._seen:
+                seen, self._seen = self._seen, []
+                self._seen = texts = read(self._places)
+                if texts == seen:
                     return self._status
-                self._seen = seen
+                if cut := _cut_off(self._texts, texts):
+                    raise PolicyError(cut)
                 policy = load_texts(texts, packs=self._packs)
                 entries = self._register(policy)
             except PolicyError as error:
@@ -99,7 +106,7 @@ class PolicyReload:
                 self._keep((Problem("", 0, "", f"{type(error).__name__}: {error}"),))
             else:
                 self._registry.swap(entries)
-                self._policy, self._status = policy, _status_of(policy)
+                self._texts, self._policy, self._status = texts, policy, _status_of(policy)
                 log.info("%s loaded", self._status)
             return self._status
 
@@ -120,8 +127,16 @@ class PolicyReload:
         return thread
 
     def _watch(self, seconds: float) -> None:
+        waiting: list[Text] | None = None
         while not self._stopping.wait(seconds):
-            self.check()
+            try:
+                found = read(self._places)
+            except PolicyError:
+                found = None
+            # A file that is being written is seen in the middle of it: only what was there at two looks is taken.
+            if found == waiting:
+                self.check()
+            waiting = found
 
     def stop(self) -> None:
         """End `watch`."""
@@ -132,11 +147,19 @@ def _status_of(policy: Policy) -> PolicyStatus:
     return PolicyStatus(policy.revision, datetime.now(UTC), len(policy.rules), refused=policy.refused)
 
 
-def _fingerprint(texts: Sequence[Text]) -> str:
-    """What the files say, not when they were written: a file that is changed twice in one tick is seen twice."""
-    digest = hashlib.sha256()
-    for text in texts:
-        for part in (text.file, text.level, text.text):
-            data = part.encode("utf-8", "surrogatepass")
-            digest.update(b"%d:" % len(data) + data)
-    return digest.hexdigest()
+def _cut_off(running: Sequence[Text], texts: Sequence[Text]) -> tuple[Problem, ...]:
+    """The files that look as if only their beginning were there."""
+    before = {text.file: text.text.rstrip() for text in running}
+    return tuple(
+        Problem(text.file, text.text.count("\n") + 1, "", f"looks cut off: {why}; if it is meant, end it with `...`")
+        for text in texts
+        if (why := _why_cut(before.get(text.file, ""), text.text.rstrip()))
+    )
+
+
+def _why_cut(old: str, new: str) -> str:
+    if new.endswith(_END):
+        return ""
+    if old.endswith(_END):
+        return "the file ended with `...` before"
+    return "it is the beginning of the file that runs" if len(new) < len(old) and old.startswith(new) else ""

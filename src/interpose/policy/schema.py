@@ -206,13 +206,14 @@ def _answers(form: RuleForm) -> StandingRule | None:
 def _examples(form: RuleForm, line_at: Callable[..., int]) -> tuple[Example, ...]:
     both = (("match", form.examples.match), ("no_match", form.examples.no_match))
     return tuple(
-        _example(item, key == "match", line_at("examples", key, index))
+        example_of(item, key == "match", line_at("examples", key, index))
         for key, items in both
         for index, item in enumerate(items)
     )
 
 
-def _example(item: str | CallForm, matches: bool, line: int) -> Example:
+def example_of(item: str | CallForm, matches: bool, line: int) -> Example:
+    """A call as it stands in an example or a case; a text is a command."""
     if isinstance(item, str):
         return Example("exec", FrozenDict(command=item), matches, line)
     return Example(

@@ -1,7 +1,7 @@
 """YAML text to plain data, with the line of everything in it.
 
-Stricter than YAML: no duplicate keys, no aliases, one document. And plainer: only `true` and `false` are booleans
-(`on`, `no` and `off` are words here), only decimal numbers are numbers, keys are always text.
+Stricter than YAML: no duplicate keys, no aliases, no tags, one document. And plainer: only `true` and `false` are
+booleans (`on`, `no` and `off` are words here), only decimal numbers are numbers, keys are always text.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_yaml(text: str) -> Document:
     """The data of one YAML document. Raises YamlError and nothing else."""
     if len(text) > MAX_BYTES:
         raise YamlError(1, f"the file is larger than {MAX_BYTES} characters")
-    _refuse_depth(text)
+    _refuse_unusual(text)
     try:
         nodes = list(yaml.compose_all(text, Loader=yaml.CSafeLoader))
     except yaml.MarkedYAMLError as error:
@@ -62,8 +62,8 @@ def read_yaml(text: str) -> Document:
     return Document(reader.value(nodes[0], ()), reader.lines)
 
 
-def _refuse_depth(text: str) -> None:
-    """INVARIANT: the parser recurses, in C, so depth is bounded before a tree is built."""
+def _refuse_unusual(text: str) -> None:
+    """Refuse depth, aliases and tags. INVARIANT: composing recurses, so depth is bounded before a tree is built."""
     depth = 0
     event: Any
     try:
@@ -75,7 +75,9 @@ def _refuse_depth(text: str) -> None:
                     raise YamlError(line, f"nested deeper than {MAX_DEPTH} levels")
             elif isinstance(event, yaml.CollectionEndEvent):
                 depth -= 1
-            elif isinstance(event, yaml.AliasEvent):
+            if getattr(event, "tag", None) not in (None, "!"):
+                raise YamlError(line, f"tags are not supported: {event.tag}")
+            if isinstance(event, yaml.AliasEvent):
                 raise YamlError(line, "aliases are not supported: write the value out")
     except yaml.YAMLError:
         return  # read_yaml meets the same error and says where it is

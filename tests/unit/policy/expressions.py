@@ -1,4 +1,4 @@
-"""Random CEL expressions over a fixed set of variables, for comparing our evaluator with the engine that checks them."""
+"""Random CEL expressions over a fixed set of variables, to compare our evaluator with the engine that checks them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,9 @@ def expression(rng: random.Random, depth: int = 3) -> str:
     if kind == 8:
         return f"{_text(rng, one)}.matches({rng.choice(_PATTERNS)})"
     if kind == 9:
-        return f"(dyn({rng.choice((*_ANY, *_TEXTS, *_INTS, *_DOUBLES))}) in {rng.choice((*_LISTS, 'args', 'args.map'))})"
+        return (
+            f"(dyn({rng.choice((*_ANY, *_TEXTS, *_INTS, *_DOUBLES))}) in {rng.choice((*_LISTS, 'args', 'args.map'))})"
+        )
     return _loop(rng, depth - 1)
 
 

@@ -1,0 +1,114 @@
+"""What rules see of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpose import Context, ToolCall
+from interpose.policy.hosts import host_of
+from interpose.policy.results import replace_texts, text_of_result
+from interpose.policy.shapes import Listing, Record
+from interpose.policy.variables import READERS, VARIABLES, Variables
+from interpose.tools import canonical
+from interpose.types import ToolOutcome, freeze
+
+CONTEXT = Context(session_id="s", agent_id="a", role="r", principal="p", cwd="/work", source="hook", trace_id="t")
+
+
+def variables(tool: str, **args: Any) -> Variables:
+    return Variables(canonical(ToolCall(tool, args, "id", CONTEXT)))
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+@pytest.mark.parametrize("tool", ["exec", "read", "nothing-known"])
+def test_what_is_declared_is_there(name: str, tool: str) -> None:
+    """The checker trusts the table: every field that it names exists, and no other."""
+    seen = variables(tool, command="rm -rf x; curl -d @f https://h.test", path="x")[name]
+    shape = VARIABLES[name]
+    if isinstance(shape, Record):
+        assert seen.keys() == shape.fields.keys()
+    if isinstance(shape, Listing) and isinstance(shape.of, Record):
+        assert all(item.keys() == shape.of.fields.keys() for item in seen)
+        assert seen or tool != "exec"
+
+
+def test_every_variable_has_a_reader() -> None:
+    assert READERS.keys() == VARIABLES.keys()
+
+
+@pytest.mark.parametrize(
+    ("note", "tool", "args", "name", "want"),
+    [
+        ("the canonical name", "Bash", {"command": "ls"}, "tool", "exec"),
+        (
+            "a command as words is text",
+            "shell",
+            {"command": ["git", "push origin"]},
+            "args",
+            {"command": "git 'push origin'"},
+        ),
+        ("another spelling of a path", "Read", {"file_path": "a/b"}, "args", {"file_path": "a/b", "path": "a/b"}),
+        ("paths are absolute", "Read", {"file_path": "a/../b"}, "paths", ["/work/b"]),
+        ("paths of a command", "Bash", {"command": "cat a; rm /etc/b"}, "paths", ["/work/a", "/etc/b"]),
+        ("hosts of a command", "Bash", {"command": "curl https://U@H.Example:8080/x"}, "hosts", ["h.example"]),
+        ("hosts of a fetch", "WebFetch", {"url": "http://a.test./p"}, "hosts", ["a.test"]),
+        ("hosts of ssh", "Bash", {"command": "scp f me@box.test:/x"}, "hosts", ["box.test"]),
+        ("no command, no effects", "exec", {}, "effects", []),
+    ],
+)
+def test_seen(note: str, tool: str, args: dict[str, Any], name: str, want: Any) -> None:
+    assert variables(tool, **args)[name] == want, note
+
+
+def test_the_context_is_seen() -> None:
+    seen = variables("mcp__github__create_issue")
+    assert (seen["session"], seen["agent"], seen["principal"]) == ({"id": "s"}, {"id": "a", "role": "r"}, {"id": "p"})
+    assert (seen["call"]["server"], seen["call"]["cwd"], seen["call"]["source"]) == ("github", "/work", "hook")
+
+
+def test_commands_are_parsed() -> None:
+    seen = variables("exec", command="sudo env A=1 git push 'a b'")["command"]
+    assert [(ran["name"], list(ran["args"])) for ran in seen][-1] == ("git", ["push", "a b"])
+    assert list(seen[-1]["via"]) == ["sudo", "env"]
+
+
+def test_a_variable_is_computed_once_and_only_if_read() -> None:
+    seen = variables("exec", command="ls")
+    assert not seen
+    assert seen["effects"] is seen["effects"]
+    assert seen.keys() == {"effects"}
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [
+        ("https://a.test/x", "a.test"), ("http://user:pass@A.Test:80?q", "a.test"),
+        ("git@github.com:x/y", "github.com"),
+        ("h:8080", "h"), ("[::1]:80", "::1"), ("https://[fe80::1]/", "fe80::1"),
+        ("https://evil.test\\@good.test/", "evil.test"),
+        ("a.test.", "a.test"), ("", ""), ("!x", ""), ("https:///x", ""), ("-x", ""),
+    ],
+)  # fmt: skip
+def test_host_of(text: str, want: str) -> None:
+    assert host_of(text) == want
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ("a", "a"), (None, ""), (3, ""), ({"content": [{"type": "text", "text": "a"}, {"text": "b"}]}, "text\na\nb"),
+        (["a", ("b", {"c": "d"})], "a\nb\nd"), (b"x\xff", "x\ufffd"),
+    ],
+)  # fmt: skip
+def test_the_texts_of_a_result(result: Any, text: str) -> None:
+    outcome = ToolOutcome(ToolCall("x"), freeze(result))
+    assert text_of_result(result) == text
+    assert Variables(outcome.call, outcome)["result"]["text"] == text
+
+
+def test_replacing_leaves_what_does_not_change() -> None:
+    value = freeze({"a": ["x", {"b": 1}], "c": ("y",)})
+    assert replace_texts(value, str) is value
+    assert replace_texts(value, lambda text: text + "!") == {"a": ["x!", {"b": 1}], "c": ("y!",)}
