@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+from subprocess import DEVNULL, PIPE
 
 from interpose.policy.judge.model import MisansweredError, UnavailableError
 
 MAX_BYTES = 1_000_000
+
+_STDOUT = 1
 
 
 async def run(argv: tuple[str, ...], question: bytes) -> bytes:
@@ -16,48 +19,60 @@ async def run(argv: tuple[str, ...], question: bytes) -> bytes:
 
     It starts in `/`: where the agent works, a file of the repository could pass for a part of the program.
     """
+    loop = asyncio.get_running_loop()
     try:
-        process = await asyncio.create_subprocess_exec(
-            *argv, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            start_new_session=True, cwd="/",
-        )  # fmt: skip
+        transport, talk = await loop.subprocess_exec(
+            _Talk, *argv, stdin=PIPE, stdout=PIPE, stderr=DEVNULL, start_new_session=True, cwd="/"
+        )
     except (OSError, ValueError) as error:
         raise UnavailableError(f"the command does not start ({type(error).__name__})") from None
     try:
-        _, answer = await asyncio.gather(_write(process, question), _read(process))
-        if (code := await process.wait()) != 0:
+        _write(transport.get_pipe_transport(0), question)
+        await talk.ended
+        if (code := transport.get_returncode()) != 0:
             raise MisansweredError(f"the command ended with exit code {code}")
-        return answer
+        return bytes(talk.received)
     finally:
-        await _end(process)
+        _end_group(transport.get_pid())
+        # INVARIANT: nothing is awaited here. A child that left the group may hold the pipes open for ever.
+        transport.close()
 
 
-async def _write(process: asyncio.subprocess.Process, question: bytes) -> None:
-    stdin = process.stdin
-    assert stdin is not None, "it was opened as a pipe"  # noqa: S101 - tells mypy what the call above says
-    try:
+class _Talk(asyncio.SubprocessProtocol):
+    """Listens until the program has ended and its output too, or there is too much of it."""
+
+    def __init__(self) -> None:
+        self.received = bytearray()
+        self.ended: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._left = {"output", "process"}
+
+    def pipe_data_received(self, _fd: int, data: bytes) -> None:
+        self.received += data
+        if len(self.received) > MAX_BYTES and not self.ended.done():
+            self.ended.set_exception(MisansweredError(f"answered with more than {MAX_BYTES} bytes"))
+
+    def pipe_connection_lost(self, fd: int, _error: Exception | None) -> None:
+        if fd == _STDOUT:
+            self._end("output")
+
+    def process_exited(self) -> None:
+        self._end("process")
+
+    def _end(self, part: str) -> None:
+        self._left.discard(part)
+        if not self._left and not self.ended.done():
+            self.ended.set_result(None)
+
+
+def _write(stdin: object, question: bytes) -> None:
+    """A program may answer without reading everything; whether it may judge so is its author's business."""
+    if isinstance(stdin, asyncio.WriteTransport):
         stdin.write(question)
-        await stdin.drain()
-        stdin.close()
-        await stdin.wait_closed()
-    except (BrokenPipeError, ConnectionResetError):
-        pass  # a program may answer without reading everything; whether it may judge so is its author's business
+        stdin.write_eof()
 
 
-async def _read(process: asyncio.subprocess.Process) -> bytes:
-    stdout = process.stdout
-    assert stdout is not None, "it was opened as a pipe"  # noqa: S101 - as above
-    received = bytearray()
-    while part := await stdout.read(65536):
-        received += part
-        if len(received) > MAX_BYTES:
-            raise MisansweredError(f"answered with more than {MAX_BYTES} bytes")
-    return bytes(received)
-
-
-async def _end(process: asyncio.subprocess.Process) -> None:
+def _end_group(pid: int) -> None:
     try:
-        os.killpg(process.pid, signal.SIGKILL)  # the group has the id of the process that began it
+        os.killpg(pid, signal.SIGKILL)  # the group has the id of the process that began it
     except (ProcessLookupError, PermissionError):
         pass  # nobody is left
-    await process.wait()

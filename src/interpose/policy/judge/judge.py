@@ -9,6 +9,7 @@ loop has ended, and nothing of the agent's context (its token budgets, its trace
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
@@ -81,8 +82,6 @@ class Judge:
                 pass
 
     async def _decide(self, operation: Operation, rules: Sequence[Rule]) -> tuple[Judged, ...]:
-        import asyncio
-
         groups = self._groups(rules)
         known: Sequence[tuple[Ruling, ...] | None] = [self._cache.get(_key(group, operation)) for group in groups]
         if not all(known):
@@ -103,8 +102,6 @@ class Judge:
             self.tell(payload, (Judged(rule, Failed(f"there is nobody to judge: {error}")) for rule in rules))
 
     async def _judge_later(self, payload: Payload, operation: Operation, rules: Sequence[Rule]) -> None:
-        import asyncio
-
         if self._watching >= MAX_WATCHING:
             self.unwatched += 1
             return
@@ -120,8 +117,6 @@ class Judge:
             self._watching -= 1
 
     async def _ask_all(self, groups: Sequence[Group], operation: Operation) -> list[tuple[Ruling, ...]]:
-        import asyncio
-
         return list(await asyncio.gather(*(self._ask(group, operation) for group in groups)))
 
     async def _ask(self, group: Group, operation: Operation) -> tuple[Ruling, ...]:
@@ -134,8 +129,6 @@ class Judge:
         return rulings
 
     def _lane(self, group: Group) -> Lane:
-        import asyncio
-
         key = (group.provider, group.of_project, group.in_background, group.longest)
         lane = self._lanes.get(key)
         if lane is None or lane.loop is not asyncio.get_running_loop():

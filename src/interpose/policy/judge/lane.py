@@ -7,14 +7,13 @@ deadline have lanes of their own.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
 
 from msgspec import Struct
 
 from interpose.policy.judge import providers
 from interpose.policy.judge.answer import rulings_of
 from interpose.policy.judge.breaker import Breaker
-from interpose.policy.judge.model import Failed, JudgeError, MisansweredError, Ruling, UnavailableError
+from interpose.policy.judge.model import Failed, JudgeError, MisansweredError, Ruling
 from interpose.policy.judge.operation import Operation
 from interpose.policy.judge.prompt import labelled, prompt_of
 from interpose.policy.judge.settings import Limits, Provider
@@ -59,7 +58,7 @@ class Lane:
             late = await _late(task, group.timeouts)
         finally:
             task.cancel()
-            self._learn(task, timed_out=call.begun and len(late) == len(group.rules))
+            self._learn(task, timed_out=call.had_its_chance and len(late) == len(group.rules))
         rulings = _result(task, group)
         return tuple(
             Failed(f"no verdict within {group.timeouts[index]:g} s") if index in late else ruling
@@ -81,16 +80,22 @@ class Lane:
 
 
 class _Call:
-    """One call, from waiting for a slot to the rulings. `begun` says whether it has reached the provider."""
+    """One call, from waiting for a slot to the rulings."""
 
     def __init__(self, slots: asyncio.Semaphore, group: Group, operation: Operation) -> None:
         self._slots, self._group, self._operation = slots, group, operation
-        self.begun = False
+        self._clock = asyncio.get_running_loop().time
+        self._begun = float("inf")
+
+    @property
+    def had_its_chance(self) -> bool:
+        """Whether the provider had most of the time, and not the queue before it."""
+        return self._clock() - self._begun > self._group.longest / 2
 
     async def run(self) -> tuple[Ruling, ...]:
         async with self._slots:
-            self.begun = True
-            rules: Mapping[str, Rule] = labelled(self._group.rules)
+            self._begun = self._clock()
+            rules = labelled(self._group.rules)
             prompt = prompt_of(rules, self._operation)
             answer = await providers.ask(self._group.provider, prompt, self._group.longest)
             rulings = rulings_of(answer, rules)
@@ -121,7 +126,7 @@ def _result(task: asyncio.Task[tuple[Ruling, ...]], group: Group) -> tuple[Rulin
     match _hear(task):
         case None:
             return task.result()
-        case UnavailableError() | MisansweredError() | JudgeError() as error:
+        case JudgeError() as error:
             return group.failed(f"{group.provider.name}: {error}")
         case error:
             # Only the type: what an unknown error says could hold anything.

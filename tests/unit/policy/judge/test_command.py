@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from time import monotonic
@@ -112,6 +113,25 @@ def test_the_whole_group_ends_at_the_deadline(tmp_path: Path, leader: str) -> No
         assert received in (b"up", b""), "the end of file comes when nobody holds the fifo any more"
     finally:
         os.close(reader)
+
+
+def test_a_child_that_left_the_group_holds_no_place(tmp_path: Path) -> None:
+    """It keeps the pipes open for as long as it likes; the only place is free again at the deadline all the same."""
+    pid_file = tmp_path / "pid"
+    leaves = f"import os, signal; os.setsid(); open({str(pid_file)!r}, 'w').write(str(os.getpid())); signal.pause()"
+    code = f"""
+import json, subprocess, sys
+if "cake" not in json.load(sys.stdin)["user"]:
+    subprocess.Popen([sys.executable, "-c", {leaves!r}])
+print(json.dumps({{"verdicts": [{{"rule": "no-bombs", "allowed": True, "reason": ""}}]}}))
+"""
+    judge = Judge([ai_rule()], settings(code, timeout=3.0, concurrency=1))
+    rulings = [
+        asyncio.run(judge.judge(ToolCall("exec", {"command": command}), [ai_rule()]))[0].ruling
+        for command in ("make bomb", "make cake")
+    ]
+    os.kill(int(pid_file.read_text()), signal.SIGKILL)
+    assert rulings == [Failed("no verdict within 3 s"), Permits("")]
 
 
 def test_the_question_is_the_whole_question(tmp_path: Path) -> None:
