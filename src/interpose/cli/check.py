@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import posixpath
 import re
 import sys
 import traceback
@@ -13,13 +12,15 @@ from typing import Any
 
 import msgspec
 
-from interpose.cli.rendering import Ink, explain
+from interpose.analysis import starts_of
+from interpose.cli.calls import UsageError, given_arguments
+from interpose.cli.rendering import Ink, colours_wanted, explain
 from interpose.cli.rows import BadRow, Row, decode, lines
 from interpose.guards.command_rules import Profile
-from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
+from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement, text_of
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import FileSystem, Lexical, Lookup
-from interpose.tools import canonical, command_of, cwd_of
+from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Deny, FrozenDict, ToolCall, freeze
 
 HELP = "explain what a command or tool call would do, and what the guards say to it"
@@ -77,16 +78,10 @@ def _usage(message: str) -> int:
 
 
 def _explain_one(args: argparse.Namespace) -> int:
-    arguments: dict[str, str] = {}
-    for given in args.arg:
-        name, equals, value = given.partition("=")
-        if not equals or not name:
-            return _usage(f"--arg needs NAME=VALUE, not {given!r}")
-        arguments[name] = value
-    if args.command is not None:
-        if "command" in arguments:
-            return _usage("the command is given twice")
-        arguments["command"] = args.command
+    try:
+        arguments = given_arguments(args.command, args.arg)
+    except UsageError as error:
+        return _usage(str(error))
     if not arguments:
         return _usage("nothing to check: give a command, or --tool with --arg")
     cwd = args.cwd or os.getcwd()  # noqa: PTH109 - a plain text, as the shell would say it
@@ -98,12 +93,8 @@ def _explain_one(args: argparse.Namespace) -> int:
         sys.stdout.buffer.write(msgspec.json.format(encoded(answer), indent=2) + b"\n")
     else:
         subject = arguments.get("command") or " ".join(f"{name}={value}" for name, value in arguments.items())
-        print(explain(subject, judgement, Ink(_colours_wanted())))
+        print(explain(subject, judgement, Ink(colours_wanted())))
     return EXIT_CODES[judgement.decision]
-
-
-def _colours_wanted() -> bool:
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class Judge:
@@ -117,15 +108,11 @@ class Judge:
     def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> Judgement:
         """What the guards say to a call."""
         call = canonical(ToolCall(tool, _frozen(arguments), call_id="check", context=Context(cwd=cwd)))
-        guard: CommandSafetyGuard | SecurityAudit
-        if call.name == "exec":
-            command = command_of(call)
-            if command is not None:
-                return self._commands.judge(command, posixpath.join(cwd, cwd_of(call)), home, cwd)
-            guard = self._commands
-        else:
-            guard = self._files.get(home) or self._files.setdefault(home, SecurityAudit(home=home, lookup=self._lookup))
-        match guard.intercept(call):
+        text = text_of(call)
+        if isinstance(text, str):
+            return self._commands.judge_call(call, text, starts_of(call, cwd, home), home, cwd)
+        audit = self._files.get(home) or self._files.setdefault(home, SecurityAudit(home=home, lookup=self._lookup))
+        match text if isinstance(text, Deny) else audit.intercept(call):
             case Deny(reason=reason, rule=rule, severity=severity, instead=instead):
                 return Judgement("deny", rule, severity, reason, instead)
             case Confirm(message=reason, rule=rule, severity=severity, instead=instead):

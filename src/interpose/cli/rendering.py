@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import unicodedata
 
 from interpose.guards.command_safety_guard import Judgement, Ruling
 from interpose.types import Effect
 
-_COLOURS = {"allow": "32", "ask": "33", "deny": "31"}
+COLOURS = {"allow": "32", "ask": "33", "deny": "31"}
 _WIDTH = 96
 _RESOURCE_WIDTH = 40
 _LEAD = 16
@@ -24,9 +26,14 @@ class Ink:
         return f"\x1b[{code}m{text}\x1b[0m" if self._on else text
 
 
+def colours_wanted() -> bool:
+    """Whether stdout is a terminal whose owner did not ask for plain text."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def explain(command: str, judgement: Judgement, ink: Ink) -> str:
     """The whole explanation, ready to print."""
-    colour = _COLOURS[judgement.decision]
+    colour = COLOURS[judgement.decision]
     head = ink(judgement.decision.upper(), f"1;{colour}")
     if judgement.rule:
         head += f"  {judgement.rule}  {ink(f'({judgement.severity})', '2')}"
@@ -54,7 +61,7 @@ def _effects(command: str, effects: tuple[Effect, ...], objections: dict[int, Ru
     for span, group in sorted(by_span.items()):
         shown, marks = _underlined(command, span)
         objected = [objections[id(effect)] for effect in group if id(effect) in objections]
-        colour = _COLOURS["deny" if any(r.decision == "deny" for r in objected) else "ask" if objected else "allow"]
+        colour = COLOURS["deny" if any(r.decision == "deny" for r in objected) else "ask" if objected else "allow"]
         out += [f"  {shown}", f"  {ink(marks, colour)}"]
         for effect in group:
             ruling = objections.get(id(effect))
@@ -70,7 +77,7 @@ def _line(effect: Effect, ruling: Ruling | None, widths: tuple[int, int, int], i
     kinds, certainties, resources = widths
     word = ruling.decision if ruling else "allow"
     parts = [
-        ink(f"{word:5}", _COLOURS[word]),
+        ink(f"{word:5}", COLOURS[word]),
         f"{effect.kind:{kinds}}",
         f"{effect.certainty:{certainties}}",
         _resource(effect) + " " * (resources - columns(_resource(effect))),
@@ -99,12 +106,13 @@ def _underlined(command: str, span: tuple[int, int]) -> tuple[str, str]:
     head = visible(before)
     if columns(head) + columns(visible(marked)) > _WIDTH and len(before) > _LEAD:
         head = "…" + visible(before[-_LEAD:])
-    body = _cut(visible(marked), _WIDTH)
-    tail = _cut(visible(after), max(0, _WIDTH - columns(head) - columns(body)))
+    body = cut(visible(marked), _WIDTH)
+    tail = cut(visible(after), max(0, _WIDTH - columns(head) - columns(body)))
     return head + body + tail, " " * columns(head) + "^" * max(1, columns(body))
 
 
-def _cut(text: str, width: int) -> str:
+def cut(text: str, width: int) -> str:
+    """A text that takes no more than `width` columns, or nearly so where letters are wide."""
     return text if columns(text) <= width else text[: max(0, width - 1)] + "…"
 
 

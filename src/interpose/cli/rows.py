@@ -66,7 +66,7 @@ def lines(read: Callable[[int], bytes], waiting: Callable[[], None]) -> Iterator
 
 def parsed(line: bytes) -> dict[str, Any]:
     """The object in a line, which has a usable `id`, or `BadRow`."""
-    value = _json(line)
+    value = strict_json(line)
     if not isinstance(value, dict):
         raise BadRow(f"a row is a JSON object, this is {_kind(value)}")
     row_id = value.get("id")
@@ -93,7 +93,8 @@ def decode(line: bytes) -> Row:
     return Row(row_id, tool, args, cwd or "")
 
 
-def _json(line: bytes) -> object:
+def strict_json(line: bytes) -> object:
+    """The JSON value in a text, without keys that stand twice, or `BadRow`."""
     try:
         text = line.decode("utf-8")
     except UnicodeDecodeError as error:

@@ -1,0 +1,153 @@
+"""One call, explained: what every guard and rule says to it, who decided, and what would be allowed instead."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.approvals import question, standing_answer
+from interpose.build import add_builtin_interceptors
+from interpose.cli.suggest import Change, allowed_advice, smallest_changes
+from interpose.engine import Engine
+from interpose.interceptor import Registration
+from interpose.pipeline import decide
+from interpose.policy.accounts import Account, accounts
+from interpose.policy.compiled import Policy
+from interpose.policy.interceptor import ID as POLICY
+from interpose.policy.interceptor import registrations
+from interpose.policy.judge.decision import ID as JUDGE
+from interpose.registry import create_interceptor_registry
+from interpose.tools import canonical, command_of
+from interpose.types import Confirm, Deny, Finding, HookPoint, Outcome, ToolCall, Verdict
+from interpose.waiting import drive
+
+
+class Heard(Struct, frozen=True):
+    """What one interceptor says when it is asked alone. `skipped`: who had already refused the call by then."""
+
+    interceptor: str
+    said: Outcome
+    rule: str = ""
+    severity: str = ""
+    reason: str = ""
+    skipped: str = ""
+
+
+class Explanation(Struct, frozen=True):
+    """All there is to say about one call."""
+
+    call: ToolCall
+    outcome: Outcome
+    interceptor: str
+    rule: str
+    severity: str
+    reason: str
+    approver: str
+    """The standing answer that would answer the question, if there is one."""
+    guards: tuple[Heard, ...]
+    rules: tuple[Account, ...]
+    skipped: str
+    """The guard whose refusal keeps the rules from being asked; empty if they are."""
+    advice: tuple[str, ...]
+    changes: tuple[Change, ...]
+    revision: str
+    refused: tuple[str, ...]
+
+
+def explanation(call: ToolCall, policy: Policy) -> Explanation:
+    """Ask everybody about a call. Nothing runs, and no judge is asked."""
+    registry = add_builtin_interceptors(create_interceptor_registry())
+    # Without the judge: it would send the call away and take its time.
+    registry.swap([entry for entry in registrations(policy) if not entry.id.startswith(JUDGE)])
+    engine = Engine(registry)
+    call = canonical(call)
+    verdict = engine.decide(call)
+    snapshot = registry.snapshot()
+    entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, call.context.agent_id)
+    guards = _alone([entry for entry in entries if entry.id != POLICY], call)
+    decider = _decider(verdict)
+    allowed = _Allowed(engine)
+    rules = tuple(accounts(policy, call))
+    changes = _changes(call, verdict, allowed)
+    asks = tuple(finding for finding in verdict.findings if finding.said == "ask" and finding.mode == "enforce")
+    return Explanation(
+        call=call,
+        outcome=verdict.outcome,
+        interceptor=decider.interceptor if decider else "",
+        rule=decider.rule if decider else "",
+        severity=decider.severity if decider else "",
+        reason=verdict.reason,
+        approver=standing_answer(snapshot.standing, question(call, asks)) if verdict.outcome == "ask" else "",
+        guards=tuple(guards),
+        rules=rules,
+        skipped=next((heard.interceptor for heard in guards if heard.said == "deny" and not heard.skipped), ""),
+        advice=_advice(call, verdict, rules, changes, allowed),
+        changes=changes,
+        revision=policy.revision,
+        refused=tuple(map(str, policy.refused)),
+    )
+
+
+class _Allowed:
+    """Whether the engine allows a call as it is."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __call__(self, call: ToolCall) -> bool:
+        return self._engine.decide(call).allowed
+
+
+def _alone(entries: Sequence[Registration], call: ToolCall) -> list[Heard]:
+    heard: list[Heard] = []
+    refused = ""
+    for entry in entries:
+        verdict: Verdict[ToolCall] = drive(decide((entry,), call))
+        decider = _decider(verdict)
+        heard.append(
+            Heard(
+                interceptor=entry.id,
+                said=verdict.outcome,
+                rule=decider.rule if decider else "",
+                severity=decider.severity if decider else "",
+                reason=verdict.reason,
+                skipped=refused,
+            )
+        )
+        if verdict.outcome == "deny" and not refused:
+            refused = entry.id
+    return heard
+
+
+def _decider(verdict: Verdict[Any]) -> Finding | None:
+    """The finding that the verdict is made of."""
+    match verdict.decision:
+        case Deny(rule=rule) | Confirm(rule=rule):
+            said = [finding for finding in verdict.findings if finding.said == verdict.outcome]
+            return next((finding for finding in said if finding.rule == rule), said[0] if said else None)
+        case _:
+            return None
+
+
+def _advice(
+    call: ToolCall, verdict: Verdict[ToolCall], rules: Sequence[Account], changes: Sequence[Change], allowed: _Allowed
+) -> tuple[str, ...]:
+    """What the guards and the rules that object advise, as far as the engine allows it."""
+    if verdict.allowed:
+        return ()
+    given = [account.rule.instead for account in rules if account.said in ("deny", "ask")]
+    if command_of(call) is not None:
+        said = (finding.instead for finding in verdict.findings if finding.interceptor != POLICY)
+        known = {change.command for change in changes}
+        given += [f"`{command}`" for command in said if command and command not in known]
+    return tuple(text for text in dict.fromkeys(given) if text and allowed_advice(call, text, allowed))
+
+
+def _changes(call: ToolCall, verdict: Verdict[ToolCall], allowed: _Allowed) -> tuple[Change, ...]:
+    command = call.arguments.get("command")
+    if verdict.allowed or call.name != "exec" or not isinstance(command, str):
+        return ()
+    advice = next((finding.instead for finding in verdict.findings if finding.interceptor != POLICY), "")
+    return tuple(smallest_changes(call, command, advice, allowed))

@@ -1,0 +1,225 @@
+"""`interpose policy`: packs on and off, and rule files tested, read for mistakes, and described to editors."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from interpose.cli.calls import UsageError
+from interpose.cli.check import EXIT_INTERNAL, EXIT_USAGE, encoded
+from interpose.cli.junit import write_junit
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.errors import PolicyError
+from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
+from interpose.policy.lint import Remark, lint
+from interpose.policy.load import Place, pack_names, pack_text, read
+from interpose.policy.model import Rule
+from interpose.policy.schema import json_schema
+from interpose.policy.trials import Trial, pack_texts, run_trials
+
+HELP = "switch packs of rules on and off; test rule files, and read them for mistakes"
+
+EXIT_FAILED = 1
+EXIT_CONFIG = 78
+
+_EPILOG = """exit codes: 0 done or clean, 1 a test failed or lint has remarks, 64 wrong usage, 70 internal error,
+78 rules that can't be loaded
+
+Packs are switched on and off in ~/.config/interpose/policy/packs.yaml (XDG_CONFIG_HOME is respected)."""
+
+_COLOURS = {"passed": "32", "failed": "31", "skipped": "33"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `policy` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    acts = parser.add_subparsers(dest="act", metavar="act", required=True)
+    listing = acts.add_parser("list", help="the packs, and which are on here")
+    show = acts.add_parser("show", help="the rules of a pack")
+    show.add_argument("name")
+    show.add_argument("--yaml", action="store_true", help="print the pack as it is written")
+    enable = acts.add_parser("enable", help="switch a pack on")
+    enable.add_argument("name")
+    disable = acts.add_parser("disable", help="switch a pack off")
+    disable.add_argument("name")
+    test = acts.add_parser("test", help="run the examples inside rules, and case files")
+    test.add_argument("--tag", action="append", default=[], help="only what has this tag; may be repeated")
+    test.add_argument("--junit", metavar="FILE", help="write a JUnit report")
+    reading = acts.add_parser("lint", help="find dead, shadowed, contradictory, repeated and untested rules")
+    for act in (test, reading):
+        act.add_argument("paths", nargs="*", metavar="FILE or DIR", help="(default: the rules that hold here)")
+        act.add_argument(
+            "--pack", action="append", default=[], metavar="NAME", help="a pack to look at; may be repeated"
+        )
+    acts.add_parser("schema", help="the JSON Schema of rule files")
+    for act in (listing, show, enable, disable, test, reading):
+        act.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose policy`."""
+    try:
+        return _ACTS[args.act](args)
+    except UsageError as error:
+        print(f"interpose policy {args.act}: {error}", file=sys.stderr)
+        return EXIT_USAGE
+    except PolicyError as error:
+        print(f"interpose policy {args.act}: rules that can't be loaded\n{error}", file=sys.stderr)
+        return EXIT_CONFIG
+    except BrokenPipeError:
+        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_INTERNAL
+    except OSError as error:
+        print(f"interpose policy {args.act}: {error}", file=sys.stderr)
+        return EXIT_INTERNAL
+    except Exception:  # noqa: BLE001 - the exit code must say that it was us
+        traceback.print_exc()
+        return EXIT_INTERNAL
+
+
+def _print_json(data: Any) -> None:
+    sys.stdout.buffer.write(msgspec.json.format(encoded(data), indent=2) + b"\n")
+
+
+def _list(args: argparse.Namespace) -> int:
+    found = packs(standard_places())
+    if args.json:
+        _print_json([_pack_data(each) for each in found])
+        return 0
+    ink = Ink(colours_wanted())
+    names = max(len(each.name) for each in found)
+    for each in found:
+        word = ink("on ", "32") if each.on else ink("off", "2")
+        by = ink(f"  ({_by(each)})", "2") if each.on else ""
+        print(f"{word}  {each.name:{names}}  {len(each.rules):2} rules  {each.summary}{by}")
+    return 0
+
+
+def _by(each: Pack) -> str:
+    return f"{each.level}: {visible(each.on)}" if Path(each.on).exists() else "by default"
+
+
+def _pack_data(each: Pack) -> dict[str, Any]:
+    return {
+        "name": each.name, "summary": each.summary, "on": bool(each.on), "by": each.on, "level": each.level,
+        "rules": [rule.id for rule in each.rules],
+    }  # fmt: skip
+
+
+def _show(args: argparse.Namespace) -> int:
+    shown = pack(_known(args.name))
+    if args.json:
+        _print_json({"name": shown.name, "summary": shown.summary, "rules": [_rule_data(rule) for rule in shown.rules]})
+    elif args.yaml:
+        print(pack_text(shown.name).text, end="")
+    else:
+        ink = Ink(colours_wanted())
+        print(f"{ink(shown.name, '1')}: {shown.summary}\n")
+        names = max(len(rule.id) for rule in shown.rules)
+        for rule in shown.rules:
+            print(f"{rule.action:6}  {rule.id:{names}}  {rule.severity:8}  {rule.text}")
+            if rule.instead:
+                print(" " * (names + 20) + ink(rule.instead, "2"))
+    return 0
+
+
+def _rule_data(rule: Rule) -> dict[str, Any]:
+    return {
+        "id": rule.id, "description": rule.description, "action": rule.action, "severity": rule.severity,
+        "message": rule.message, "instead": rule.instead, "points": rule.on.points, "tools": rule.on.tools,
+        "when": rule.when, "tags": rule.tags,
+    }  # fmt: skip
+
+
+def _known(name: str) -> str:
+    known = pack_names()
+    if name not in known:
+        raise UsageError(f"there is no pack {name!r}; there are {', '.join(known)}")
+    return name
+
+
+def _switch(args: argparse.Namespace) -> int:
+    on = args.act == "enable"
+    changed = switch(_known(args.name), on=on)
+    (now,) = (each for each in packs(standard_places()) if each.name == args.name)
+    if args.json:
+        _print_json({"name": now.name, "on": bool(now.on), "by": now.on, "changed": changed})
+    else:
+        state = f"is {'on' if on else 'off'}" if changed else f"was {'on' if on else 'off'} already"
+        print(f"{now.name} {state}")
+        if now.on and not on:
+            print(f"it still holds here, since {visible(now.on)} names it", file=sys.stderr)
+    return EXIT_FAILED if now.on and not on else 0
+
+
+def _places(args: argparse.Namespace) -> tuple[Place, ...]:
+    if not args.paths:
+        return () if args.pack else standard_places()
+    for path in args.paths:
+        if not Path(path).exists():
+            raise UsageError(f"there is no {path}")
+    return tuple(Place(path) for path in args.paths)
+
+
+def _test(args: argparse.Namespace) -> int:
+    trials = run_trials(_places(args), packs=[_known(name) for name in args.pack], tags=args.tag)
+    if not trials:
+        raise UsageError(f"no test has the tag {', '.join(args.tag)}" if args.tag else "there are no tests")
+    failed = [trial for trial in trials if trial.status == "failed"]
+    if args.junit:
+        write_junit(args.junit, trials)
+    if args.json:
+        counts = {status: sum(trial.status == status for trial in trials) for status in _COLOURS}
+        _print_json({"tests": len(trials), **counts, "trials": trials})
+    else:
+        _print_trials(trials, failed)
+    return EXIT_FAILED if failed else 0
+
+
+def _print_trials(trials: Sequence[Trial], failed: Sequence[Trial]) -> None:
+    ink = Ink(colours_wanted())
+    for trial in failed:
+        print(f"{ink('failed', _COLOURS['failed'])}  {visible(trial.file)}:{trial.line}: {visible(trial.name)}")
+        print(f"        {visible(trial.message)}")
+    counts = ((status, sum(trial.status == status for trial in trials)) for status in _COLOURS)
+    print(", ".join(ink(f"{count} {status}", _COLOURS[status]) for status, count in counts if count))
+
+
+def _lint(args: argparse.Namespace) -> int:
+    texts = read(_places(args))
+    remarks = lint([*texts, *pack_texts(texts, [_known(name) for name in args.pack])])
+    if args.json:
+        _print_json(remarks)
+    else:
+        _print_remarks(remarks)
+    return EXIT_FAILED if remarks else 0
+
+
+def _print_remarks(remarks: Sequence[Remark]) -> None:
+    ink = Ink(colours_wanted())
+    kinds = max((len(remark.kind) for remark in remarks), default=0)
+    for remark in remarks:
+        where = f"{visible(remark.file)}:{remark.line}"
+        print(f"{ink(f'{remark.kind:{kinds}}', '33')}  {where}: {visible(remark.rule)}: {visible(remark.message)}")
+    if not remarks:
+        print("nothing to remark")
+
+
+def _schema(_args: argparse.Namespace) -> int:
+    _print_json(json_schema())
+    return 0
+
+
+_ACTS = {
+    "list": _list, "show": _show, "enable": _switch, "disable": _switch, "test": _test, "lint": _lint,
+    "schema": _schema,
+}  # fmt: skip
