@@ -1,0 +1,149 @@
+"""What a policy costs: 50 CEL rules of which five apply to the tool, beside other CEL engines on the same five rules.
+
+    python -m bench.policy
+
+Ours is the whole decision of the policy interceptor: choosing the rules, the variables of a new call, five conditions,
+and the report. The peers get their rules compiled, their variables ready as far as that is possible, and evaluate.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+PEERS = ("cel-python", "common-expression-language", "cel-expr-python==0.1.3", "msgspec", "google-re2", "PyYAML")
+OURS = ("tree-sitter", "tree-sitter-javascript", "sqlglot")
+ROUNDS, CALLS = 10, 60
+RULES = (
+    'has(args.target) && args.target.startsWith("prod-") && tool != "deploy"',
+    'has(args.image) && args.image.matches("^(docker|ghcr)[.]io/[a-z]+/.*:latest$")',
+    "has(args.replicas) && args.replicas > 50 && args.replicas < 10000",
+    'has(args.labels) && args.labels.exists(l, l == "critical" || l.endsWith("-pii"))',
+    'has(args.text) && (args.text.contains("BEGIN PRIVATE KEY") || args.text.matches("password *= *[a-z]+"))',
+)
+SMALL = {
+    "target": "staging-eu", "image": "docker.io/acme/shop:1.4.2", "replicas": 3,
+    "labels": ["team-a", "shop", "eu", "blue"], "text": "x" * 800,
+}  # fmt: skip
+LONG = "lorem ipsum " * 8_500
+CASES: dict[str, dict[str, Any]] = {
+    "1 KB of arguments": SMALL,
+    "+ 100 KB text, untouched": {**SMALL, "blob": LONG},
+    "+ 100 KB structure, untouched": {**SMALL, "blob": [{"id": n, "name": "x" * 30} for n in range(2000)]},
+    "100 KB text, read by a rule": {**SMALL, "text": LONG},
+}
+
+
+def main() -> None:
+    if "--inside" in sys.argv:
+        measure()
+        return
+    root = Path(__file__).parents[1]
+    with tempfile.TemporaryDirectory() as place:
+        python = f"{place}/venv/bin/python"
+        subprocess.run([sys.executable, "-m", "venv", f"{place}/venv"], check=True)
+        subprocess.run(
+            [python, "-m", "pip", "install", "--quiet", *PEERS, *OURS], check=True, stderr=subprocess.DEVNULL
+        )
+        environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
+        subprocess.run([python, "-m", "bench.policy", "--inside"], check=True, env=environment)
+
+
+def measure() -> None:
+    engines: dict[str, Callable[[dict[str, Any]], Callable[[], list[bool]]]] = {
+        "interpose": ours,
+        "cel-expr-python (C++)": with_cel_expr,
+        "common-expression-language (Rust)": with_common,
+        "cel-python (Python)": with_celpy,
+    }
+    print(f"{datetime.now(UTC):%Y-%m-%d}, Python {sys.version.split()[0]}, p50 in microseconds for one decision\n")
+    print(f"{'':34}" + "".join(f"{name:>32}" for name in CASES))
+    for name, make in engines.items():
+        print(f"{name:34}" + "".join(f"{median_us(make(args)):32.1f}" for args in CASES.values()))
+    print(f"\nexec with five rules on effects, the command analysed before: {median_us(on_effects()):.1f}")
+
+
+def median_us(call: Callable[[], Any]) -> float:
+    call()
+    times = []
+    for _ in range(ROUNDS):
+        for _ in range(CALLS):
+            start = perf_counter_ns()
+            call()
+            times.append(perf_counter_ns() - start)
+    return statistics.median(times) / 1000
+
+
+def _interceptor(tool: str, rules: tuple[str, ...]) -> Any:
+    from interpose.policy.interceptor import PolicyInterceptor
+    from interpose.policy.load import load_text
+
+    lines = [f"  - {{id: r{n}, on: {{tools: [{tool}]}}, action: deny, when: '{rule}'}}" for n, rule in enumerate(rules)]
+    lines += [
+        f"  - {{id: other{n}, on: {{tools: [tool-{n}]}}, action: deny, when: '{RULES[n % 5]}'}}" for n in range(45)
+    ]
+    return PolicyInterceptor(load_text("version: 1\nrules:\n" + "\n".join(lines)))
+
+
+def ours(args: dict[str, Any]) -> Callable[[], list[bool]]:
+    from interpose.types import ToolCall, freeze
+
+    interceptor, frozen = _interceptor("deploy", RULES), freeze(args)
+
+    def run() -> list[bool]:
+        return [not interceptor.intercept(ToolCall("deploy", frozen, "id")).decisions]
+
+    return run
+
+
+def on_effects() -> Callable[[], Any]:
+    from interpose.types import ToolCall, freeze
+
+    rules = tuple(
+        f'effects.exists(e, e.kind == "{kind}" && e.certainty == "proven" && !e.recoverable)'
+        for kind in ("fs.delete", "net.upload", "vcs.discard", "data.destroy", "infra.destroy")
+    )
+    interceptor = _interceptor("exec", rules)
+    frozen = freeze({"command": "git status && cat src/*.py | grep -n TODO > /tmp/todo.txt"})
+    return lambda: interceptor.intercept(ToolCall("exec", frozen, "id"))
+
+
+def with_cel_expr(args: dict[str, Any]) -> Callable[[], list[bool]]:
+    from cel_expr_python import cel
+
+    env = cel.NewEnv(variables={"args": cel.Type.Map(cel.Type.STRING, cel.Type.DYN), "tool": cel.Type.STRING})
+    compiled = [env.compile(rule) for rule in RULES]
+
+    def run() -> list[bool]:
+        activation = env.Activation({"args": args, "tool": "deploy"})
+        return [expression.eval(activation).value() for expression in compiled]
+
+    return run
+
+
+def with_common(args: dict[str, Any]) -> Callable[[], list[bool]]:
+    import cel
+
+    compiled = [cel.compile(rule) for rule in RULES]
+    return lambda: [program.execute({"args": args, "tool": "deploy"}) for program in compiled]
+
+
+def with_celpy(args: dict[str, Any]) -> Callable[[], list[bool]]:
+    import celpy
+
+    env = celpy.Environment()
+    compiled = [env.program(env.compile(rule)) for rule in RULES]
+    activation = celpy.json_to_cel({"args": args, "tool": "deploy"})
+    return lambda: [bool(program.evaluate(activation)) for program in compiled]
+
+
+if __name__ == "__main__":
+    main()
