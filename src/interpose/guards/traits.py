@@ -21,6 +21,8 @@ _VITAL_FILES = frozenset(
         "passwd", "shadow", "group", "gshadow", "sudoers", "fstab", "ld.so.preload", "pam.conf", "nsswitch.conf",
     )
 )  # fmt: skip
+_PACKAGE_LISTS = ("/var/lib/apt/lists/", "/var/cache/apt/", "/var/cache/yum/", "/var/cache/dnf/", "/var/cache/apk/")
+"""What package managers fetch again; images are made smaller by leaving it out."""
 _VITAL_DIRECTORIES = ("/etc/sudoers.d/", "/etc/pam.d/")
 
 _MADE_AGAIN_NAMES = """
@@ -105,6 +107,8 @@ def _add_way_traits(traits: set[str], via: tuple[str, ...]) -> None:
 def _add_path_traits(traits: set[str], path: str, cwd: str, home: str, workspace: str) -> None:
     place = place_of(path, cwd=cwd, home=home, workspace=workspace)
     traits.add(f"at:{place.value}")
+    if path.startswith(_PACKAGE_LISTS):
+        traits.add("recoverable")
     if path in _VITAL_FILES or path.startswith(_VITAL_DIRECTORIES):
         traits.add("vital")
     if path.startswith(_OS_TREES):

@@ -88,7 +88,8 @@ def client(inv: Invocation, low: Lowering) -> None:
     if tool.operand is not None:
         texts += opts.operands[tool.operand :]
     for text in texts:
-        _statements(text, inv.name, low)
+        if opts.word(0) != ":memory:" or text.text.lstrip()[:1] == "." or "attach" in text.text.lower():
+            _statements(text, inv.name, low)
     for file in opts.values(*tool.files):
         run_script_file(file, inv.name, low)
     # The path of a database that is opened is a file that may change.
@@ -157,7 +158,11 @@ def administer(inv: Invocation, low: Lowering) -> None:
             )
         return
     low.emit(
-        "data.destroy", " ".join(word.text for word in opts.operands), rule=inv.name, reason=_ADMIN_REASONS[inv.name]
+        "data.destroy",
+        " ".join(word.text for word in opts.operands),
+        rule=inv.name,
+        reason=_ADMIN_REASONS[inv.name],
+        recoverable=inv.name == "dropdb" and "test" in opts.word(0).lower().replace("-", "_").split("_"),
     )
 
 
