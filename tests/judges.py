@@ -144,6 +144,7 @@ def serving(tls: SSLContext | None = None) -> Iterator[Provider]:
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
 
         def do_POST(self) -> None:
             provider.handle(self)
