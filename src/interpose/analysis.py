@@ -4,24 +4,41 @@ from __future__ import annotations
 
 import os
 import posixpath
+import shlex
 from collections.abc import Iterable
 
+from msgspec.structs import replace
+
 from interpose.answers import Answers
+from interpose.paths import Lexical
 from interpose.shell import Analysis, analyse
-from interpose.tools import command_of, cwd_of, patched_of, paths_of, urls_of
-from interpose.types import Effect, EffectKind, ToolCall
+from interpose.tools import (
+    command_of,
+    cwds_of,
+    environment_of,
+    is_destination,
+    patched_of,
+    path_arguments,
+    paths_of,
+    seen_as,
+    typed_of,
+    urls_of,
+)
+from interpose.types import Effect, EffectKind, FrozenDict, ToolCall
 
 DEFAULT_CWD = "/workspace/project"
 """Where a command is judged when nobody said where it would run."""
 
 NOTHING = Analysis(())
+_LEXICAL = Lexical()
 
 _EFFECT_BYTES = 512
 _KNOWN: Answers[Analysis] = Answers()
 _FILE_TOOLS: dict[str, EffectKind] = {
     "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
-    "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write",
+    "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write", "delete": "fs.delete",
 }  # fmt: skip
+_MOVED = FrozenDict({"moved": True})
 
 
 def home_directory() -> str:
@@ -44,28 +61,82 @@ def effects_of(command: str, cwd: str, home: str) -> tuple[Effect, ...]:
     return analysis_of(command, cwd, home).effects
 
 
+def script_of(call: ToolCall) -> tuple[str, int] | None:
+    """The command of a call with all that its arguments put around it, and where in that text the command starts.
+
+    Variables and standard input decide what a command does: `git log` with a pager of the agent's choice, `bash` with a
+    script. None if the call has no command.
+    """
+    command = command_of(call)
+    if command is None:
+        return None
+    if len(call.arguments) == 1:
+        return command, 0
+    before = "".join(f"export {shlex.quote(variable)}\n" for variable in environment_of(call))
+    if typed := typed_of(call):
+        return f"{before}{{ {command}\n}} <<< {shlex.quote(typed)}", len(before) + 2
+    return before + command, len(before)
+
+
 def analysis_of_call(call: ToolCall, home: str) -> Analysis:
     """The analysis of the command that an `exec` call would run; an empty one for other tools."""
-    command = command_of(call) if call.name == "exec" else None
-    if command is None:
+    call = call if call.name == "exec" else seen_as(call)
+    script = script_of(call) if call.name == "exec" else None
+    if script is None:
         return NOTHING
-    return analysis_of(command, start_of(call, call.context.cwd or DEFAULT_CWD), home)
+    text, offset = script
+    starts = starts_of(call, call.context.cwd or DEFAULT_CWD, home)
+    found = [analysis_of(text, start, home) for start in starts]
+    if len(found) == 1 and not offset:
+        return found[0]
+    effects = dict.fromkeys(effect for analysis in found for effect in analysis.effects)
+    return Analysis(tuple(_moved(effect, offset) for effect in effects), found[0].problems, found[0].commands)
+
+
+def _moved(effect: Effect, offset: int) -> Effect:
+    """The effect with its span counted from where the command starts."""
+    return replace(effect, span=(max(0, effect.span[0] - offset), max(0, effect.span[1] - offset)))
 
 
 def start_of(call: ToolCall, cwd: str) -> str:
     """Where the command of a call starts: in `cwd` unless its arguments say otherwise."""
-    moved = cwd_of(call)
-    return posixpath.join(cwd, moved) if moved else cwd
+    moved = cwds_of(call)
+    return posixpath.join(cwd, moved[0]) if moved else cwd
+
+
+def starts_of(call: ToolCall, cwd: str, home: str) -> tuple[str, ...]:
+    """Every directory in which a call could start: each that its arguments name, read in every way (`~`, `$HOME`)."""
+    moved = cwds_of(call)
+    if not moved:
+        return (cwd,)
+    found = [path for text in moved for path in _LEXICAL.spellings(text, cwd=cwd, home=home).paths]
+    return tuple(dict.fromkeys(found)) or (start_of(call, cwd),)
 
 
 def effects_of_call(call: ToolCall, home: str) -> tuple[Effect, ...]:
     """The effects of a command, of a file tool and of fetching; none of other tools."""
+    if call.name != "exec":
+        call = seen_as(call)
     if call.name == "exec":
         return analysis_of_call(call, home).effects
     if call.name == "web_fetch":
         return tuple(Effect("net.download", url) for url in urls_of(call))
+    if call.name in ("move", "copy"):
+        return tuple(_moving_effects(call))
     kind = _FILE_TOOLS.get(call.name)
     return tuple(_file_effects(call, kind)) if kind else ()
+
+
+def _moving_effects(call: ToolCall) -> Iterable[Effect]:
+    for argument, path in path_arguments(call):
+        if not isinstance(path, str):
+            continue
+        if is_destination(argument):
+            yield Effect("fs.write", path)
+        else:
+            yield Effect("fs.read", path)
+            if call.name == "move":
+                yield Effect("fs.delete", path, details=_MOVED)
 
 
 def _file_effects(call: ToolCall, kind: EffectKind) -> Iterable[Effect]:

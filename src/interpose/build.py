@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
+from interpose.tools import KNOWN_TOOL_NAMES
 from interpose.types import HookPoint
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         id="builtin:command-safety-guard",
         name=HookPoint.TOOL_BEFORE,
         priority=100,
-        tool_matcher=r"^exec$",
+        tool_matcher=_judging("exec", "process"),
         interceptor=CommandSafetyGuard(),
         guard=True,
     )
@@ -38,7 +39,7 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         id="builtin:security-audit",
         name=HookPoint.TOOL_BEFORE,
         priority=99,
-        tool_matcher=r"^(read|write|edit|apply_patch|grep)$",
+        tool_matcher=_judging("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch"),
         interceptor=SecurityAudit(),
         guard=True,
     )
@@ -62,6 +63,22 @@ def add_policy(
     from interpose.policy.reload import PolicyReload
 
     return PolicyReload(registry, places, packs=packs)
+
+
+def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyReload:
+    """The rules that hold for an agent that works in `cwd`, as one interceptor that follows its files.
+
+    The organisation's (/etc/interpose/policy), the user's with the packs that are on (~/.config/interpose/policy), and
+    the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does.
+    """
+    from interpose.policy.catalogue import standard_places
+
+    return add_policy(registry, standard_places(cwd), packs=())
+
+
+def _judging(*names: str) -> str:
+    """Matches these tools, and those that have no known name: a guard looks at what their names end with."""
+    return rf"^(?:{'|'.join(names)})$|^(?!(?:{'|'.join(KNOWN_TOOL_NAMES)})$)"
 
 
 def initialize_global_interceptors() -> InterceptorRegistry:

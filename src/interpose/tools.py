@@ -6,18 +6,21 @@ Every agent has its own names for the same few tools. Interceptors see one canon
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.errors import InvalidCallError
 from interpose.patches import Patched, patched
-from interpose.types import FrozenDict, ToolCall, freeze, thaw
+from interpose.types import FrozenDict, FrozenList, ToolCall, freeze, thaw
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
-    "group:fs": ("read", "write", "edit", "apply_patch"),
+    "group:fs": ("read", "write", "edit", "apply_patch", "delete", "move", "copy"),
     "group:search": ("glob", "grep", "list"),
     "group:runtime": ("exec", "process"),
     "group:memory": ("memory_search", "memory_get"),
@@ -42,11 +45,16 @@ TOOL_ALIASES: Mapping[str, str] = {
         "process": "read_bash stop_bash write_bash write_stdin bashoutput killshell killbash taskoutput taskstop",
         "read": "view read_file file_read fs_read readfile cat_file open_file notebookread read_many_files view_file "
         "read_text_file read_multiple_files",
-        "write": "create write_file file_write fs_write writefile create_file write_to_file",
+        "write": "create write_file file_write fs_write writefile create_file write_to_file create_directory "
+        "make_directory create_dir mkdir",
         "edit": "replace file_edit edit_file str_replace str_replace_editor str_replace_based_edit_tool multiedit "
         "multi_edit notebookedit notebook_edit replace_in_file editfiles insert_edit_into_file replace_string_in_file "
         "multi_replace_string_in_file search_replace edit_notebook",
         "apply_patch": "apply-patch applypatch apply_diff",
+        "delete": "delete_file file_delete fs_delete delete_path delete_directory delete_dir delete_folder remove "
+        "remove_file file_remove remove_path remove_directory remove_dir rm rmdir unlink trash trash_file",
+        "move": "move_file file_move fs_move move_path move_directory rename rename_file file_rename rename_path mv",
+        "copy": "copy_file file_copy fs_copy copy_path copy_directory duplicate_file cp",
         "glob": "file_glob find_files file_search",
         "grep": "grep_search search_file_content search_files file_grep codebase_search rg",
         "list": "ls list_directory list_dir list_files",
@@ -75,19 +83,35 @@ Only a wrapper of MCP tools has a server: elsewhere that argument is ignored, or
 server_name="x")` would pass for a tool that no guard of `exec` looks at.
 """
 
-_COMMAND = ("command", "cmd", "script", "commands")
+_BATCHES = frozenset({"batch", "parallel", "multi_tool_use.parallel", "multi_tool_use"})
+_BATCH_CALLS = frozenset({"tooluses", "toolcalls", "invocations", "calls"})
+
+# Names of arguments, without case, underscores and hyphens: `file_path`, `filePath` and `FilePath` are one. An agent
+# that could choose a spelling which nobody looks at could choose what is judged.
+_COMMAND = ("command", "cmd", "script", "commands", "commandline", "shellcommand", "bashcommand")
+_WORDS = frozenset({"args", "argv", "arguments"})
+_ENVIRONMENT = frozenset({"env", "environment", "envvars", "environmentvariables"})
+_TYPED = frozenset({"stdin", "input", "chars", "data", "text", "keys"})
+_CWD = (
+    "cwd", "workdir", "dirpath", "directory", "workingdirectory", "workingdir", "currentdirectory", "currentdir",
+    "chdir",
+)  # fmt: skip
 _PATH = frozenset({
     "path", "filepath", "notebookpath", "absolutepath", "targetfile", "targetnotebook", "filename", "file", "dirpath",
     "directory", "directorypath", "basedir", "searchpath", "searchdirectory", "targetdirectory", "targetpath", "paths",
     "files", "filepaths", "relativepath", "relativeworkspacepath", "source", "destination", "sourcepath",
-    "destinationpath", "oldpath", "newpath", "imagepaths",
+    "destinationpath", "oldpath", "newpath", "imagepaths", "uri", "fileuri", "fileurl",
 })  # fmt: skip
-"""Names of arguments that are paths, without case and underscores: `file_path`, `filePath` and `FilePath` are one."""
+_MOVED_FROM = frozenset({"src", "from", "srcpath", "frompath", "sourcefile", "oldname", "oldfile"})
+_MOVED_TO = frozenset({
+    "dst", "dest", "to", "target", "destination", "dstpath", "destpath", "topath", "destinationpath", "targetpath",
+    "targetdirectory", "targetfile", "newpath", "newname", "newfile", "destinationfile", "relativedestination",
+})  # fmt: skip
+_MOVES = frozenset({"move", "copy"})
 _PATH_HOLDERS = frozenset({"operations", "edits", "replacements", "changes", "files", "paths"})
 """Arguments that are lists of objects with paths of their own."""
-_URL = ("url", "uri", "urls")
-_PATCH = ("input", "patch", "patchText", "patch_text", "diff", "command")
-_CWD = ("cwd", "workdir", "dir_path", "directory", "working_directory")
+_URL = frozenset({"url", "uri", "urls"})
+_PATCH = frozenset({"input", "patch", "patchtext", "diff", "command"})
 _CONTENT = frozenset({
     "content", "contents", "filetext", "newstring", "newstr", "newsource", "replacement", "text", "code", "codeedit",
     "inserttext", "newtext", "codecontent",
@@ -106,9 +130,9 @@ class McpName(Struct, frozen=True):
 
 
 def normalize_tool_name(name: str) -> str:
-    """The canonical name: trimmed, lower case, aliases folded. Unknown names stay as they are."""
+    """The canonical name: trimmed, lower case, aliases folded (`runCommand`, `run-command`). Unknown names stay."""
     plain = name.strip().lower()
-    return TOOL_ALIASES.get(plain, plain)
+    return TOOL_ALIASES.get(plain) or _BY_PLAIN_NAME.get(_plain_key(plain), plain)
 
 
 def mcp_name(name: str) -> McpName | None:
@@ -132,12 +156,15 @@ def mcp_name(name: str) -> McpName | None:
 
 def canonical(call: ToolCall) -> ToolCall:
     """The call under its canonical name, unwrapped if it only carries another call."""
-    if call.original_name:
+    name, arguments = normalize_tool_name(call.name), call.arguments
+    if call.original_name and name == call.name and name not in WRAPPER_TOOLS:
         return call
-    original, name, arguments = call.name, normalize_tool_name(call.name), call.arguments
+    original = call.original_name or call.name
     for _ in range(_MAX_WRAPPERS):
         keys = WRAPPER_TOOLS.get(name)
         if keys is None:
+            if name in _BATCHES and any(_plain_key(key) in _BATCH_CALLS for key in arguments):
+                raise InvalidCallError(f"{original} carries several calls: make them one by one")
             return ToolCall(name, arguments, call.call_id, call.context, call.metadata, original)
         inner, carried, server = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict()), arguments.get(keys[2])
         if not isinstance(inner, str) or not inner.strip():
@@ -169,6 +196,32 @@ def _decoded(tool: str, key: str, text: str) -> object:
         raise InvalidCallError(f"{tool} carries text in {key!r} that is no JSON object: {error}") from None
 
 
+@lru_cache(maxsize=1024)
+def tool_behind(name: str) -> str:
+    """The known tool that a foreign name ends with: `exec` for `mcp__shell__execute_command`; empty if none."""
+    last = _NAMESPACE.split(name)[-1]
+    if last != name and (known := normalize_tool_name(last)) in _KNOWN:
+        return known
+    words = last.lower().replace("-", "_").split("_")
+    for start in range(1, len(words)):
+        known = TOOL_ALIASES.get("_".join(words[start:]), "")
+        if known and (known == "exec" or start < len(words) - 1):  # `ticket_create` is not `create`
+            return known
+    return ""
+
+
+def seen_as(call: ToolCall) -> ToolCall:
+    """The call as guards look at it: an MCP server's `read_file` as `read`, a fetch of `file:` addresses too.
+
+    The call keeps its own name everywhere else: it says who runs it.
+    """
+    if call.name == "web_fetch":
+        files = [url for url in urls_of(call) if url.strip().lower().startswith("file:")]
+        return replace(call, name="read", arguments=FrozenDict({"paths": FrozenList(files)})) if files else call
+    known = "" if call.name in _KNOWN else tool_behind(call.name)
+    return replace(call, name=known) if known else call
+
+
 def command_of(call: ToolCall) -> str | None:
     """The shell command of a call, or None if it has none.
 
@@ -178,28 +231,68 @@ def command_of(call: ToolCall) -> str | None:
     arguments = call.arguments
     if len(arguments) == 1 and type(command := arguments.get("command")) is str:
         return command
-    found = [text for key in _COMMAND if (text := _command(arguments.get(key))) is not None]
-    return "\n".join(found) if found else None
+    found: list[tuple[int, str]] = []
+    words = ""
+    for key, value in arguments.items():
+        plain = _plain_key(key)
+        if plain in _COMMAND and (text := _command(plain, value)) is not None:
+            found.append((_COMMAND.index(plain), text))
+        elif plain in _WORDS:
+            words = _words(value)
+    if not found:
+        return None
+    found.sort()
+    return "\n".join(f"{text} {words}" if words else text for _, text in found)
 
 
-def _command(value: object) -> str | None:
+def _command(key: str, value: object) -> str | None:
     if isinstance(value, str):
         return value
-    if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
-        return shlex.join(value)
-    return None
+    if not isinstance(value, list | tuple) or not value:
+        return None
+    if key == "commands":
+        texts = [_command("command", item) for item in value]
+        return None if None in texts else "\n".join(text for text in texts if text is not None)
+    if not all(isinstance(word, str) for word in value):
+        return None
+    return value[0] if len(value) == 1 else shlex.join(value)
 
 
-def cwd_of(call: ToolCall) -> str:
-    """The directory that the call itself asks to start in, or an empty text."""
+def _words(value: object) -> str:
+    """The words that a tool puts behind its command."""
+    if isinstance(value, list | tuple):
+        return shlex.join(word if isinstance(word, str) else str(word) for word in value)
+    return value if isinstance(value, str) else ""
+
+
+def typed_of(call: ToolCall) -> str:
+    """What a call gives to a program on its standard input."""
+    return "\n".join(
+        text for key, value in call.arguments.items() if _plain_key(key) in _TYPED for text in _texts(value)
+    )
+
+
+def environment_of(call: ToolCall) -> tuple[str, ...]:
+    """The variables that a call sets for its command, each as `NAME=value`."""
+    found: list[str] = []
+    for key, value in call.arguments.items():
+        if _plain_key(key) not in _ENVIRONMENT:
+            continue
+        if isinstance(value, dict):
+            found += [f"{name}={text}" for name, text in value.items()]
+        elif isinstance(value, list | tuple):
+            found += [f"{item.get('name')}={item.get('value')}" for item in value if isinstance(item, dict)]
+            found += [item for item in value if isinstance(item, str) and "=" in item]
+    return tuple(found)
+
+
+def cwds_of(call: ToolCall) -> tuple[str, ...]:
+    """The directories that the call itself asks to start in. Which of several the tool takes is not ours to guess."""
     arguments = call.arguments
     if len(arguments) == 1 and "command" in arguments:
-        return ""
-    for key in _CWD:
-        value = arguments.get(key)
-        if isinstance(value, str):
-            return value
-    return ""
+        return ()
+    named = [value for key, value in arguments.items() if _plain_key(key) in _CWD and isinstance(value, str) and value]
+    return tuple(dict.fromkeys(named))
 
 
 def paths_of(call: ToolCall) -> tuple[str, ...]:
@@ -213,31 +306,37 @@ def patched_of(call: ToolCall) -> tuple[Patched, ...]:
     """The files that the patch of a call touches; none if the call carries no patch."""
     if call.name != "apply_patch":
         return ()
-    texts = [text for key in _PATCH if isinstance(text := call.arguments.get(key), str)]
+    texts = [text for key, text in call.arguments.items() if _plain_key(key) in _PATCH and isinstance(text, str)]
     return tuple(file for text in texts for file in patched(text))
 
 
 def path_arguments(call: ToolCall) -> Iterator[tuple[str, object]]:
     """Every argument that should be a path, by its name: also those that are no text."""
+    names = _PATH | _MOVED_FROM | _MOVED_TO if call.name in _MOVES else _PATH
     for key, value in call.arguments.items():
         plain = _plain_key(key)
-        if plain in _PATH:
-            yield from _path_values(key, value)
+        if plain in names:
+            yield from _path_values(key, value, names)
         elif plain in _PATH_HOLDERS and isinstance(value, list | tuple):
             for item in value:
                 if isinstance(item, dict):
-                    yield from _path_values(key, item)
+                    yield from _path_values(key, item, names)
 
 
-def _path_values(key: str, value: object) -> Iterator[tuple[str, object]]:
+def is_destination(argument: str) -> bool:
+    """Whether an argument of `path_arguments` says where a move or a copy ends."""
+    return _plain_key(argument.rpartition(".")[2]) in _MOVED_TO
+
+
+def _path_values(key: str, value: object, names: frozenset[str]) -> Iterator[tuple[str, object]]:
     if isinstance(value, dict):
         for inner, item in value.items():
-            if _plain_key(inner) in _PATH:
+            if _plain_key(inner) in names:
                 yield from ((f"{key}.{inner}", text) for text in (item if isinstance(item, list | tuple) else [item]))
     elif isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, dict):
-                yield from _path_values(key, item)
+                yield from _path_values(key, item, names)
             else:
                 yield key, item
     else:
@@ -257,7 +356,7 @@ def _texts(value: object) -> Iterable[str]:
 
 def urls_of(call: ToolCall) -> tuple[str, ...]:
     """The urls that a web tool's arguments name."""
-    named = [url for key in _URL for url in _texts(call.arguments.get(key))]
+    named = [url for key, value in call.arguments.items() if _plain_key(key) in _URL for url in _texts(value)]
     prompt = call.arguments.get("prompt")
     if isinstance(prompt, str):
         named.extend(word for word in prompt.split() if word.startswith(("http://", "https://")))
@@ -296,3 +395,8 @@ def plain_arguments(call: ToolCall) -> dict[str, Any]:
     """The call's arguments as ordinary dicts and lists that may be changed."""
     thawed: dict[str, Any] = thaw(call.arguments)
     return thawed
+
+
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_NAMESPACE = re.compile(r"__|[.:/]")
+_BY_PLAIN_NAME = {_plain_key(name): TOOL_ALIASES.get(name, name) for name in (*TOOL_ALIASES, *KNOWN_TOOL_NAMES)}

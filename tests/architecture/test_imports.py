@@ -42,7 +42,7 @@ MAY_USE: dict[str, set[str]] = {
     "secrets": {"types"},
     "shell": {"types", "paths", "secrets"},
     "answers": set(),
-    "analysis": {"types", "tools", "shell", "answers"},
+    "analysis": {"types", "tools", "shell", "paths", "answers"},
     "policy": LEAVES | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "build": FLOW | {"guards", "policy"},

@@ -17,11 +17,14 @@ from interpose.tools import (
     canonical,
     command_of,
     content_of,
-    cwd_of,
+    cwds_of,
+    environment_of,
     mcp_name,
     normalize_tool_name,
     paths_of,
     plain_arguments,
+    seen_as,
+    tool_behind,
     urls_of,
 )
 from interpose.types import ToolCall
@@ -83,6 +86,11 @@ def test_every_agents_name_is_folded(agent: str, said: str, name: str) -> None:
     [
         ("  BASH\n", "exec"),
         ("apply-patch", "apply_patch"),
+        ("runInTerminal", "exec"),
+        ("Run-Command", "exec"),
+        ("web-fetch", "web_fetch"),
+        ("DeleteFile", "delete"),
+        ("rename", "move"),
         ("EXEC", "exec"),
         ("My_Tool", "my_tool"),
         ("", ""),
@@ -95,7 +103,8 @@ def test_names_are_trimmed_and_lower(said: str, name: str) -> None:
 
 def test_the_public_table() -> None:
     assert set(OPENCLAW_NAMES) <= set(KNOWN_TOOL_NAMES)
-    assert TOOL_GROUPS["group:fs"] == ("read", "write", "edit", "apply_patch")
+    assert TOOL_GROUPS["group:fs"][:4] == ("read", "write", "edit", "apply_patch")
+    assert {"delete", "move", "copy"} < set(TOOL_GROUPS["group:fs"])
     assert TOOL_GROUPS["group:runtime"] == ("exec", "process")
     assert len(KNOWN_TOOL_NAMES) == len(set(KNOWN_TOOL_NAMES))
     assert set(TOOL_ALIASES.values()) <= set(KNOWN_TOOL_NAMES)
@@ -114,6 +123,12 @@ COMMANDS: list[tuple[str, dict[str, Any], str]] = [
     ("local_shell", {"command": ["rm", "-rf", "a b"]}, "rm -rf 'a b'"),
     ("exec", {"script": "ls"}, "ls"),
     ("exec", {"command": "true", "cmd": "rm -rf /"}, "true\nrm -rf /"),
+    ("exec", {"CommandLine": "rm -rf /", "command": "true"}, "true\nrm -rf /"),
+    ("exec", {"Command": "ls"}, "ls"),
+    ("exec", {"command": "rm", "args": ["-rf", "a b"]}, "rm -rf 'a b'"),
+    ("exec", {"command": "rm", "args": "-rf x"}, "rm -rf x"),
+    ("exec", {"commands": ["rm -rf /", ["ls", "a b"]]}, "rm -rf /\nls 'a b'"),
+    ("exec", {"command": ["rm -rf /"]}, "rm -rf /"),
 ]
 
 
@@ -147,6 +162,11 @@ PATHS: list[tuple[str, dict[str, Any], tuple[str, ...]]] = [
     ("glob", {"base_dir": "a"}, ("a",)),
     ("read", {"path": "a", "file_path": "b"}, ("a", "b")),
     ("read", {"path": 5}, ()),
+    ("read", {"path": "a", "uri": "file:///b"}, ("a", "file:///b")),
+    ("move_file", {"source": "a", "destination": "b"}, ("a", "b")),
+    ("mv", {"from": "a", "to": "b"}, ("a", "b")),
+    ("write", {"path": "a", "to": "b"}, ("a",)),
+    ("apply_patch", {"Patch": "*** Add File: a"}, ("a",)),
     ("apply_patch", {"command": "*** Begin Patch\n*** Update File: a\n*** Move to: b\n*** End Patch"}, ("a", "b")),
     ("apply_patch", {"input": "*** Add File: a\n*** Delete File: c"}, ("a", "c")),
     ("ApplyPatch", {"patch": "--- a/x\t2026\n+++ b/y\n"}, ("x", "y")),
@@ -179,8 +199,66 @@ def test_the_content(key: str) -> None:
 
 @pytest.mark.parametrize("key", ["cwd", "workdir", "dir_path", "directory", "working_directory"])
 def test_the_directory_that_a_call_asks_for(key: str) -> None:
-    assert cwd_of(ToolCall("exec", {"command": "ls", key: "/w"})) == "/w"
-    assert cwd_of(ToolCall("exec", {"command": "ls", key: 5})) == ""
+    assert cwds_of(ToolCall("exec", {"command": "ls", key: "/w"})) == ("/w",)
+    assert cwds_of(ToolCall("exec", {"command": "ls", key: 5})) == ()
+
+
+def test_all_directories_that_a_call_asks_for() -> None:
+    assert cwds_of(ToolCall("exec", {"command": "ls", "cwd": ".", "workDir": "/"})) == (".", "/")
+
+
+@pytest.mark.parametrize(
+    ("given", "variables"),
+    [
+        ({"env": {"A": "b", "C": 1}}, ("A=b", "C=1")),
+        ({"env": [{"name": "A", "value": "b"}, "C=d", "no"]}, ("A=b", "C=d")),
+        ({"environment": "A=b"}, ()),
+        ({}, ()),
+    ],
+)
+def test_the_variables_that_a_call_sets(given: dict[str, Any], variables: tuple[str, ...]) -> None:
+    assert environment_of(ToolCall("exec", {"command": "ls", **given})) == variables
+
+
+@pytest.mark.parametrize(
+    ("name", "known"),
+    [
+        ("mcp__shell__execute_command", "exec"),
+        ("mcp__fs__readFile", "read"),
+        ("mcp:write_file", "write"),
+        ("@files/delete_file", "delete"),
+        ("mcp_my_server_read_file", "read"),
+        ("filesystem_write_file", "write"),
+        ("functions.bash", "exec"),
+        ("default_api:run_shell_command", "exec"),
+        ("mcp_shell_bash", "exec"),
+        ("ticket_create", ""),
+        ("mcp__github__create_issue", ""),
+        ("my_tool", ""),
+    ],
+)
+def test_the_tool_behind_a_foreign_name(name: str, known: str) -> None:
+    assert tool_behind(name) == known
+    assert seen_as(ToolCall(name)).name == (known or name)
+
+
+def test_fetching_a_file_address_is_reading() -> None:
+    seen = seen_as(ToolCall("web_fetch", {"url": "FILE:///etc/passwd"}))
+    assert (seen.name, paths_of(seen)) == ("read", ("FILE:///etc/passwd",))
+    assert seen_as(ToolCall("web_fetch", {"url": "https://example.com"})).name == "web_fetch"
+
+
+def test_an_original_name_does_not_vouch_for_a_name() -> None:
+    assert canonical(ToolCall("Bash", {"command": "ls"}, original_name="Bash")).name == "exec"
+    wrapped_call = ToolCall("tool_call", {"name": "bash", "arguments": {}}, original_name="x")
+    assert (canonical(wrapped_call).name, canonical(wrapped_call).original_name) == ("exec", "x")
+
+
+@pytest.mark.parametrize(("name", "key"), [("batch", "tool_calls"), ("multi_tool_use.parallel", "tool_uses")])
+def test_a_wrapper_of_several_calls_is_refused(name: str, key: str) -> None:
+    with pytest.raises(InvalidCallError, match="one by one"):
+        canonical(ToolCall(name, {key: [{"tool": "bash"}]}))
+    assert canonical(ToolCall(name, {"size": 3})).name == name
 
 
 @pytest.mark.parametrize(

@@ -153,6 +153,8 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
               needs="setuid"),
         _rule("ask", "permission-system", "error", "Changes who may use a part of the system.",
               one_of=f"{_SYSTEM} at:device at:home"),
+        _rule("ask", "permission-locked", "warning", "Locks everybody out of all that lies here.",
+              needs="locked", one_of="recursive at:home-top at:repository", lacks="at:in-temp"),
         _rule("ask", "permission-hooks", "warning", "Switches a check of the repository on or off.", needs="hooks"),
         _rule("ask", "permission-open", "warning", "Lets everyone on the machine change this.",
               needs="open", lacks="at:in-temp"),

@@ -6,17 +6,15 @@ combines: the most severe word of all effects wins, and the first effect in the 
 
 from __future__ import annotations
 
-import os
-
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.guards.answers import Answers
+from interpose.analysis import DEFAULT_CWD, effects_of, home_directory, script_of, starts_of
+from interpose.answers import Answers
 from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
-from interpose.guards.effects import DEFAULT_CWD, effects_of, start_of
 from interpose.guards.traits import traits_of
 from interpose.paths import project_of
-from interpose.tools import command_of
+from interpose.tools import seen_as, typed_of
 from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 
 ID = "builtin:command-safety-guard"
@@ -24,6 +22,12 @@ ID = "builtin:command-safety-guard"
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
 _SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
 _COMMAND_TYPES = (str, list, tuple)
+
+
+_ALLOW = Allow()
+_BAD_COMMAND = Deny(
+    "This exec call has no command text, so nobody can say what it would run.", rule="bad-command", part="command"
+)
 
 
 class Ruling(Struct, frozen=True):
@@ -60,30 +64,33 @@ class CommandSafetyGuard:
             raise ValueError(f"unknown profile {profile!r}: use 'balanced' or 'strict'")
         self.profile: Profile = profile
         self.workspace = workspace
-        self.home = os.environ.get("HOME", "/root") if home is None else home
+        self.home = home_directory() if home is None else home
         self._answers: Answers[Allow | Confirm | Deny] = Answers()
 
     def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
         """The decision on one call. A command that is missing or no text is refused: nobody can say what would run."""
-        command = command_of(call)
-        if command is None or not isinstance(call.arguments.get("command", ""), _COMMAND_TYPES):
-            return Deny(
-                "This exec call has no command text, so nobody can say what it would run.",
-                rule="bad-command",
-                part="command",
-            )
+        text = text_of(call)
+        if not isinstance(text, str):
+            return text
         context_cwd = call.context.cwd or self.workspace or DEFAULT_CWD
         # INVARIANT: the workspace comes from the context alone. An argument may move where the command starts, never
         # what counts as the project.
         workspace = self.workspace or context_cwd
-        cwd = start_of(call, context_cwd)
-        key = (command, cwd, self.home, workspace, self.profile)
+        starts = starts_of(call, context_cwd, self.home)
+        key = (call.name, text, starts, self.home, workspace, self.profile)
         known = self._answers.get(key)
         if known is not None:
             return known
-        decision = _decision(self.judge(command, cwd, self.home, workspace), command)
-        self._answers.put(key, decision, len(command))
+        decision = _decision(self.judge_call(call, text, starts, self.home, workspace), text)
+        self._answers.put(key, decision, len(text))
         return decision
+
+    def judge_call(self, call: ToolCall, text: str, starts: tuple[str, ...], home: str, workspace: str) -> Judgement:
+        """The worst that `text`, the `text_of` a call, deserves in any of the directories where it may start."""
+        judgement = max((self.judge(text, start, home, workspace) for start in starts), key=_heaviness)
+        if seen_as(call).name == "process" and all(ruling.effect.kind == "opaque" for ruling in judgement.rulings):
+            return replace(judgement, decision="allow")  # what is typed into a program need not be shell text
+        return judgement
 
     def judge(self, command: str, cwd: str, home: str, workspace: str = "") -> Judgement:
         """Everything there is to say about one command."""
@@ -115,9 +122,8 @@ class CommandSafetyGuard:
                 continue
             ruling = _ruling(effect, rule, word)
             objections.append(ruling)
-            heaviness = _WEIGHT[ruling.decision] * 4 + _SEVERITY[ruling.severity]
-            if heaviness > weight:
-                worst, weight = ruling, heaviness
+            if _heaviness(ruling) > weight:
+                worst, weight = ruling, _heaviness(ruling)
         if worst is None:
             worst = self._together(effects)
             if worst is None:
@@ -133,6 +139,23 @@ class CommandSafetyGuard:
             tuple(objections),
             effects,
         )
+
+
+def text_of(call: ToolCall) -> str | Allow | Deny:
+    """The shell text that a call would run or type into what runs, or the decision where there is none to judge."""
+    seen = call if call.name == "exec" else seen_as(call)
+    if seen.name == "process":
+        return typed_of(seen) or _ALLOW
+    if seen.name != "exec":
+        return _ALLOW
+    script = script_of(seen)
+    if script is not None and isinstance(seen.arguments.get("command", ""), _COMMAND_TYPES):
+        return script[0]
+    return _BAD_COMMAND if seen is call else _ALLOW  # another's tool of such a name need not run commands
+
+
+def _heaviness(ruling: Ruling | Judgement) -> int:
+    return _WEIGHT[ruling.decision] * 4 + _SEVERITY[ruling.severity]
 
 
 def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:

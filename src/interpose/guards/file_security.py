@@ -7,23 +7,22 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
-from interpose.guards.effects import home_directory
-from interpose.guards.reach import directories, is_below, spellings_of
-from interpose.guards.touches import BadPath, touches_of
+from interpose.analysis import home_directory
+from interpose.guards.reach import directories, is_below, known_as, spellings_of
+from interpose.guards.touches import BadPath, Touch, touches_of
 from interpose.paths import FileSystem, Lookup
-from interpose.tools import normalize_tool_name
 from interpose.types import Allow, Deny, ToolCall
 
-WRITERS = frozenset({"write", "edit", "apply_patch"})
+WRITERS = frozenset({"write", "edit", "apply_patch", "delete", "move", "copy"})
 
 _ALLOW = Allow()
 _RULE = "file-security"
 
 
 class FileSecurity(Struct, frozen=True):
-    """Refuses `write`, `edit` and `apply_patch` on the blocked paths and all that lies below them.
+    """Refuses tools that write, edit, delete, move or copy on the blocked paths and all that lies below them.
 
     Paths are looked up first and compared without regard to case: `..`, links, other spellings and other cases of a
     blocked path are blocked too. Limits: commands are not looked at (see the path sandbox and the command guard); a
@@ -54,10 +53,10 @@ class FileSecurity(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would write below a blocked path, and what cannot be checked."""
-        name = call.name if call.original_name else normalize_tool_name(call.name)
-        if name not in WRITERS:
+        seen = known_as(call)
+        if seen.name not in WRITERS:
             return _ALLOW
-        touches = touches_of(replace(call, name=name))
+        touches = touches_of(seen)
         if isinstance(touches, BadPath):
             return Deny(
                 f"Tool '{call.name}' missing required 'path' parameter - cannot validate security policy", _RULE
@@ -67,7 +66,7 @@ class FileSecurity(Struct, frozen=True):
             if touch.kind == "read":
                 continue
             for spellings in spellings_of(call, touch.text, self.home, self.lookup):
-                if any(is_below(path.casefold(), place) for path in spellings.paths for place in blocked):
+                if any(_hits(touch, path.casefold(), place) for path in spellings.paths for place in blocked):
                     return Deny(f"Writing to '{touch.text}' is blocked by security policy", _RULE, part=touch.text)
                 if spellings.trouble is not None:
                     return Deny(f"Cannot validate path '{touch.text}': {spellings.trouble.reason}", _RULE)
@@ -81,3 +80,8 @@ class FileSecurity(Struct, frozen=True):
             for spellings in spellings_of(call, place, self.home, self.lookup)
             for path in (place, *spellings.paths)
         }
+
+
+def _hits(touch: Touch, path: str, place: str) -> bool:
+    """Whether a change of `path` changes what lies in `place`. Taking a directory away takes all that is in it."""
+    return is_below(path, place) or (touch.kind == "delete" and is_below(place, path))

@@ -9,13 +9,13 @@ from collections.abc import Iterable, Iterator
 from typing import ClassVar
 
 from msgspec import Struct
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
-from interpose.guards.effects import effects_of_call, home_directory
-from interpose.guards.reach import directories, is_below, spellings_of
+from interpose.analysis import effects_of_call, home_directory
+from interpose.guards.reach import directories, is_below, known_as, spellings_of
 from interpose.guards.touches import KINDS, BadPath, touches_of
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
-from interpose.tools import normalize_tool_name, path_arguments
+from interpose.tools import path_arguments
 from interpose.types import Allow, Deny, ToolCall
 
 _ALLOW = Allow()
@@ -27,7 +27,7 @@ _log = logging.getLogger("interpose.guards")
 
 
 class PathSandbox(Struct, frozen=True):
-    """Refuses file tools (read, write, edit, apply_patch, grep, list, glob) on paths outside the allowed roots.
+    """Refuses file tools (those that read, change, delete, move, copy, search and list) on paths outside the roots.
 
     Where a path really leads counts: `..`, links and other spellings are followed, for paths that do not exist yet as
     well. Limits: commands are ignored unless `include_commands` is set, and then only judged by what their text says
@@ -51,12 +51,12 @@ class PathSandbox(Struct, frozen=True):
 
     def intercept(self, call: ToolCall) -> Allow | Deny:
         """Refuses what would leave the sandbox, and what cannot be checked."""
-        name = call.name if call.original_name else normalize_tool_name(call.name)
-        if name == "exec":
-            return self._judge_command(call) if self.include_commands else _ALLOW
-        if name not in KINDS and name not in ("list", "glob"):
+        seen = known_as(call)
+        if seen.name == "exec":
+            return self._judge_command(seen) if self.include_commands else _ALLOW
+        if seen.name not in KINDS and seen.name not in ("list", "glob"):
             return _ALLOW
-        texts = _texts_of(replace(call, name=name))
+        texts = _texts_of(seen)
         if texts is None:
             return Deny(f"Tool '{call.name}' missing required 'path' parameter - cannot validate sandbox", _RULE)
         for text in texts:
@@ -82,7 +82,7 @@ class PathSandbox(Struct, frozen=True):
         return True
 
     def _judge_command(self, call: ToolCall) -> Allow | Deny:
-        for effect in effects_of_call(replace(call, name="exec"), self.home):
+        for effect in effects_of_call(call, self.home):
             if effect.kind == "opaque":
                 return Deny("Cannot validate path of a command that cannot be understood", _RULE)
             if not effect.kind.startswith("fs.") or _is_harmless_device(effect.resource):

@@ -5,17 +5,23 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 
-from interpose.guards.effects import start_of
+from msgspec.structs import replace
+
+from interpose.analysis import starts_of
 from interpose.paths import Lookup, Spellings
+from interpose.tools import normalize_tool_name, seen_as
 from interpose.types import ToolCall
+
+
+def known_as(call: ToolCall) -> ToolCall:
+    """The call as guards look at it, also where no engine gave it its canonical name."""
+    return seen_as(call if call.original_name else replace(call, name=normalize_tool_name(call.name)))
 
 
 def spellings_of(call: ToolCall, text: str, home: str, lookup: Lookup) -> Iterator[Spellings]:
     """Where `text` leads, seen from where the agent works and from where the call says that it starts."""
     cwd = absolute(call.context.cwd)
-    yield lookup.spellings(text, cwd=cwd, home=home)
-    start = start_of(call, cwd)
-    if start != cwd:
+    for start in dict.fromkeys((cwd, *starts_of(call, cwd, home))):
         yield lookup.spellings(text, cwd=start, home=home)
 
 

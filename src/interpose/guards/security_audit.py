@@ -7,10 +7,9 @@ answer counts. A path means the same here as in a command: both ask `interpose.p
 from __future__ import annotations
 
 import os
-import posixpath
 
+from interpose.analysis import effects_of, home_directory, starts_of
 from interpose.guards.command_rules import Rule, Word, rule_for
-from interpose.guards.effects import effects_of, home_directory
 from interpose.guards.planted import fires
 from interpose.guards.touches import KINDS, BadPath, Touch, touches_of
 from interpose.guards.traits import traits_of
@@ -25,8 +24,8 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.tools import cwd_of
-from interpose.types import Allow, Confirm, Deny, Effect, EffectKind, FrozenDict, Severity, ToolCall
+from interpose.tools import seen_as
+from interpose.types import Allow, Confirm, Deny, Effect, EffectKind, Severity, ToolCall
 
 ID = "builtin:security-audit"
 
@@ -34,7 +33,6 @@ SAFER = "Ask the user for the one value that is needed, or work with an example 
 _SAFER_CHANGE = "Show the user the change and let them make it."
 
 _WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
-_IN_PLACE = FrozenDict({"in_place": True})
 _UNASKED: frozenset[EffectKind] = frozenset(
     {"code.remote", "net.upload", "net.listen", "process.exec", "persistence", "guard.tamper", "secret.read"}
 )
@@ -44,7 +42,7 @@ Decision = Allow | Confirm | Deny
 
 
 class SecurityAudit:
-    """Judges the paths of `read`, `write`, `edit`, `apply_patch` and `grep` calls.
+    """Judges the paths of file tools: what they read, write, edit, delete, move, copy and search.
 
     `lookup` is how paths are looked up: on this machine's file system unless told otherwise. Give it `Lexical()` where
     the tools run on another machine.
@@ -59,10 +57,13 @@ class SecurityAudit:
 
     def intercept(self, call: ToolCall) -> Decision:
         """The decision on one call: the worst that any spelling of any of its paths deserves."""
-        if call.name not in KINDS:
+        seen = seen_as(call)
+        if seen.name not in KINDS:
             return Allow()
-        touches = touches_of(call)
+        touches = touches_of(seen)
         if isinstance(touches, BadPath):
+            if touches.missing and call.name not in KINDS:
+                return Allow()  # another's tool of such a name need not touch files
             return Deny(
                 f"The argument {touches.argument!r} of this {call.name} call {touches.reason}, "
                 "so nobody can say what it would touch.",
@@ -73,8 +74,7 @@ class SecurityAudit:
         # INVARIANT: the workspace comes from the context alone. An argument may move where a path starts, never what
         # counts as the project.
         scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
-        moved = cwd_of(call)
-        starts = (cwd, posixpath.join(cwd, moved)) if moved else (cwd,)
+        starts = dict.fromkeys((cwd, *starts_of(call, cwd, self.home)))
         decision: Decision = Allow()
         for touch in touches:
             for start in starts:
@@ -156,7 +156,7 @@ class _Scene:
     def _by_table(self, touch: Touch, path: str) -> Decision:
         """What the same change would mean in a command."""
         kind: EffectKind = "fs.delete" if touch.kind == "delete" else "fs.write"
-        effect = Effect(kind, path, details=_IN_PLACE if touch.kind == "edit" else FrozenDict())
+        effect = Effect(kind, path, details=touch.details)
         rule = rule_for(kind, traits_of(effect, self.cwd, self.home, self.workspace))
         return _by_rule(rule, rule.balanced, touch.text)
 

@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.tools import content_of, filters_of, patched_of, path_arguments, replaced_of
-from interpose.types import ToolCall
+from interpose.tools import content_of, filters_of, is_destination, patched_of, path_arguments, replaced_of
+from interpose.types import EMPTY, FrozenDict, ToolCall
 
 TouchKind = Literal["read", "write", "edit", "delete"]
 
@@ -19,14 +19,24 @@ KINDS: dict[str, TouchKind] = {
     "write": "write",
     "edit": "edit",
     "apply_patch": "edit",
+    "delete": "delete",
+    "move": "delete",
+    "copy": "read",
 }
-"""What the tools do to the paths that they name. Tools that only list names are not here: names are no secrets."""
+"""What the tools do to the paths that they name, a move and a copy to their source.
+
+Tools that only list names are not here: names are no secrets.
+"""
 
 MAX_TOUCHES = 1_000
 """A call that names more paths than that cannot be judged in time."""
 
-_MODES: dict[str, TouchKind] = {"view": "read", "create": "write"}
+_MODES: dict[str, TouchKind] = {"view": "read", "create": "write", "delete": "delete"}
 """One tool can be several: `str_replace_based_edit_tool` says in `command` what it does."""
+_VIEWING = frozenset({"command", "path", "file_path", "view_range"})
+_EDITED = FrozenDict({"in_place": True})
+_TAKEN = FrozenDict({"recursive": True})
+_MOVED = FrozenDict({"recursive": True, "moved": True})
 
 
 class Touch(Struct, frozen=True):
@@ -36,6 +46,8 @@ class Touch(Struct, frozen=True):
     kind: TouchKind
     added: str = ""
     removed: str = ""
+    details: FrozenDict = EMPTY
+    """What the effect of the same change in a command would say."""
 
 
 class BadPath(Struct, frozen=True):
@@ -43,20 +55,20 @@ class BadPath(Struct, frozen=True):
 
     reason: str
     argument: str = "path"
+    missing: bool = False
 
 
 def touches_of(call: ToolCall) -> tuple[Touch, ...] | BadPath:
     """Everything that the call would touch, or why that cannot be said."""
-    kind = KINDS[call.name]
-    if call.name == "edit":
-        kind = _MODES.get(str(call.arguments.get("command")), kind)
+    kind = _kind(call)
     added, removed = ("", "") if kind == "read" else (content_of(call), replaced_of(call))
-    touches = [Touch(file.path, file.kind, file.added, file.removed) for file in patched_of(call)]
+    touches = [Touch(file.path, file.kind, file.added, file.removed, _details(file.kind)) for file in patched_of(call)]
     empty: BadPath | None = None
     for argument, value in path_arguments(call):
         if isinstance(value, str):
             if value.strip():
-                touches.append(Touch(value, kind, added, removed))
+                touch = Touch(value, kind, added, removed, _details(kind, call))
+                touches.extend(_touches(call, argument, touch))
             else:
                 empty = empty or BadPath("is empty", argument)
         elif value is not None:
@@ -70,7 +82,39 @@ def touches_of(call: ToolCall) -> tuple[Touch, ...] | BadPath:
     if len(touches) > MAX_TOUCHES:
         return BadPath(f"names more than {MAX_TOUCHES} paths")
     # A search that names no path looks here.
-    return tuple(touches) if touches or call.name == "grep" else BadPath("is missing")
+    return tuple(touches) if touches or call.name == "grep" else BadPath("is missing", missing=True)
+
+
+def _kind(call: ToolCall) -> TouchKind:
+    kind = KINDS[call.name]
+    if call.name != "edit":
+        return kind
+    mode = _MODES.get(str(call.arguments.get("command")), kind)
+    # INVARIANT: `command: view` beside an edit's own arguments is no view. A tool that has no modes would ignore it.
+    return kind if mode == "read" and not call.arguments.keys() <= _VIEWING else mode
+
+
+def _details(kind: TouchKind, call: ToolCall | None = None) -> FrozenDict:
+    if kind == "edit":
+        return _EDITED
+    if kind != "delete" or call is None:
+        return EMPTY
+    if call.name == "move":
+        return _MOVED
+    is_file = "file" in call.original_name.lower() and call.arguments.get("recursive") is not True
+    return EMPTY if is_file else _TAKEN
+
+
+def _touches(call: ToolCall, argument: str, touch: Touch) -> Iterator[Touch]:
+    """A move reads and takes away its source, a copy reads it; both write their destination."""
+    if call.name not in ("move", "copy"):
+        yield touch
+    elif is_destination(argument):
+        yield Touch(touch.text, "write")
+    else:
+        yield Touch(touch.text, "read")
+        if call.name == "move":
+            yield touch
 
 
 def _searched(call: ToolCall, named: list[Touch]) -> Iterator[Touch]:

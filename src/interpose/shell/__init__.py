@@ -40,6 +40,10 @@ def analyse(
     if (at := hides(text)) >= 0:
         walker.lowering((at, at + 1)).emit("opaque", "text", rule="hidden-text", certainty="possible",
             reason="A character in this text makes it read in another order than it runs")  # fmt: skip
+    if (at := text.find("\0")) >= 0:
+        walker.lowering((at, at + 1)).emit("opaque", "text", rule="hidden-text", certainty="possible",
+            reason="A NUL character in this text is dropped by some shells, and ends the text for others")  # fmt: skip
+        text = text.replace("\0", "")
     try:
         if dialect == "bash":
             walker.script(parse(text), None)

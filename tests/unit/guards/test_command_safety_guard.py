@@ -4,6 +4,7 @@ import pytest
 
 from interpose.guards import command_safety_guard
 from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
+from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Decision, Deny, ToolCall, freeze
 
 CWD, HOME = "/workspace/project", "/home/dev"
@@ -11,6 +12,10 @@ CWD, HOME = "/workspace/project", "/home/dev"
 
 def _call(command: object, cwd: str = CWD, **arguments: object) -> ToolCall:
     return ToolCall("exec", freeze({"command": command, **arguments}), context=Context(cwd=cwd))
+
+
+def _with(command: str, arguments: dict[str, object]) -> ToolCall:
+    return ToolCall("exec", freeze({"command": command, **arguments}), context=Context(cwd=CWD))
 
 
 @pytest.fixture
@@ -55,6 +60,80 @@ def test_a_readable_second_command_does_not_hide_an_unreadable_first(guard: Comm
 def test_a_list_is_one_command_and_its_words_are_data(guard: CommandSafetyGuard) -> None:
     assert isinstance(guard.intercept(_call(["rm", "-rf", "/"])), Deny)
     assert guard.intercept(_call(["echo", "a; rm -rf /"])) == Allow()
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("ls", {"CommandLine": "rm -rf /"}),
+        ("rm", {"args": ["-rf", "/"]}),
+        ("rm -rf *", {"cwd": ".", "workdir": "/"}),
+        ("rm -rf *", {"workingDirectory": "/"}),
+        ("rm -rf *", {"cwd": "~"}),
+        ("rm -rf *", {"cwd": "$HOME"}),
+        ("git log", {"env": {"GIT_PAGER": "rm -rf ~/"}}),
+        ("git log", {"env": [{"name": "GIT_PAGER", "value": "rm -rf ~/"}]}),
+        ("bash", {"stdin": "rm -rf /"}),
+        ("cd src && sh", {"input": "rm -rf /"}),
+    ],
+)
+def test_no_other_argument_hides_what_runs(
+    guard: CommandSafetyGuard, command: str, arguments: dict[str, object]
+) -> None:
+    assert isinstance(guard.intercept(_with(command, arguments)), Deny)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments"),
+    [
+        ("npm test", {"env": {"NODE_ENV": "test"}, "description": "run the tests", "timeout": 5}),
+        ("cat > notes.txt", {"stdin": "never run rm -rf /"}),
+        ("rm -rf dist", {"cwd": "packages/app"}),
+        ("git", {"args": ["commit", "-m", "docs: rm -rf / is bad"]}),
+    ],
+)
+def test_honest_arguments_beside_a_command_pass(
+    guard: CommandSafetyGuard, command: str, arguments: dict[str, object]
+) -> None:
+    assert guard.intercept(_with(command, arguments)) == Allow()
+
+
+def test_an_answer_is_kept_for_the_same_arguments_only(guard: CommandSafetyGuard) -> None:
+    assert guard.intercept(_with("rm -rf *", {"cwd": "/tmp/x"})) != guard.intercept(_with("rm -rf *", {"cwd": "/"}))
+    assert guard.intercept(_call("bash", stdin="ls")) == Allow()
+    assert isinstance(guard.intercept(_call("bash", stdin="rm -rf /")), Deny)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_stdin", {"session_id": 1, "chars": "rm -rf /\n"}),
+        ("write_bash", {"shellId": "a", "input": "rm -rf ~/"}),
+        ("process", {"action": "write", "data": "rm -rf /"}),
+        ("mcp__shell__execute_command", {"command": "rm -rf /"}),
+        ("functions.bash", {"command": "rm -rf /"}),
+    ],
+)
+def test_a_shell_by_another_name_is_judged(guard: CommandSafetyGuard, tool: str, arguments: dict[str, object]) -> None:
+    assert isinstance(guard.intercept(canonical(ToolCall(tool, freeze(arguments), context=Context(cwd=CWD)))), Deny)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write_stdin", {"session_id": 1, "chars": "print('hello"}),
+        ("read_bash", {"shellId": "a"}),
+        ("mcp__db__execute", {"query": "select 1"}),
+        ("my_tool", {"command": "rm -rf /"}),
+    ],
+)
+def test_what_is_no_shell_is_left_alone(guard: CommandSafetyGuard, tool: str, arguments: dict[str, object]) -> None:
+    assert guard.intercept(canonical(ToolCall(tool, freeze(arguments), context=Context(cwd=CWD)))) == Allow()
+
+
+def test_a_nul_character_hides_nothing(guard: CommandSafetyGuard) -> None:
+    assert isinstance(guard.intercept(_call("r\0m -rf /")), Deny)
+    assert isinstance(guard.intercept(_call("ls\0")), Confirm)
 
 
 def test_the_worst_effect_decides_wherever_it_stands(guard: CommandSafetyGuard) -> None:

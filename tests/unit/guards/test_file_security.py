@@ -153,3 +153,19 @@ def test_canonical_takes_real_paths_and_wants_them_to_exist(tmp_path: Path) -> N
 def test_the_configuration_is_frozen() -> None:
     with pytest.raises(AttributeError):
         FileSecurity(("/etc",)).blocked_paths = ("/x",)  # type: ignore[misc]  # that is the point
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("delete_file", {"path": "/srv/kept/file"}),
+        ("delete_directory", {"path": "/srv"}),
+        ("move_path", {"source": "/srv", "destination": "/tmp/x"}),
+        ("copy_file", {"source": "/tmp/x", "destination": "/srv/kept/x"}),
+        ("mcp__files__write_file", {"path": "/srv/kept/x", "content": ""}),
+    ],
+)
+def test_what_is_blocked_is_not_taken_away_either(tool: str, arguments: dict[str, str]) -> None:
+    guard = FileSecurity(("/srv/kept",))
+    assert isinstance(guard.intercept(ToolCall(tool, arguments)), Deny)
+    assert guard.intercept(ToolCall("copy_file", {"source": "/srv/kept/x", "destination": "/tmp/x"})) == Allow()

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from interpose.guards.answers import MAX_ENTRY_BYTES, Answers
+from interpose.answers import MAX_ENTRY_BYTES, Answers
 
 
 def test_the_least_recently_used_goes_first() -> None:
