@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from ipaddress import ip_address
 from pathlib import PurePath
 from typing import Any, Literal, TypeVar
@@ -30,6 +30,7 @@ _OURS = frozenset({"model", "messages", "system", "response_format", "tools", "t
 
 _VARIABLE = re.compile(r"\$\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _TOKEN = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+", re.ASCII)
+_CREDENTIAL = re.compile(r"auth|cookie|key|pass|secret|sig|token", re.IGNORECASE)
 _LONGEST = 3600.0
 
 
@@ -207,9 +208,12 @@ def _http_provider(kind: Kind, written: _Written, filled: Fill) -> Provider:
         raise SettingsError("model: expected the name of a model")
     if taken := sorted(_OURS & written.parameters.keys()):
         raise SettingsError(f"parameters: {', '.join(taken)} can't be set here")
-    if written.key and not _VARIABLE.search(written.key):
-        # INVARIANT: rules are shown, explained and recorded as they were written, so no key may stand in one.
-        raise SettingsError("key: expected ${NAME}, a variable of the environment; keys don't belong in files")
+    for field, text in _credentials(written):
+        if not _VARIABLE.search(text):
+            # INVARIANT: rules are shown, explained and recorded as they were written, so no key may stand in one.
+            raise SettingsError(
+                f"{field}: expected ${{NAME}}, a variable of the environment; keys don't belong in files"
+            )
     url = _url(filled("endpoint", written.endpoint or DEFAULT_ENDPOINTS[kind]), allow_http=written.allow_http)
     return Provider(
         kind=kind, url=Secret(url), model=filled("model", written.model), parameters=freeze(written.parameters),
@@ -217,6 +221,19 @@ def _http_provider(kind: Kind, written: _Written, filled: Fill) -> Provider:
         headers=tuple((_name(name), Secret(_header(name, filled("headers", text))))
                       for name, text in written.headers.items()),
     )  # fmt: skip
+
+
+def _credentials(written: _Written) -> Iterator[tuple[str, str]]:
+    """What is a key, or is called like one."""
+    if written.key:
+        yield "key", written.key
+    for name, text in written.headers.items():
+        if _CREDENTIAL.search(name):
+            yield "headers", text
+    for part in written.endpoint.partition("?")[2].split("&"):
+        name, _, text = part.partition("=")
+        if _CREDENTIAL.search(name):
+            yield "endpoint", text
 
 
 def _url(endpoint: str, *, allow_http: bool) -> str:

@@ -152,6 +152,13 @@ def test_a_result_is_redacted(provider: Provider, note: str, result: Any, want: 
     assert engine(provider, rule).run_tool(CAKE, lambda _args: result) == want, note
 
 
+def test_arguments_are_redacted(provider: Provider) -> None:
+    rule = AFTER.replace("ACTION", "redact").replace("tool.after", "tool.before")
+    verdict = engine(provider, rule).decide(ToolCall("send", {"text": "the pin is 1234", "to": ["eve"]}))
+    assert verdict.outcome == "rewrite"
+    assert verdict.payload.arguments == {"text": "the pin is [REDACTED]", "to": ["eve"]}
+
+
 QUOTES: list[tuple[str, Any]] = [
     ("no quote", []),
     ("a quote that is not there", ["4321"]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import logging
 import threading
 from collections.abc import Iterator
 from contextvars import ContextVar
@@ -12,8 +13,8 @@ from typing import Any
 import pytest
 
 from interpose.errors import PolicyError
-from interpose.policy.judge.judge import MAX_WATCHING, Judge
-from interpose.policy.judge.model import Judged, Objects, Permits
+from interpose.policy.judge.judge import MAX_WATCHING, Judge, log
+from interpose.policy.judge.model import Failed, Judged, Objects, Permits
 from interpose.policy.model import Level, Rule
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.judges import KEY, Provider, ai_rule, asked, fenced, send, serving
@@ -288,6 +289,13 @@ def test_the_limit_of_calls_at_a_time_is_kept(provider: Provider) -> None:
 
     asyncio.run(all_at_once())
     assert len(provider.requests) == 9
+
+
+def test_the_log_says_what_matters(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.DEBUG):
+        for ruling in (Permits("fine"), Objects("a bomb"), Failed("no answer")):
+            log(BOMB, Judged(ai_rule(), ruling))
+    assert caplog.messages == ["rule no-bombs objects: a bomb", "rule no-bombs was not judged: no answer"]
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,9 @@ WRONG: list[tuple[str, dict[str, Any], str]] = [
     ("lines in a header", {**OPENAI, "headers": {"x": "${LINES}"}}, "x: expected printable ASCII"),
     ("lines in a name", {**OPENAI, "headers": {"x\r\ny": "z"}}, "headers: expected names"),
     ("a key in the file", {**OPENAI, "key": KEY}, "keys don't belong in files"),
+    ("a key in a header", {**OPENAI, "headers": {"X-Api-Key": KEY}}, "headers: expected ${NAME}"),
+    ("a word in a header", {**OPENAI, "headers": {"Authorization": f"Bearer {KEY}"}}, "headers: expected ${NAME}"),
+    ("a key in a query", {**OPENAI, "endpoint": f"https://h/v1?v=1&api_key={KEY}"}, "endpoint: expected ${NAME}"),
     ("our own parameters", {**OPENAI, "parameters": {"messages": [], "tools": []}}, "messages, tools can't be set"),
     ("no URL", {**OPENAI, "endpoint": "judge.example"}, "expected an URL that begins with https://"),
     ("a file", {**OPENAI, "endpoint": "file:///etc/passwd"}, "expected an URL that begins with https://"),
@@ -71,6 +74,13 @@ def test_variables_are_filled_in_once() -> None:
     assert provider.key.reveal() == f"a-{KEY}-b"
     assert provider.headers[0][1].reveal() == "${KEY}"
     assert provider.name == "judge.example-m at judge.example"
+
+
+def test_what_is_no_key_may_stand_in_the_file() -> None:
+    settings = {**OPENAI, "headers": {"X-Tenant": "blue"}, "endpoint": "https://h/v1?api-version=2"}
+    provider = choice_of(ai_rule(judge=settings), {}, {}).provider
+    assert provider.headers[0][1].reveal() == "blue"
+    assert provider.url.reveal() == "https://h/v1?api-version=2"
 
 
 @pytest.mark.parametrize(
