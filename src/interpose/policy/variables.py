@@ -62,6 +62,7 @@ COMMAND = Record(
     "command",
     {
         "name": Plain("string", "the program without its directory: `git`"),
+        "program": Plain("string", "the program as it is called: `./git`"),
         "args": Listing(Plain("string"), "list(string)", "its arguments after quotes and variables are resolved"),
         "via": Listing(Plain("string"), "list(string)", "through what it is run"),
         "text": Plain("string", "the part of the text that runs it"),
@@ -221,7 +222,13 @@ def _hosts(variables: Variables) -> list[str]:
 def _command(variables: Variables) -> list[dict[str, Any]]:
     text = command_of(variables.call) or ""
     return [
-        {"name": ran.name, "args": ran.args, "via": ran.via, "text": text[ran.span[0] : ran.span[1]]}
+        {
+            "name": ran.name,
+            "program": ran.program,
+            "args": ran.args,
+            "via": ran.via,
+            "text": text[ran.span[0] : ran.span[1]],
+        }
         for ran in analysis_of_call(variables.call, home_directory()).commands
     ]
 

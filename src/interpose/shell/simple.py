@@ -51,6 +51,8 @@ class Ran(Struct, frozen=True):
     args: tuple[str, ...]
     span: Span
     via: tuple[str, ...]
+    program: str = ""
+    """The program as it is called, with its directory if one is given."""
 
 
 def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
@@ -234,7 +236,7 @@ def invoke(
 
 
 def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
-    walker.commands.append(Ran(inv.name, tuple([word.text for word in inv.args]), inv.span, via))
+    walker.commands.append(Ran(inv.name, tuple([word.text for word in inv.args]), inv.span, via, inv.argv0.text))
     low = CommandLowering(walker, inv, via)
     if "/" in inv.argv0.text and walker.state.files and low.path(inv.argv0) in walker.state.files:
         low.run_file(inv.argv0, via=inv.name)
