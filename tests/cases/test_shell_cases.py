@@ -41,6 +41,8 @@ def _check(row: dict[str, Any], guard: CommandSafetyGuard) -> None:
     wanted = ("ask", "deny") if row["want"] == "block" else (row["want"],)
     assert judgement.decision in wanted, told
     assert seen >= set(row.get("effects", ())), told
+    # A handler that fails is answered with a question: that must not pass for an understanding.
+    assert judgement.rule != "analysis-failed", told
 
 
 @pytest.mark.parametrize("row", _cases(FILES))

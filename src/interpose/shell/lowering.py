@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpose import paths
 from interpose.shell.languages import lower_of
-from interpose.shell.model import NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
@@ -100,7 +100,7 @@ class CommandLowering:
         if where in _ENDLESS and self.inv.name in _COPIERS:
             return Stream(taints=frozenset({"endless"}))
         if where in _HARMLESS:
-            return Stream()
+            return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = self.walker.state.files.get(where) or Stream()
         secret = paths.secret_of(where, self.walker.home)

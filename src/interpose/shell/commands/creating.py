@@ -137,8 +137,9 @@ def tee(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, aliases={"--append": "-a", "--ignore-interrupts": "-i"}, long=(*_LONG, "--output-error"))
     if informs(opts):
         return
+    empties = inv.stdin is not None and inv.stdin.text == "" and not opts.has("-a")
     for path in opts.operands:
-        low.write(path, inv.stdin, append=opts.has("-a"))
+        low.write(path, inv.stdin, append=opts.has("-a"), emptied=empties)
     if inv.stdin is not None:
         low.output(inv.stdin)
 

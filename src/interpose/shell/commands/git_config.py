@@ -7,7 +7,7 @@ import shlex
 from msgspec.structs import replace
 
 from interpose.shell.commands.git_calls import SUBCOMMANDS, GitCall, informs, options, read_options, subcommand
-from interpose.shell.commands.git_programs import is_everyday, use_of
+from interpose.shell.commands.git_programs import is_everyday, runs_program, use_of
 from interpose.shell.model import Lowering, Word
 
 _CONFIG_OPTIONS = options(
@@ -110,5 +110,8 @@ _INIT_OPTIONS = options(
 @subcommand("init")
 def init(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _INIT_OPTIONS)
+    for template in opts.values("--template"):
+        if template.text:
+            runs_program(low, template, what="git init --template", shell=False)
     for word in opts.operands[:1]:
         low.write(call.at(word))

@@ -7,7 +7,7 @@ from interpose.shell.commands.streams import informs, inputs, mapped, standard_i
 from interpose.shell.commands.table import command
 from interpose.shell.languages import awk as awk_language
 from interpose.shell.languages import sed as sed_language
-from interpose.shell.model import Invocation, Lowering, Stream, Word
+from interpose.shell.model import EMPTY_STREAM, Invocation, Lowering, Stream, Word
 
 _SED_ALIASES = {
     "--expression": "-e",
@@ -57,8 +57,16 @@ def sed(inv: Invocation, low: Lowering) -> None:
     if not in_place:
         low.output(result)
         return
+    empties = code.strip() in _EMPTYING
     for file in files:
+        if empties:
+            low.write(file, EMPTY_STREAM, emptied=True)
+            continue
         low.write(file, result if len(files) == 1 else Stream(None, content.taints), in_place=True)
+
+
+_EMPTYING = frozenset({"d", "1,$d", "0,$d", "/.*/d", "/^/d", "/$/d", "//d", "Q", "1Q", "1,$ d"})
+"""Programs that leave nothing of a file."""
 
 
 def _run_program(file: Word, language: str, inv: Invocation, low: Lowering) -> None:

@@ -122,7 +122,7 @@ def robocopy(inv: Invocation, low: Lowering) -> None:
     if len(places) > 1:
         low.write(places[1])
         if flags & {"/mir", "/purge"}:
-            low.delete(Word(f"{places[1].text.rstrip('/')}/*", glob=True), recursive=True)
+            low.delete(Word(f"{places[1].text.rstrip('/')}/*", glob=True), recursive=True, forced=True)
     if "/move" in flags and places:
         low.delete(places[0], recursive=True)
 
