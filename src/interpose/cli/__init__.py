@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
 VERBS = ("check", "demo", "explain", "policy", "redact")
 EXIT_USAGE = 64
+EXIT_INTERNAL = 70
+EXIT_INTERRUPTED = 130
 
 
 class _Parser(argparse.ArgumentParser):
@@ -42,5 +46,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             verbs.add_parser(name)
     args = parser.parse_args(given)
-    status: int = importlib.import_module(f"interpose.cli.{args.verb}").run(args)
+    try:
+        status: int = importlib.import_module(f"interpose.cli.{args.verb}").run(args)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a reader that went away shows now, not when the interpreter ends
+    except BrokenPipeError:
+        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return EXIT_INTERNAL
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    except Exception:  # noqa: BLE001 - the exit code must say that it was us
+        traceback.print_exc()
+        return EXIT_INTERNAL
     return status

@@ -6,16 +6,17 @@ import argparse
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from interpose.analysis import starts_of
+from interpose.analysis import home_directory, starts_of
+from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
 from interpose.cli.rendering import Ink, colours_wanted, explain
 from interpose.cli.rows import BadRow, Row, decode, lines
+from interpose.errors import InvalidCallError
 from interpose.guards.command_rules import Profile
 from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement, text_of
 from interpose.guards.security_audit import SecurityAudit
@@ -26,8 +27,6 @@ from interpose.types import Allow, Confirm, Context, Deny, FrozenDict, ToolCall,
 HELP = "explain what a command or tool call would do, and what the guards say to it"
 
 EXIT_CODES = {"allow": 0, "ask": 1, "deny": 2}
-EXIT_USAGE = 64
-EXIT_INTERNAL = 70
 
 NEUTRAL_CWD = "/workspace/project"
 NEUTRAL_HOME = "/home/dev"
@@ -57,19 +56,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose check`."""
-    try:
-        if args.jsonl:
-            if args.command is not None or args.arg or args.json:
-                return _usage("--jsonl reads its rows from stdin and takes no command, --arg or --json")
-            return _judge_rows(args)
+    if not args.jsonl:
         return _explain_one(args)
-    except BrokenPipeError:
-        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INTERNAL
-    except Exception:  # noqa: BLE001 - the exit code must say that it was us
-        traceback.print_exc()
-        return EXIT_INTERNAL
+    if args.command is not None or args.arg or args.json:
+        return _usage("--jsonl reads its rows from stdin and takes no command, --arg or --json")
+    return _judge_rows(args)
 
 
 def _usage(message: str) -> int:
@@ -84,15 +75,19 @@ def _explain_one(args: argparse.Namespace) -> int:
         return _usage(str(error))
     if not arguments:
         return _usage("nothing to check: give a command, or --tool with --arg")
-    cwd = args.cwd or os.getcwd()  # noqa: PTH109 - a plain text, as the shell would say it
-    home = args.home or os.environ.get("HOME", "/root")
+    cwd = os.path.abspath(args.cwd or ".")  # noqa: PTH100 - a plain text, as the shell would say it
+    home = args.home or home_directory()
     judge = Judge(args.profile, FileSystem())
-    judgement = judge(args.tool, arguments, cwd, home)
+    try:
+        judgement = judge(args.tool, arguments, cwd, home)
+    except InvalidCallError as error:
+        return _usage(str(error))
     if args.json:
         answer = {"decision": judgement.decision, **_details(judgement), "instead": judgement.instead}
         sys.stdout.buffer.write(msgspec.json.format(encoded(answer), indent=2) + b"\n")
     else:
-        subject = arguments.get("command") or " ".join(f"{name}={value}" for name, value in arguments.items())
+        text = text_of(canonical(ToolCall(args.tool, _frozen(arguments))))
+        subject = text if isinstance(text, str) else " ".join(f"{name}={value}" for name, value in arguments.items())
         print(explain(subject, judgement, Ink(colours_wanted())))
     return EXIT_CODES[judgement.decision]
 
@@ -170,6 +165,8 @@ def judge_rows(
             answer = _answer(row, judge, cwd, home)
         except BadRow as refused:
             answer = {"id": refused.id, "decision": "deny", "rule": "bad-input", "reason": str(refused), "effects": ()}
+        except InvalidCallError as error:
+            answer = {"id": row.id, "decision": "deny", "rule": "bad-input", "reason": str(error), "effects": ()}
         except Exception as error:  # noqa: BLE001 - one row must not end the others
             status = EXIT_INTERNAL
             reason = f"The analysis failed on this row ({type(error).__name__}), so it is refused."

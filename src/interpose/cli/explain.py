@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import traceback
 from typing import Any
 
 import msgspec
 
+from interpose.cli import EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
-from interpose.cli.check import EXIT_CODES, EXIT_INTERNAL, EXIT_USAGE, encoded
+from interpose.cli.check import EXIT_CODES, encoded
 from interpose.cli.explain_text import explanation_text
 from interpose.cli.explaining import Explanation, explanation
 from interpose.cli.rendering import Ink, colours_wanted
@@ -70,13 +70,6 @@ def run(args: argparse.Namespace) -> int:
     except PolicyError as error:
         print(f"interpose explain: the policy can't be loaded\n{error}", file=sys.stderr)
         return EXIT_CONFIG
-    except BrokenPipeError:
-        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INTERNAL
-    except Exception:  # noqa: BLE001 - the exit code must say that it was us
-        traceback.print_exc()
-        return EXIT_INTERNAL
     return EXIT_CODES.get(told.outcome, 0)
 
 

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
-import traceback
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError
-from interpose.cli.check import EXIT_INTERNAL, EXIT_USAGE, encoded
+from interpose.cli.check import encoded
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import PolicyError
@@ -75,14 +74,9 @@ def run(args: argparse.Namespace) -> int:
         print(f"interpose policy {args.act}: rules that can't be loaded\n{error}", file=sys.stderr)
         return EXIT_CONFIG
     except BrokenPipeError:
-        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_INTERNAL
+        raise  # not an error of ours: see cli/__init__.py
     except OSError as error:
         print(f"interpose policy {args.act}: {error}", file=sys.stderr)
-        return EXIT_INTERNAL
-    except Exception:  # noqa: BLE001 - the exit code must say that it was us
-        traceback.print_exc()
         return EXIT_INTERNAL
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from interpose.cli import EXIT_USAGE
 from interpose.cli.rows import BadRow, lines, parsed
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import catalogue
@@ -17,9 +18,7 @@ from interpose.secrets.stream import StreamRedactor
 
 HELP = "hide secrets in text that passes through"
 
-EXIT_USAGE = 64
 EXIT_BAD_ROWS = 65
-EXIT_BROKEN_PIPE = 70
 _CHUNK = 1 << 16
 _PATIENCE = 0.02
 """Seconds to wait for more input before finished lines go out."""
@@ -54,9 +53,7 @@ def run(args: argparse.Namespace) -> int:
         redact_text(_read, _write, redactor, _is_waiting)
         return 0
     except BrokenPipeError:
-        # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return EXIT_BROKEN_PIPE
+        raise  # not an error of ours: see cli/__init__.py
     except (OSError, ValueError) as error:
         print(f"interpose redact: {error}", file=sys.stderr)
         return EXIT_USAGE
