@@ -17,6 +17,7 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place
+from interpose.policy.model import Level
 from interpose.policy.reload import PolicyReload
 
 RELOADS = 1000
@@ -188,6 +189,28 @@ def test_a_file_that_is_gone_leaves_the_last_good_set(tmp_path: Path) -> None:
     assert reload.check().state == "broken"
     file.write_text(text_of(1))
     assert reload.check().state == "current", "the same text again is the running policy, and no longer broken"
+
+
+def test_a_broken_project_file_does_not_keep_the_changes_of_others_out(tmp_path: Path) -> None:
+    """An agent that breaks the file in its repository must not freeze the policy of its organisation."""
+    organisation, project = tmp_path / "organisation.yaml", tmp_path / "project.yaml"
+    organisation.write_text(text_of(1))
+    project.write_text("version: 1\nrules:\n  - {id: mine, when: 'true', action: log, message: mine}\n")
+    registry = create_interceptor_registry()
+    places = [Place(str(organisation), Level.ORGANISATION), Place(str(project), Level.PROJECT)]
+    reload = PolicyReload(registry, places)
+    for broken_text in ("version: 1\nrules: [", None):
+        if broken_text is None:
+            project.unlink()
+        else:
+            project.write_text(broken_text)
+        organisation.write_text(text_of(2 if broken_text else 3))
+        status = reload.check()
+        assert (status.state, status.problems[0].file) == ("broken", str(project))
+        reasons = {reason for _, reason in told(engine_of(registry))[1][2]}
+        assert reasons == {"g2" if broken_text else "g3", "mine"}, (
+            "the new word of one, the last good word of the other"
+        )
 
 
 def test_a_start_without_a_policy_is_an_error(tmp_path: Path) -> None:

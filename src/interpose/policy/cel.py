@@ -18,6 +18,7 @@ from msgspec import Struct
 from interpose.policy.ast import Syntax, UnsupportedError, decode
 
 MAX_LENGTH = 10_000
+TOO_DEEP = "the expression is nested too deeply"
 
 _T = cel.Type
 TYPES: Mapping[str, Any] = {
@@ -33,7 +34,7 @@ TYPES: Mapping[str, Any] = {
 }
 """The types that variables have."""
 
-_ERROR = re.compile(r"ERROR: <input>:(\d+):(\d+): (.*?)(?:\n|$)")
+_ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?:\n|$)")
 
 
 class ExpressionError(ValueError):
@@ -72,6 +73,8 @@ def check(text: str, variables: Mapping[str, str]) -> Checked:
         syntax = decode(expression.serialize())
     except UnsupportedError as error:
         raise ExpressionError(str(error)) from None
+    except RecursionError:
+        raise ExpressionError(TOO_DEEP) from None
     return Checked(text, syntax, expression.return_type().name())
 
 
@@ -100,4 +103,6 @@ def _explained(text: str) -> ExpressionError:
     unknown = re.match(r"undeclared reference to '(.*)'", message)
     if unknown:
         message = f"unknown variable or function {unknown[1]!r}"
-    return ExpressionError(message, int(found[1]), int(found[2]))
+    if message.startswith("Exceeded max recursion depth"):
+        message = TOO_DEEP
+    return ExpressionError(message, max(1, int(found[1])), max(1, int(found[2])))

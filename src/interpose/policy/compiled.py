@@ -129,15 +129,24 @@ def _granted(tool: str) -> frozenset[str]:
 def _replacing(redaction: Redaction) -> Callable[[str], str]:
     if not redaction.pattern:
         return lambda text: redaction.replacement if text else text
+    if pattern(redaction.pattern).search(b"") is not None:
+        raise EvaluationError(f"{redaction.pattern!r} matches where nothing is: expected a pattern of something")
     compiled, literal = pattern(redaction.pattern), redaction.replacement.encode("utf-8", "surrogatepass")
 
     def replace(text: str) -> str:
         data = text.encode("utf-8", "surrogatepass")
         # A function as replacement: `\\1` in a replacement is text, not a reference.
         found = compiled.sub(lambda _match: literal, data)
-        return text if found == data else found.decode("utf-8", "surrogatepass")
+        return text if found == data else _text(found)
 
     return replace
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8", "surrogatepass")
+    except UnicodeDecodeError:  # a pattern of single bytes (`\\C`) cut a character in two
+        return data.decode("utf-8", "replace")
 
 
 def applies(rule: Rule, point: HookPoint, tool: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from msgspec import Struct
 
 from interpose.policy.ast import Ident, UnsupportedError, walk
-from interpose.policy.cel import Checked, ExpressionError, check
+from interpose.policy.cel import TOO_DEEP, Checked, ExpressionError, check
 from interpose.policy.checks import CheckError, Facts, check_reads
 from interpose.policy.closures import MAX_STEPS, STEPS, Closure, Scope, close
 from interpose.policy.functions import EvaluationError
@@ -62,7 +62,9 @@ def _compiled(
         if not lenient:
             check_reads(root, shapes, frozenset(always))
         closure = close(root)
+        read = frozenset(node.name for node in walk(root) if isinstance(node, Ident) and node.name in shapes)
     except (CheckError, UnsupportedError) as error:
         raise checked.error_at(error.id, str(error)) from None
-    read = frozenset(node.name for node in walk(root) if isinstance(node, Ident) and node.name in shapes)
+    except RecursionError:
+        raise ExpressionError(TOO_DEEP) from None
     return Expression(checked.text, read, closure)

@@ -13,13 +13,14 @@ from datetime import UTC, datetime
 from typing import Literal, Protocol
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.errors import PolicyError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place, Text, load_texts, read
-from interpose.policy.model import Problem
+from interpose.policy.model import Level, Problem
 
 log = logging.getLogger("interpose.policy")
 
@@ -27,6 +28,9 @@ _END = "\n..."
 """How YAML says that a document ends here."""
 
 Register = Callable[[Policy], Sequence[Registration]]
+Look = list[Text] | tuple[Problem, ...]
+"""What was found at a place: its files, or why they can't be read."""
+Looks = dict[Place, Look]
 
 
 class Registry(Protocol):
@@ -72,8 +76,8 @@ class PolicyReload:
         self._registry, self._places, self._packs, self._register = registry, tuple(places), tuple(packs), register
         self._lock = threading.Lock()
         self._stopping = threading.Event()
-        self._texts = read(self._places)
-        self._policy = load_texts(self._texts, packs=self._packs)
+        self._texts: Looks = {place: read([place]) for place in self._places}
+        self._policy = self._load(self._texts)
         self._seen = self._texts
         registry.swap(register(self._policy))
         self._status = _status_of(self._policy)
@@ -91,34 +95,44 @@ class PolicyReload:
     def check(self) -> PolicyStatus:
         """Take over changed files if they are whole and right. Never raises."""
         with self._lock:
-            try:
-                seen, self._seen = self._seen, []
-                self._seen = texts = read(self._places)
-                if texts == seen:
-                    return self._status
-                if cut := _cut_off(self._texts, texts):
-                    raise PolicyError(cut)
-                policy = load_texts(texts, packs=self._packs)
-                entries = self._register(policy)
-            except PolicyError as error:
-                self._keep(error.problems)
-            except Exception as error:  # noqa: BLE001 - whatever a broken file does, the last good policy stays
-                self._keep((Problem("", 0, "", f"{type(error).__name__}: {error}"),))
-            else:
-                self._registry.swap(entries)
-                self._texts, self._policy, self._status = texts, policy, _status_of(policy)
-                log.info("%s loaded", self._status)
+            found = self._look()
+            if found == self._seen:
+                return self._status
+            self._seen = found
+            problems = self._attempt(found)
+            if problems:
+                # A project file, which an agent can write, must not keep the changes of the others out by being broken.
+                kept = {place: self._texts[place] if place.level is Level.PROJECT else found[place] for place in found}
+                if kept not in (found, self._texts):
+                    self._attempt(kept)
+                self._complain(problems)
             return self._status
 
-    def _keep(self, problems: tuple[Problem, ...]) -> None:
-        status = self._status
-        if status.problems == problems:
-            return
-        self._status = PolicyStatus(
-            status.revision, status.loaded_at, status.rules, "broken", problems, status.refused
-        )  # fmt: skip
+    def _look(self) -> Looks:
+        return {place: _look_at(place) for place in self._places}
+
+    def _load(self, texts: Looks) -> Policy:
+        return load_texts([text for place in self._places for text in _readable(texts[place])], packs=self._packs)
+
+    def _attempt(self, found: Looks) -> tuple[Problem, ...]:
+        """Compile and swap in what was found. Nothing happens if there is anything wrong with it: that is returned."""
+        try:
+            if cut := _cut_off(self._texts, found):
+                return cut
+            policy = self._load(found)
+            self._registry.swap(self._register(policy))
+        except PolicyError as error:
+            return error.problems
+        except Exception as error:  # noqa: BLE001 - whatever a broken file does, the last good policy stays
+            return (Problem("", 0, "", f"{type(error).__name__}: {error}"),)
+        self._texts, self._policy, self._status = found, policy, _status_of(policy)
+        log.info("%s loaded", self._status)
+        return ()
+
+    def _complain(self, problems: tuple[Problem, ...]) -> None:
+        self._status = replace(self._status, state="broken", problems=problems)
         for problem in problems:
-            log.error("the policy is not loaded, revision %s stays: %s", status.revision, problem)
+            log.error("not loaded, policy %s runs: %s", self._status.revision, problem)
 
     def watch(self, seconds: float = 1.0) -> threading.Thread:
         """Look for changes every so often, until `stop`."""
@@ -127,12 +141,9 @@ class PolicyReload:
         return thread
 
     def _watch(self, seconds: float) -> None:
-        waiting: list[Text] | None = None
+        waiting: Looks = {}
         while not self._stopping.wait(seconds):
-            try:
-                found = read(self._places)
-            except PolicyError:
-                found = None
+            found = self._look()
             # A file that is being written is seen in the middle of it: only what was there at two looks is taken.
             if found == waiting:
                 self.check()
@@ -147,12 +158,26 @@ def _status_of(policy: Policy) -> PolicyStatus:
     return PolicyStatus(policy.revision, datetime.now(UTC), len(policy.rules), refused=policy.refused)
 
 
-def _cut_off(running: Sequence[Text], texts: Sequence[Text]) -> tuple[Problem, ...]:
+def _look_at(place: Place) -> Look:
+    try:
+        return read([place])
+    except PolicyError as error:
+        return error.problems
+
+
+def _readable(look: Look) -> list[Text]:
+    if isinstance(look, tuple):
+        raise PolicyError(look)
+    return look
+
+
+def _cut_off(running: Looks, found: Looks) -> tuple[Problem, ...]:
     """The files that look as if only their beginning were there."""
-    before = {text.file: text.text.rstrip() for text in running}
+    before = {text.file: text.text.rstrip() for look in running.values() for text in _readable(look)}
     return tuple(
         Problem(text.file, text.text.count("\n") + 1, "", f"looks cut off: {why}; if it is meant, end it with `...`")
-        for text in texts
+        for look in found.values()
+        for text in _readable(look)
         if (why := _why_cut(before.get(text.file, ""), text.text.rstrip()))
     )
 

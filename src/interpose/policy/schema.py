@@ -164,6 +164,9 @@ def _require_parts(form: RuleForm) -> None:
     if form.redact and (form.redact.pattern is None) == (form.prompt is None):
         what = "needs a `pattern`" if form.prompt is None else "has no `pattern`, the judge says what is taken out"
         raise _FormError(f"`redact` {what}", "redact")
+    for path in form.rewrite:
+        if not all(path.split(".")):
+            raise _FormError(f"{path!r} is no argument path, expected names with dots between them", "rewrite", path)
     if form.judge and form.prompt is None:
         raise _FormError("`judge` belongs to rules with a `prompt`", "judge")
 

@@ -44,6 +44,8 @@ def problem_with(when: str, tools: str = "[exec]", point: str = "tool.before") -
         ("a pattern with look-ahead", 'tool.matches("(?=x)")', "is no RE2 pattern"),
         ("numbers without a sign", "uint(3) == 3u", "not supported"),
         ("functions we do not have", '"%d".format([1]) == "1"', "not supported"),
+        ("deep sums", "1" + " + 1" * 2400 + " > 0", "nested too deeply"),
+        ("too long", "tool == '" + "x" * 11000 + "'", "longer than"),
         ("a result before there is one", 'result.text == "x"', "unknown variable or function 'result.text'"),
     ],
 )
@@ -110,6 +112,14 @@ def test_what_is_protected_loads(note: str, when: str) -> None:
 )
 def test_what_a_tool_always_has_depends_on_the_tools(note: str, tools: str, loads: bool) -> None:
     assert (problem_with('args.command == "x"', tools) == "") is loads, note
+
+
+@pytest.mark.parametrize(
+    "text", ["(" * 5000, "!" * 9000 + "true", "[" * 4000, "true && " * 1200 + "true", "-" * 5000 + "1 > 0"]
+)
+def test_hostile_expressions_are_conditions_or_errors(text: str) -> None:
+    told = problem_with(text)
+    assert told == "" or told.startswith("policy.yaml:5: rule 'probe': when: "), told
 
 
 def test_the_line_of_a_mistake_inside_an_expression_is_told() -> None:
