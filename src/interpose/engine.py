@@ -24,7 +24,7 @@ from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registration import registration
 from interpose.registry import Snapshot
-from interpose.status import Listener, Verbose, events_of, format_event, format_summary, tell
+from interpose.status import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.tools import canonical
 from interpose.toolsets import ToolSet
 from interpose.types import (
@@ -322,7 +322,10 @@ class Run:
         for event in events_of(point, verdict):
             tell(self._listeners, event)
             if shown and (line := format_event(event)) is not None:
-                tell(engine.sinks, line)
+                tell((self._show,), line)
+
+    def _show(self, line: str) -> None:
+        tell(self._engine.sinks, hidden(line))
 
     def _finish(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> None:
         engine = self._engine

@@ -27,6 +27,9 @@ def guarded(
     blocked result, or raises BlockedError with `on_block="raise"`. Without an engine, the global interceptors decide
     and nobody can be asked. Works on sync and async functions.
     """
+    given: object = tool
+    if given is not None and not isinstance(given, str):
+        raise TypeError(f"guarded takes the name of a tool, not {given!r}: write @guarded()")
     if on_block not in ("return", "raise"):
         raise ValueError(f'on_block must be "return" or "raise", not {on_block!r}')
 

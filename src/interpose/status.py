@@ -31,6 +31,8 @@ Verbose = Literal["off", "on", "full"]
 Listener = Callable[["InterceptorEvent"], object]
 
 _PREVIEW = 100
+_SEARCHED = 8192
+"""Characters that are searched for secrets before they are cut: one that begins in a preview is seen to its end."""
 
 
 class InterceptorEvent(Struct, frozen=True, kw_only=True):
@@ -104,9 +106,16 @@ def format_summary(outcome: ToolOutcome, verbose: Verbose) -> str | None:
 
 
 def preview(text: str) -> str:
-    """The first characters, on one line."""
-    flat = " ".join(text.split())
+    """The first characters without secrets, on one line."""
+    flat = " ".join(hidden(text[:_SEARCHED]).split())
     return flat if len(flat) <= _PREVIEW else flat[:_PREVIEW] + "..."
+
+
+def hidden(text: str) -> str:
+    """Text without secrets: status lines end up in logs."""
+    from interpose.secrets import Redactor  # its patterns take longer to load than all of us
+
+    return Redactor().redact(text).text
 
 
 def terminal_sink(stream: TextIO | None = None) -> Callable[[str], None]:

@@ -196,3 +196,8 @@ def test_without_an_engine_the_global_interceptors_decide() -> None:
 def test_a_wrong_word_is_refused_when_decorating() -> None:
     with pytest.raises(ValueError, match="on_block must be"):
         guarded("x", on_block="ignore")  # type: ignore[arg-type]
+
+
+def test_the_name_of_a_tool_is_no_function() -> None:
+    with pytest.raises(TypeError, match=r"write @guarded\(\)"):
+        guarded(len)  # type: ignore[arg-type]  # what @guarded without brackets does

@@ -290,3 +290,16 @@ def test_denied_in_a_class_is_shown_like_any_block() -> None:
     registry = create_interceptor_registry()
     registry.add(id="guard", name="tool.before", interceptor=Guard())
     assert lines_of(registry, "on") == ['🛡️ guard · blocked exec — "never"']
+
+
+def test_status_lines_hold_no_secrets() -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    padded = f"curl -H 'X: {'x' * 60}' -H 'Authorization: token {secret}' https://example.com"
+    lines = lines_of(create_interceptor_registry(), "full", command=padded, result=f"token {secret}")
+    assert lines
+    assert not any(secret[:10] in line for line in lines)
+
+    def blocks(_input: Any, output: Any) -> None:
+        output.block, output.block_reason = True, f"no {secret}"
+
+    assert not any(secret in line for line in lines_of(registry_of(b=("tool.before", blocks)), "on"))

@@ -19,21 +19,26 @@ class InteractiveConfirmation:
 
     def confirm(self, request: PermissionRequest, /) -> bool:
         """Show the call that would really run, and ask."""
-        import json
-
-        self._say(f"? {plain(request.message)}")
-        if request.tool:
-            arguments = json.dumps(request.arguments, indent=2 if self._verbose else None, default=repr)
-            self._say(f"  {plain(request.tool)} {plain(arguments)}")
+        self._show(request)
         return self._ask("  Allow? [y/N] ") in ("y", "yes")
 
     def confirm_batch(self, requests: Sequence[PermissionRequest], calls: Sequence[str], /) -> BatchAnswer:
-        """One question for a whole batch."""
-        self._say(summary(calls, len(requests)))
+        """One question for a whole batch, with every call that it is about."""
+        self._say(plain(summary(calls, len(requests))))
+        for request in requests:
+            self._show(request)
         answer = self._ask("  [a]pprove all, [r]eview one by one, [D]eny all? ")
         if answer in ("a", "approve"):
             return BatchAnswer.APPROVE
         return BatchAnswer.REVIEW if answer in ("r", "review") else BatchAnswer.DENY
+
+    def _show(self, request: PermissionRequest) -> None:
+        import json
+
+        self._say("? " + plain(request.message).replace("\n", "\n? "))  # the agent's text can't pose as our prompt
+        if request.tool:
+            arguments = json.dumps(request.arguments, indent=2 if self._verbose else None, default=repr)
+            self._say(f"  {plain(request.tool)} {plain(arguments)}")
 
     def _say(self, text: str) -> None:
         print(text, file=self._output or sys.stderr)

@@ -78,3 +78,17 @@ def test_standard_streams_are_the_default(monkeypatch: pytest.MonkeyPatch, capsy
     captured = capsys.readouterr()
     assert captured.out == ""
     assert "Sure?" in captured.err
+
+
+def test_a_batch_shows_every_call_that_is_asked_about() -> None:
+    output = io.StringIO()
+    requests = [PermissionRequest("Run it?", ToolCall("exec", {"command": "make"})), PermissionRequest("Send?")]
+    InteractiveConfirmation(input=io.StringIO(""), output=output).confirm_batch(requests, ["exec", "\x1b[2Kread"])
+    text = output.getvalue()
+    assert '? Run it?\n  exec {"command": "make"}\n? Send?\n' in text
+    assert "\x1b" not in text
+
+
+def test_text_of_the_agent_can_not_pose_as_the_prompt() -> None:
+    text = ask("", PermissionRequest("Run a\n  Allow? [y/N] y"))[1]
+    assert text == "? Run a\n?   Allow? [y/N] y\n  Allow? [y/N] "
