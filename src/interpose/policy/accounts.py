@@ -9,8 +9,8 @@ from msgspec import Struct
 
 from interpose.policy.compiled import CompiledRule, Policy, applies
 from interpose.policy.evaluate import Opinion, fires, opinion
-from interpose.policy.functions import EvaluationError
 from interpose.policy.model import Rule
+from interpose.policy.values import EvaluationError
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, ToolCall
 

@@ -11,16 +11,9 @@ from typing import Any
 
 from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select, UnsupportedError
 from interpose.policy.conversions import CONVERSIONS
-from interpose.policy.functions import (
-    FUNCTIONS,
-    EvaluationError,
-    MissingKeyError,
-    Optional,
-    TypeName,
-    encoded,
-    no_overload,
-    pattern,
-)
+from interpose.policy.functions import FUNCTIONS
+from interpose.policy.texts import encoded, pattern
+from interpose.policy.values import EvaluationError, MissingKeyError, Optional, TypeName, no_overload
 
 Scope = dict[str, Any]
 Closure = Callable[[Scope], Any]

@@ -15,9 +15,10 @@ from interpose.policy import imported_variables
 from interpose.policy.cel import ExpressionError
 from interpose.policy.checks import Facts
 from interpose.policy.expression import Expression, condition, value_of
-from interpose.policy.functions import EvaluationError, glob, pattern
 from interpose.policy.model import Problem, Redaction, Rule
 from interpose.policy.shapes import Shape
+from interpose.policy.texts import glob, pattern
+from interpose.policy.values import EvaluationError
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint

@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from interpose.policy.functions import EvaluationError, no_overload
+from interpose.policy.values import EvaluationError, no_overload
 
 _MAX_INT = 2**63 - 1
 _WHOLE = re.compile(r"\s*[-+]?[0-9]{1,19}\s*", re.ASCII)

@@ -12,9 +12,9 @@ from msgspec import Struct
 
 from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.expression import Expression
-from interpose.policy.functions import EvaluationError, MissingKeyError
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.model import Rule
+from interpose.policy.values import EvaluationError, MissingKeyError
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, ToolCall, ToolOutcome
 

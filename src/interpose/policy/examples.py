@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from interpose.policy.compiled import CompiledRule, applies
 from interpose.policy.evaluate import fires
-from interpose.policy.functions import EvaluationError
 from interpose.policy.model import Example, Problem
+from interpose.policy.values import EvaluationError
 from interpose.policy.variables import Variables
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 

@@ -10,8 +10,8 @@ from interpose.policy.ast import Ident, UnsupportedError, walk
 from interpose.policy.cel import TOO_DEEP, Checked, ExpressionError, check
 from interpose.policy.checks import CheckError, Facts, check_reads
 from interpose.policy.closures import MAX_STEPS, STEPS, Closure, Scope, close
-from interpose.policy.functions import EvaluationError
 from interpose.policy.shapes import Shape
+from interpose.policy.values import EvaluationError
 
 
 class Expression(Struct, frozen=True):

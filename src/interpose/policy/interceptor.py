@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
-from interpose.policy.functions import EvaluationError
 from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.model import SEVERITY, Rule
 from interpose.policy.results import replace_texts
 from interpose.policy.standing import PolicyAnswers
+from interpose.policy.values import EvaluationError
 from interpose.registration import registration
 from interpose.types import (
     Confirm,

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
-from interpose.policy.functions import glob
 from interpose.policy.model import Level, Scope
+from interpose.policy.texts import glob
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, PermissionRequest, ToolCall
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpose.policy.cel import ExpressionError, check, environment
 from interpose.policy.closures import MAX_STEPS, STEPS, close
-from interpose.policy.functions import EvaluationError
+from interpose.policy.values import EvaluationError
 from tests.unit.policy.expressions import DATA, VARIABLES, expression
 
 FAILED = "failed"
