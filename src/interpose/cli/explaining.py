@@ -17,7 +17,6 @@ from interpose.policy.accounts import Account, accounts
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import ID as POLICY
 from interpose.policy.interceptor import registrations
-from interpose.policy.judge.decision import ID as JUDGE
 from interpose.registry import create_interceptor_registry
 from interpose.tools import canonical, command_of
 from interpose.types import Confirm, Deny, Finding, HookPoint, Outcome, ToolCall, Verdict
@@ -59,14 +58,13 @@ class Explanation(Struct, frozen=True):
 def explanation(call: ToolCall, policy: Policy) -> Explanation:
     """Ask everybody about a call. Nothing runs, and no judge is asked."""
     registry = add_builtin_interceptors(create_interceptor_registry())
-    # Without the judge: it would send the call away and take its time.
-    registry.swap([entry for entry in registrations(policy) if not entry.id.startswith(JUDGE)])
+    registry.swap(registrations(_without_judge(policy)))
     engine = Engine(registry)
     call = canonical(call)
     verdict = engine.decide(call)
     snapshot = registry.snapshot()
     entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, call.context.agent_id)
-    guards = _alone([entry for entry in entries if entry.id != POLICY], call)
+    guards = _alone([entry for entry in entries if not entry.id.startswith(POLICY)], call)
     decider = _decider(verdict)
     allowed = _Allowed(engine)
     rules = tuple(accounts(policy, call))
@@ -88,6 +86,11 @@ def explanation(call: ToolCall, policy: Policy) -> Explanation:
         revision=policy.revision,
         refused=tuple(map(str, policy.refused)),
     )
+
+
+def _without_judge(policy: Policy) -> Policy:
+    """The same rules but those of the judge, who would send the call away, and need a key."""
+    return Policy(tuple(compiled for compiled in policy.rules if not compiled.rule.prompt), policy.refused)
 
 
 class _Allowed:
