@@ -96,6 +96,8 @@ def environment(variables: tuple[tuple[str, str], ...]) -> Any:
 
 def _explained(text: str) -> ExpressionError:
     """The first error of the checker, in words for people who write rules."""
+    if "recursion" in text:
+        return ExpressionError(TOO_DEEP)
     found = _ERROR.search(text)
     if found is None:
         return ExpressionError(text.removesuffix(" [INVALID_ARGUMENT]").strip())
@@ -103,6 +105,4 @@ def _explained(text: str) -> ExpressionError:
     unknown = re.match(r"undeclared reference to '(.*)'", message)
     if unknown:
         message = f"unknown variable or function {unknown[1]!r}"
-    if message.startswith("Exceeded max recursion depth"):
-        message = TOO_DEEP
     return ExpressionError(message, max(1, int(found[1])), max(1, int(found[2])))

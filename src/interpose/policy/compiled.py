@@ -17,7 +17,7 @@ from interpose.policy.checks import Facts
 from interpose.policy.expression import Expression, condition, value_of
 from interpose.policy.model import Problem, Redaction, Rule
 from interpose.policy.shapes import Shape
-from interpose.policy.texts import glob, pattern
+from interpose.policy.texts import pattern, wildcard
 from interpose.policy.values import EvaluationError
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
@@ -164,7 +164,7 @@ def names_tool(listed: Sequence[str], tool: str) -> bool:
 def _names(entry: str, tool: str) -> bool:
     if entry.startswith("group:"):
         return tool in TOOL_GROUPS.get(entry, ())
-    return entry == tool or glob(tool, entry)
+    return entry == tool or wildcard(tool, entry)
 
 
 def _revision(rules: Sequence[CompiledRule], refused: Sequence[Problem], judge: FrozenDict) -> str:

@@ -14,7 +14,7 @@ from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.expression import Expression
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.model import Rule
-from interpose.policy.values import EvaluationError, MissingKeyError
+from interpose.policy.values import EvaluationError, MissingKeyError, plain
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, ToolCall, ToolOutcome
 
@@ -98,7 +98,7 @@ def rewritten(compiled: CompiledRule, variables: Variables) -> dict[str, Any]:
     """The arguments as a `transform` rule wants them. Raises EvaluationError."""
     arguments: dict[str, Any] = dict(variables.call.arguments)
     for path, expression in compiled.rewrites:
-        _put(arguments, path, expression.value(variables))
+        _put(arguments, path, plain(expression.value(variables)))
     return arguments
 
 

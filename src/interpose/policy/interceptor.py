@@ -103,8 +103,12 @@ class _Heard:
     def fail(self, rule: Rule, error: str) -> None:
         """A rule that failed says what its `on_error` says."""
         self.notes.append(_note(rule, "error", f"failed: {error}", rule.severity))
-        if rule.on_error != "allow":
-            self._decide(rule, rule.on_error, f"Rule {rule.id} could not be evaluated: {error}")
+        text = f"Rule {rule.id} could not be evaluated: {error}"
+        if rule.on_error == "deny":
+            self._decide(rule, "deny", text)
+        elif rule.on_error == "ask":
+            # A question under another name: who answers what a rule asks has not answered what it could not see.
+            self._decide(replace(rule, id=f"{rule.id}:error"), "ask", text)
 
     def _decide(self, rule: Rule, action: str, text: str = "") -> None:
         text = text or rule.text

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
 from interpose.policy.model import Level, Scope
-from interpose.policy.texts import glob
+from interpose.policy.texts import glob, wildcard
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, PermissionRequest, ToolCall
 
@@ -69,9 +69,9 @@ def in_scope(compiled: CompiledRule, call: ToolCall) -> bool:
         and _one_of(scope.roles, context.role)
         and _one_of(scope.principals, context.principal)
         and _one_of(scope.sessions, context.session_id)
-        and _one_of(scope.directories, context.cwd)
+        and (not scope.directories or any(glob(context.cwd, pattern) for pattern in scope.directories))
     )
 
 
-def _one_of(patterns: Sequence[str], value: str) -> bool:
-    return not patterns or any(glob(value, pattern) for pattern in patterns)
+def _one_of(patterns: Sequence[str], name: str) -> bool:
+    return not patterns or any(wildcard(name, pattern) for pattern in patterns)

@@ -61,6 +61,20 @@ def _glob(expression: str) -> Any:
     return pattern("(?s)^" + "".join(marks.get(part) or re2.escape(part) for part in parts) + "$")
 
 
+@lru_cache(maxsize=512)
+def _wildcard(expression: str) -> Any:
+    parts = re.split(r"(\*+|\?)", expression)
+    return pattern("(?s)^" + "".join(_ANYTHING.get(part[:1]) or re2.escape(part) for part in parts) + "$")
+
+
+_ANYTHING = {"*": ".*", "?": "."}
+
+
+def wildcard(text: str, expression: str) -> bool:
+    """Whether all of a name fits: `*` is anything, `/` included. For names, in which `/` is a letter as any other."""
+    return _wildcard(expression).search(encoded(text)) is not None
+
+
 def glob(text: str, expression: str) -> bool:
     """Whether all of `text` fits a glob."""
     return _glob(expression).search(encoded(text)) is not None

@@ -132,3 +132,14 @@ def optional_index(holder: Any, key: Any) -> Optional:
 def get(holder: Any, key: Any, default: Any) -> Any:
     """`get(map, key, default)`: never an error. What is no map has no keys."""
     return holder[key] if isinstance(holder, dict) and contains_item(key, holder) else default
+
+
+def plain(value: Any) -> Any:
+    """A value that an argument may have: what JSON has. Raises EvaluationError for a time, bytes or a type."""
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, dict):
+        return {key: plain(item) for key, item in value.items()}
+    raise EvaluationError(f"an argument can't be of type {type_name(value)}")

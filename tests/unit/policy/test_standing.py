@@ -27,6 +27,8 @@ rules:
     answers: {{rules: {rules}, scope: {scope}}}
 """
 
+ANY = {"when": "true", "rules": "[ask-push]", "scope": "everywhere", "mode": "enforce"}
+
 
 class Guard:
     """A guard of another room that asks under its own rule."""
@@ -41,7 +43,7 @@ class Guard:
 def run(
     command: str, *, guard: Any = None, level: Level = Level.USER, context: Context | None = None, **answer: str
 ) -> Any:
-    filled = {"when": "true", "rules": "[ask-push]", "scope": "everywhere", "mode": "enforce"} | answer
+    filled = ANY | answer
     policy = load_texts([Text("org.yaml", ASKING, Level.ORGANISATION), Text("u.yaml", ANSWER.format(**filled), level)])
     registry = create_interceptor_registry()
     registry.swap(registrations(policy))
@@ -109,6 +111,18 @@ def test_it_answers_the_question_of_a_guard_by_its_rule() -> None:
         run("ls", guard=Confirm("sure?", rule="git-push-force"), rules="[git-push-force]").verdict.approver
         == "policy:yes"
     )
+
+
+def test_it_does_not_answer_for_a_rule_that_failed() -> None:
+    """Who agrees to what a rule asks has not agreed to a rule that could not look."""
+    failing = ASKING.replace(
+        "'command.exists(c, c.name == \"git\")', action: ask", "'1 / size(hosts) > 1', on_error: ask, action: ask"
+    )
+    policy = load_texts([Text("o.yaml", failing), Text("u.yaml", ANSWER.format(**ANY), Level.ORGANISATION)])
+    registry = create_interceptor_registry()
+    registry.swap(registrations(policy))
+    verdict = Engine(registry, confirm=AutoDeny()).run().run_tool(ToolCall("exec", {"command": "ls"}), str).verdict
+    assert (verdict.outcome, verdict.approver) == ("deny", "")
 
 
 def test_a_question_of_no_rule_is_nobodys_to_answer() -> None:
