@@ -115,3 +115,9 @@ def test_cases_of_a_pack(name: str) -> None:
 
 def test_results_are_looked_at_as_well() -> None:
     assert any(HookPoint.TOOL_AFTER in rule.on.points for rule in RULES)
+
+
+@pytest.mark.parametrize("rule", RULES, ids=rule_id)
+def test_the_page_of_packs_is_true(rule: Rule) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "packs.md").read_text(encoding="utf-8")
+    assert f"| `{rule.id}` | {rule.action} | {rule.message} |" in page

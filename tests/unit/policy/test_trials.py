@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -142,3 +143,10 @@ def test_packs_that_a_file_names_are_tested_with_it(tmp_path: Path) -> None:
 def test_what_only_a_judge_can_say_is_skipped(tmp_path: Path) -> None:
     rules = "version: 1\nrules: [{id: a, action: deny, prompt: Is it rude?, examples: {match: [ls]}}]"
     assert [trial.status for trial in trials(tmp_path, rules)] == ["skipped"]
+
+
+def test_the_case_file_of_the_docs_runs(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "policy-cli.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    found = [trial for trial in trials(tmp_path, "version: 1", block) if trial.kind != "example"]
+    assert [(trial.kind, trial.status) for trial in found] == [("case", "passed")] * 3
