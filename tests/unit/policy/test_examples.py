@@ -77,7 +77,7 @@ def test_rules_that_keep_their_word_load(note: str, when: str, match: str, no_ma
         ),
         (
             "what only looks true",
-            "args.?ok.orValue(false)",
+            '\'{"a": true, "b": get(args, "ok", false)}.b\'',
             "{tool: exec, args: {ok: 'yes'}}",
             "ls",
             "it fails: expected true or false, got str",
