@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.table import command
-from interpose.shell.model import Invocation, Lowering
+from interpose.shell.model import UNKNOWN, Invocation, Lowering
 
 _AGENTS = (
     "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi",
@@ -73,9 +73,12 @@ _SWITCHES = frozenset(
 @command("nah", "interpose")
 def guarded(inv: Invocation, low: Lowering) -> None:
     """A guard that starts an agent: the agent is what matters."""
-    verb = inv.args[0].text if inv.args else ""
+    verbs = [word for word in inv.args if not word.text.startswith("-")]
+    if verbs and verbs[0].text == "policy":
+        verbs = verbs[1:]
+    verb = verbs[0].text if verbs else ""
     if verb == "run":
         low.run(inv.args[1:], via=f"{inv.name} run")
-    elif verb in _SWITCHES:
-        low.emit("guard.tamper", inv.name, at=inv.args[0], wide=True, rule="guard-off",
+    elif verb in _SWITCHES or UNKNOWN in verb:
+        low.emit("guard.tamper", inv.name, at=verbs[0], wide=True, rule="guard-off",
                  reason="Changes or switches off the guard that watches this")  # fmt: skip
