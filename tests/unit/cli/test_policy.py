@@ -113,17 +113,19 @@ def test_test_as_json(run: Run, tmp_path: Path) -> None:
 
 
 def test_test_as_junit(run: Run, tmp_path: Path) -> None:
-    hostile = WRONG.replace("[deploy now]", """["deploy '\\e[2J <b> & \\u202e'"]""")
+    case = 'version: 1\ncases: [{note: "\\e[2J\\0 <b> & \\u202e", call: ls, want: allow}]'
     report = tmp_path / "report.xml"
-    code, _, _ = run("test", written(tmp_path, hostile), "--junit", str(report))
+    rules, cases = written(tmp_path, WRONG), written(tmp_path, case, "cases.yaml")
+    code, _, _ = run("test", rules, "--junit", str(report))
     root = ET.parse(report).getroot()
     assert code == 1
     assert (root.attrib["tests"], root.attrib["failures"]) == ("2", "1")
-    cases = list(root.iter("testcase"))
-    assert "\\x1b" in cases[0].attrib["name"]
-    assert [len(case.findall("failure")) for case in cases] == [0, 1]
-    assert cases[1].attrib["line"] == "8"
-    assert {file.name for file in tmp_path.iterdir()} == {"project", "rules.yaml", "report.xml"}
+    found = list(root.iter("testcase"))
+    assert [len(each.findall("failure")) for each in found] == [0, 1]
+    assert found[1].attrib["line"] == "8"
+    run("test", cases, "--junit", str(report))
+    assert [each.attrib["name"] for each in ET.parse(report).iter("testcase")] == ["\\x1b[2J\\x00 <b> & \\u202e"]
+    assert {file.name for file in tmp_path.iterdir()} == {"project", "rules.yaml", "cases.yaml", "report.xml"}
 
 
 def test_test_by_tag(run: Run, tmp_path: Path) -> None:

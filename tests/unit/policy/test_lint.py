@@ -50,6 +50,9 @@ KILL_HARD = 'effects.exists(e, e.kind == "process.kill" && e.forced)'
         ("a stronger rule is about a group", [
             rule("a", "true", more=f"on: {{tools: ['group:runtime']}}, {BOTH}"),
             rule("b", KILL, "ask", f"on: {{tools: [exec]}}, {BOTH}")], [("shadowed", "b", "a")]),
+        ("the same word, more narrowly", [rule("a", KILL), rule("b", KILL_HARD)], []),
+        ("a stronger rule is about results", [
+            rule("a", "true", more=f"on: {{point: tool.after}}, {BOTH}"), rule("b", KILL, "ask")], []),
         ("a watching rule shadows nothing", [rule("a", KILL, more=f"mode: watch, {BOTH}"), rule("b", KILL_HARD, "ask")],
          []),
         ("what is only written down is not shadowed", [rule("a", KILL), rule("b", KILL_HARD, "log")], []),
