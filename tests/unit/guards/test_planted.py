@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from interpose.guards.planted import MAX_TEXT, fires
+from tests.timing import cpu_seconds
 
 PLACES = [
     "package.json",
@@ -73,6 +72,4 @@ PIECES = [
 @pytest.mark.parametrize("path", PLACES)
 @pytest.mark.parametrize("piece", PIECES)
 def test_hostile_length_is_linear(path: str, piece: str) -> None:
-    start = time.perf_counter()
-    _fires(path, piece * (120_000 // len(piece)))
-    assert time.perf_counter() - start < 2.0
+    assert cpu_seconds(lambda: _fires(path, piece * (120_000 // len(piece)))) < 2.0

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpose.shell import analyse
+from tests.timing import cpu_seconds
 
 RUNNERS = {
     "python": "python3 -c", "javascript": "node -e", "perl": "perl -e", "ruby": "ruby -e", "php": "php -r",
@@ -62,9 +62,7 @@ def test_no_program_raises(language: str, code: str) -> None:
 def test_time_grows_with_the_text_only(language: str, fragment: str) -> None:
     def seconds(size: int) -> float:
         code = fragment * (size // len(fragment))
-        start = time.perf_counter()
-        _effects(RUNNERS[language], code)
-        return time.perf_counter() - start
+        return cpu_seconds(lambda: _effects(RUNNERS[language], code))
 
     seconds(100)
     # The best of some runs: the machine may be busy with something else.
