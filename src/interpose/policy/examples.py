@@ -11,6 +11,9 @@ from interpose.policy.values import EvaluationError
 from interpose.policy.variables import Variables
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 
+HOME = "/home/dev"
+"""The home of every example: what a rule file means must not depend on who loads it."""
+
 
 def failing_examples(compiled: CompiledRule) -> Iterator[Problem]:
     """Each example that the rule gets wrong. What only a judge can say is not asked here."""
@@ -52,8 +55,8 @@ def call_of(example: Example) -> ToolCall:
 def variables_at(point: HookPoint, call: ToolCall, example: Example) -> Variables:
     """What a rule at a hook point sees of an example."""
     if point is not HookPoint.TOOL_AFTER:
-        return Variables(call)
-    return Variables(call, ToolOutcome(call, example.result, is_error=example.is_error))
+        return Variables(call, home=HOME)
+    return Variables(call, ToolOutcome(call, example.result, is_error=example.is_error), HOME)
 
 
 def shown(example: Example) -> str:

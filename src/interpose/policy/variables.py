@@ -127,12 +127,18 @@ _NO_DETAILS: dict[str, Any] = {**dict.fromkeys(_FLAGS, False), **dict.fromkeys(_
 class Variables(dict[str, Any]):
     """The variables of one call at one hook point."""
 
-    __slots__ = ("call", "outcome")
+    __slots__ = ("_home", "call", "outcome")
 
-    def __init__(self, call: ToolCall, outcome: ToolOutcome | None = None) -> None:
+    def __init__(self, call: ToolCall, outcome: ToolOutcome | None = None, home: str = "") -> None:
         super().__init__()
         self.call = call
         self.outcome = outcome
+        self._home = home
+
+    @property
+    def home(self) -> str:
+        """The home directory that `~` stands for: the user's, unless somebody said otherwise."""
+        return self._home or home_directory()
 
     def __missing__(self, name: str) -> Any:
         value = self[name] = READERS[name](self)
@@ -184,7 +190,7 @@ def _agent(variables: Variables) -> dict[str, Any]:
 
 def _effects(variables: Variables) -> list[dict[str, Any]]:
     call = variables.call
-    home = home_directory()
+    home = variables.home
     found = effects_of_call(call, home)
     if call.name == "exec":
         command = command_of(call) or ""
@@ -229,7 +235,7 @@ def _command(variables: Variables) -> list[dict[str, Any]]:
             "via": ran.via,
             "text": text[ran.span[0] : ran.span[1]],
         }
-        for ran in analysis_of_call(variables.call, home_directory()).commands
+        for ran in analysis_of_call(variables.call, variables.home).commands
     ]
 
 

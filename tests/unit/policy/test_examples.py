@@ -87,3 +87,11 @@ def test_rules_that_keep_their_word_load(note: str, when: str, match: str, no_ma
 def test_rules_that_break_it_do_not(note: str, when: str, match: str, no_match: str, want: str) -> None:
     told = load(when, match, no_match)
     assert want in told, f"{note}: {told}"
+
+
+@pytest.mark.parametrize("home", ["/root", "/", "/workspace/project", ""])
+def test_examples_mean_the_same_wherever_the_home_is(home: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", home)
+    deletes_home = 'effects.exists(e, e.kind == "fs.delete" && e.resource == "/home/dev")'
+    rule = f"{{id: probe, when: '{deletes_home}', action: deny, message: no, examples: {{match: ['rm -rf ~']}}}}"
+    assert load_text(f"version: 1\nrules: [{rule}]\n").rules
