@@ -42,6 +42,16 @@ def test_python_examples_run(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", DOCS, ids=name_of)
+def test_rule_files_load(path: Path) -> None:
+    """Every whole rule file in the docs loads, its own examples included."""
+    from interpose.policy.load import load_text
+
+    for text in blocks(path, "yaml"):
+        if text.startswith("version: 1\nrules:"):
+            assert load_text(text, file=path.name).rules
+
+
+@pytest.mark.parametrize("path", DOCS, ids=name_of)
 def test_commands_exist(path: Path) -> None:
     from interpose.cli import VERBS
 
