@@ -7,6 +7,7 @@ analysed even though the text as a whole was not understood.
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 
 from interpose.shell.syntax.redirections import BLANKS, Redirections
 from interpose.shell.syntax.tree import (
@@ -41,9 +42,9 @@ class Commands(Redirections):
 
     __slots__ = ()
 
+    @abstractmethod
     def compound(self, word: str) -> Node | None:
         """The compound command that the reserved word at `pos` (or `(`) starts; None if it starts none."""
-        raise NotImplementedError
 
     def sequence(self, closer: str) -> Sequence:
         """Commands up to the word or character `closer`, which is read too; to the end of the text if it is empty."""

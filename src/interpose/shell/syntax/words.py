@@ -6,6 +6,7 @@ Every pattern is a possessive run of one character class, so no input makes a sc
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import (
@@ -87,7 +88,7 @@ class Shared:
         """The simple commands read since the last of them: what is left if the next one has a fault."""
 
 
-class Words:
+class Words(ABC):
     """The half of the parser that reads words. `pos` always stands on the next unread character."""
 
     __slots__ = ("depth", "end", "fixed", "not_arithmetic", "pending", "pos", "shared", "text")
@@ -102,11 +103,13 @@ class Words:
         self.pending: list[HereDocument] = []
         self.not_arithmetic: set[int] = set()
 
+    @abstractmethod
     def sequence(self, closer: str) -> Sequence:
-        raise NotImplementedError
+        """Commands up to `closer`: words contain commands, which contain words."""
 
+    @abstractmethod
     def nested(self, text: str, span: Span) -> Sequence:
-        raise NotImplementedError
+        """The commands of a text of its own, such as the inside of backquotes."""
 
     def span(self, start: int) -> Span:
         return self.fixed or (start, self.pos)
