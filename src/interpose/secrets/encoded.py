@@ -33,13 +33,15 @@ class Base64:
 
     def find(self, data: bytes, start: int, end: int, search: Search) -> Iterator[Hit]:
         """The runs in which a secret was found."""
+        hidden = start
         for match in pattern(self._pattern).matches(data, start, end):
+            if match.span()[0] < hidden:
+                continue  # its run goes as a whole already; to look at it again for each part would cost its square
             decoded = _decoded(pattern(_NOT_DATA).without(match.text()))
             hits = search(decoded) if decoded else ()
             if hits:
-                start, end = _whole_run(data, *match.span())
-                first = hits[0]
-                yield Hit(start, end, first.kind, first.secret, first.rank)
+                first, hidden = _whole_run(data, *match.span())
+                yield Hit(first, hidden, hits[0].kind, hits[0].secret, hits[0].rank)
 
 
 def _decoded(run: bytes) -> bytes:

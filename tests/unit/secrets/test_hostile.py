@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from functools import partial
 from itertools import pairwise
 
@@ -26,6 +27,7 @@ GROWTH = 8
         b"Cookie: a=b; ", b"Authorization: Basic ", b"kind: Secret\n---\n", b"kind: Secret\ndata:\n a: b\n", b"\\u0041",
         b"\x1b[1m", b"TmV2ZXIg", b"eyJhbGciOi.", b"://a:b@", b"[redacted:", b"mysql ", b'"data": {', b"\\\\\\n",
         b"-----BEGIN PRIVATE KEY-----\n" + b"A" * 24, b"A", b"9" * 40 + b" ",
+        b64encode(b'key = "' + TOKEN + b'"   ') + b"zz9zz",
     ],
 )  # fmt: skip
 def test_time_grows_with_the_text_and_not_faster(unit: bytes) -> None:
