@@ -6,7 +6,8 @@ expression is the oracle of the tests: both must give the same answer.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from time import perf_counter
 from typing import Any
 
 from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select, UnsupportedError
@@ -21,7 +22,11 @@ Closure = Callable[[Scope], Any]
 MAX_STEPS = 20_000
 """How often the loops of one expression may turn, all together."""
 
+MAX_SECONDS = 1.0
+"""How long they may take: a turn over a long text or a long list costs more than others."""
+
 STEPS = "@steps"
+DEADLINE = "@deadline"
 
 _RESULTS = ("@result", "__result__")
 """What the checker calls the result of a loop."""
@@ -272,14 +277,18 @@ def _fold(node: Fold, names: dict[str, str]) -> Closure:
     return collect if element else loop
 
 
-def _turns(items: Any, scope: Scope) -> Any:
+def _turns(items: Any, scope: Scope) -> Iterator[Any]:
     if not isinstance(items, list | tuple | dict):
         raise no_overload("a loop", items)
     left = scope[STEPS] - len(items)
     if left < 0:
         raise EvaluationError(f"the loops turn more than {MAX_STEPS} times")
     scope[STEPS] = left
-    return items
+    deadline = scope[DEADLINE]
+    for item in items:
+        if perf_counter() > deadline:
+            raise EvaluationError(f"the loops take more than {MAX_SECONDS:g} seconds")
+        yield item
 
 
 def appended(node: Fold) -> tuple[Node | None, Node] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", re.ASCII)
@@ -19,4 +20,16 @@ def host_of(text: str) -> str:
     if numbers:
         return numbers[1].lower()
     host = rest.partition(":")[0]
-    return host.rstrip(".").lower() if _HOST.fullmatch(host) else ""
+    if _HOST.fullmatch(host):
+        return host.rstrip(".").lower()
+    return _unusual(host) if scheme else ""
+
+
+def _unusual(host: str) -> str:
+    """What a client makes of a host in other letters. Never nothing: a rule about all hosts must hear of this one."""
+    plain = unquote(host)
+    try:
+        plain = plain.encode("idna").decode("ascii")
+    except UnicodeError:
+        pass  # no name that can be looked up; it is shown as it is
+    return plain.rstrip(".").lower()

@@ -6,9 +6,12 @@ the same id; what would loosen one is refused and recorded. A project file, whic
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
+from typing import NoReturn
 
 from msgspec import Struct
 
@@ -16,9 +19,13 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
 from interpose.policy.model import WEIGHT, Level, Problem, Rule
 from interpose.policy.schema import RuleFile, parse
+from interpose.policy.yaml_text import MAX_BYTES
 from interpose.types import FrozenDict, HookPoint
 
 SUFFIXES = (".yaml", ".yml")
+
+_MAX_READ = 4 * MAX_BYTES
+"""No character takes more bytes than four."""
 
 
 class Place(Struct, frozen=True):
@@ -77,16 +84,27 @@ def read(places: Iterable[Place]) -> list[Text]:
 
 
 def files_of(place: Place) -> list[Path]:
-    """The rule files of a place."""
+    """The rule files of a place. Raises PolicyError: a directory that can't be looked into may hold rules."""
     path = Path(place.path)
-    if not path.is_dir():
-        return [path]
-    return sorted(file for file in path.rglob("*") if file.suffix in SUFFIXES and file.is_file())
+    try:
+        if not path.is_dir():
+            return [path]
+        inside = (Path(at) / name for at, _, names in os.walk(path, onerror=_raise) for name in names)
+        return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
+    except OSError as error:
+        raise _unreadable(Path(error.filename or path), error) from None
+
+
+def _raise(error: OSError) -> NoReturn:
+    raise error
 
 
 def _read(file: Path, place: Place) -> Text:
     try:
-        return Text(str(file), file.read_bytes().decode("utf-8"), place.level)
+        data = _bytes(file, place)
+        if len(data) > _MAX_READ:
+            raise PolicyError((Problem(str(file), 1, "", f"the file is larger than {_MAX_READ} bytes"),))
+        return Text(str(file), data.decode("utf-8"), place.level)
     except UnicodeDecodeError:
         raise PolicyError((Problem(str(file), 1, "", "expected UTF-8 text"),)) from None
     except FileNotFoundError as error:
@@ -95,6 +113,16 @@ def _read(file: Path, place: Place) -> Text:
         raise _unreadable(file, error) from None
     except OSError as error:
         raise _unreadable(file, error) from None
+
+
+def _bytes(file: Path, place: Place) -> bytes:
+    """INVARIANT: what an agent puts in a project's place (a pipe, an endless device) makes nobody wait or swell."""
+    of_project = place.level is Level.PROJECT
+    flags = os.O_NONBLOCK if of_project else 0
+    with open(file, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as opened:
+        if of_project and not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
+            raise OSError("expected a regular file")
+        return opened.read(_MAX_READ + 1)
 
 
 def _unreadable(file: Path, error: OSError) -> PolicyError:

@@ -6,13 +6,16 @@ approver in the record.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Sequence
 
+from interpose.analysis import DEFAULT_CWD, home_directory, starts_of
 from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
 from interpose.policy.model import Level, Scope
 from interpose.policy.texts import glob, wildcard
 from interpose.policy.variables import Variables
+from interpose.tools import cwds_of
 from interpose.types import HookPoint, PermissionRequest, ToolCall
 
 
@@ -69,8 +72,19 @@ def in_scope(compiled: CompiledRule, call: ToolCall) -> bool:
         and _one_of(scope.roles, context.role)
         and _one_of(scope.principals, context.principal)
         and _one_of(scope.sessions, context.session_id)
-        and (not scope.directories or any(glob(context.cwd, pattern) for pattern in scope.directories))
+        and (not scope.directories or all(_within(scope.directories, at) for at in _directories(call)))
     )
+
+
+def _directories(call: ToolCall) -> tuple[str, ...]:
+    """Where the agent works, and where the call's own arguments move it: no argument widens a scope."""
+    cwd = call.context.cwd
+    return (cwd, *starts_of(call, cwd or DEFAULT_CWD, home_directory())) if cwds_of(call) else (cwd,)
+
+
+def _within(patterns: Sequence[str], directory: str) -> bool:
+    plain = posixpath.normpath(directory) if directory else ""
+    return any(glob(plain, pattern) for pattern in patterns)
 
 
 def _one_of(patterns: Sequence[str], name: str) -> bool:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from errno import EACCES
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -127,7 +130,39 @@ def test_files_and_directories(tmp_path: Path) -> None:
     assert [compiled.rule.id for compiled in loaded.rules] == ["rm", "b"]
 
 
-@pytest.mark.parametrize(("note", "data"), [("not there", None), ("not UTF-8", b"\xff\xfe\x00")])
+def test_a_directory_that_cannot_be_looked_into_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rules would be gone without a word."""
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "a.yaml").write_text("version: 1\n")
+
+    def scandir(path: Any) -> Any:
+        if str(path).endswith("deep"):
+            raise PermissionError(EACCES, "Permission denied", str(path))
+        return real(path)
+
+    real = os.scandir
+    monkeypatch.setattr("os.scandir", scandir)
+    with pytest.raises(PolicyError, match=r"deep:1: can't be read: Permission denied"):
+        load([Place(str(tmp_path), Level.ORGANISATION)])
+
+
+def test_a_project_file_that_is_no_file_makes_nobody_wait(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "policy.yaml")
+    with pytest.raises(PolicyError, match=r"policy.yaml:1: can't be read: expected a regular file"):
+        load([Place(str(tmp_path / "policy.yaml"), PROJECT)])
+    with pytest.raises(PolicyError, match="expected a regular file"):
+        load([Place("/dev/zero", PROJECT)])
+
+
+def test_a_file_is_read_as_far_as_it_may_be_long() -> None:
+    with pytest.raises(PolicyError, match="the file is larger than 4000000 bytes"):
+        load([Place("/dev/zero", USER)])
+
+
+@pytest.mark.parametrize(
+    ("note", "data"),
+    [("not there", None), ("not UTF-8", b"\xff\xfe\x00")],
+)
 def test_a_file_that_cannot_be_read_is_an_error(note: str, data: bytes | None, tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     if data is not None:

@@ -41,7 +41,13 @@ class Guard:
 
 
 def run(
-    command: str, *, guard: Any = None, level: Level = Level.USER, context: Context | None = None, **answer: str
+    command: str,
+    *,
+    guard: Any = None,
+    level: Level = Level.USER,
+    context: Context | None = None,
+    arguments: dict[str, Any] | None = None,
+    **answer: str,
 ) -> Any:
     filled = ANY | answer
     policy = load_texts([Text("org.yaml", ASKING, Level.ORGANISATION), Text("u.yaml", ANSWER.format(**filled), level)])
@@ -49,7 +55,7 @@ def run(
     registry.swap(registrations(policy))
     if guard is not None:
         registry.add(id="guard", name="tool.before", interceptor=Guard(guard))
-    call = ToolCall("exec", {"command": command}, context=context or Context())
+    call = ToolCall("exec", {"command": command, **(arguments or {})}, context=context or Context())
     return Engine(registry, confirm=AutoDeny()).run(call.context).run_tool(call, lambda args: "ran")
 
 
@@ -70,6 +76,8 @@ def test_a_named_question_is_answered_and_the_rule_is_the_approver() -> None:
         ("another role's scope", {"scope": "{roles: [admin]}"}),
         ("another person's scope", {"scope": "{principals: [bob]}"}),
         ("another directory's scope", {"scope": "{directories: [/home/b/**]}"}),
+        ("the call goes elsewhere", {"scope": "{directories: [/home/a/**]}", "arguments": {"workdir": "/srv"}}),
+        ("the call goes up", {"scope": "{directories: [/home/a/**]}", "arguments": {"cwd": "../../b"}}),
         ("one of two scopes", {"scope": "{agents: [main], directories: [/home/b/**]}"}),
         ("a project's file", {"level": Level.PROJECT}),
     ],
@@ -94,6 +102,13 @@ def test_what_is_not_its_business_goes_to_a_person(note: str, options: dict[str,
 def test_a_scope_that_fits(scope: str) -> None:
     context = Context(agent_id="main", role="coder", principal="alice", cwd="/home/a/x")
     assert run("git push", context=context, scope=scope).verdict.approver == "policy:yes"
+
+
+def test_a_directory_is_what_its_path_means() -> None:
+    scope = "{directories: [/home/a/**]}"
+    assert run("git push", context=Context(cwd="/home/a/../b"), scope=scope).verdict.approver == ""
+    inside = run("git push", context=Context(cwd="/home/a/x"), scope=scope, arguments={"cwd": "y"})
+    assert inside.verdict.approver == "policy:yes"
 
 
 def test_one_question_left_is_put_to_a_person() -> None:

@@ -88,6 +88,8 @@ def test_a_variable_is_computed_once_and_only_if_read() -> None:
         ("git@github.com:x/y", "github.com"),
         ("h:8080", "h"), ("[::1]:80", "::1"), ("https://[fe80::1]/", "fe80::1"),
         ("https://evil.test\\@good.test/", "evil.test"),
+        ("https://b\u00fccher.test/", "xn--bcher-kva.test"), ("https://\uff25vil.test/", "evil.test"),
+        ("https://%65vil.test/", "evil.test"), ("https://a..\u00e9/", "a..\u00e9"),
         ("a.test.", "a.test"), ("", ""), ("!x", ""), ("https:///x", ""), ("-x", ""),
     ],
 )  # fmt: skip
