@@ -6,12 +6,13 @@ import os
 import posixpath
 import shlex
 from collections.abc import Iterable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
 from interpose.answers import Answers
 from interpose.paths import Lexical
-from interpose.shell import Analysis, analyse
+from interpose.shell import Analysis, Ran, analyse
 from interpose.tools import (
     command_of,
     cwds_of,
@@ -31,6 +32,8 @@ DEFAULT_CWD = "/workspace/project"
 
 NOTHING = Analysis(())
 _LEXICAL = Lexical()
+
+Part = TypeVar("Part", Effect, Ran)
 
 _EFFECT_BYTES = 512
 _KNOWN: Answers[Analysis] = Answers()
@@ -90,12 +93,13 @@ def analysis_of_call(call: ToolCall, home: str) -> Analysis:
     if len(found) == 1 and not offset:
         return found[0]
     effects = dict.fromkeys(effect for analysis in found for effect in analysis.effects)
-    return Analysis(tuple(_moved(effect, offset) for effect in effects), found[0].problems, found[0].commands)
+    commands = tuple(_moved(ran, offset) for ran in found[0].commands)
+    return Analysis(tuple(_moved(effect, offset) for effect in effects), found[0].problems, commands)
 
 
-def _moved(effect: Effect, offset: int) -> Effect:
-    """The effect with its span counted from where the command starts."""
-    return replace(effect, span=(max(0, effect.span[0] - offset), max(0, effect.span[1] - offset)))
+def _moved(part: Part, offset: int) -> Part:
+    """The part with its span counted from where the command starts."""
+    return replace(part, span=(max(0, part.span[0] - offset), max(0, part.span[1] - offset)))
 
 
 def start_of(call: ToolCall, cwd: str) -> str:

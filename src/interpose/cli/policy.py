@@ -16,6 +16,7 @@ from interpose.cli.check import encoded
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import PolicyError
+from interpose.policy.cases import is_case_file
 from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
 from interpose.policy.lint import Remark, lint
 from interpose.policy.load import Place, pack_names, pack_text, read
@@ -189,7 +190,7 @@ def _print_trials(trials: Sequence[Trial], failed: Sequence[Trial]) -> None:
 
 
 def _lint(args: argparse.Namespace) -> int:
-    texts = read(_places(args))
+    texts = [text for text in read(_places(args)) if not is_case_file(text.text)]
     remarks = lint([*texts, *pack_texts(texts, [_known(name) for name in args.pack])])
     if args.json:
         _print_json(remarks)

@@ -102,6 +102,14 @@ class FileForm(Struct, frozen=True, forbid_unknown_fields=True):
     judge: dict[str, Any] = field(default_factory=dict)
 
 
+class FormError(ValueError):
+    """A rule whose parts do not go together. `path` is the part."""
+
+    def __init__(self, message: str, *path: str | int) -> None:
+        super().__init__(message)
+        self.path: Path = path
+
+
 _AT = re.compile(r"^(.*?) - at `([$~].*)`$", re.DOTALL)
 _STEP = re.compile(r"\.([^.\[\]]+)|\[(\d+)\]")
 

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.policy.forms import FormError, Text
 from interpose.policy.model import Action, Dialect, Redaction, Rule, Source, Target
 from interpose.types import HookPoint, Mode
 
@@ -24,7 +25,7 @@ _COMMANDS = Target((HookPoint.TOOL_BEFORE,), ("exec",))
 class ImportedForm(Struct, frozen=True, forbid_unknown_fields=True):
     """One rule of that format."""
 
-    name: str
+    name: Text
     description: str = ""
     enabled: bool = True
     mcp_expression: str = ""
@@ -63,6 +64,8 @@ def rules_of(
     if form.expression:
         on_results = form.action == "redact" or _RESPONSE.search(form.expression) is not None
         parts.append((form.expression, *(("imported-result", _AFTER) if on_results else ("imported-call", _BEFORE))))
+    if not parts and not form.prompt:
+        raise FormError("expected `mcp_expression`, `cli_expression`, `expression` or `prompt`")
     if not parts:
         # Requests and responses are told apart by the file that a judge's rule stands in.
         on_results = form.action == "redact" or "response" in source.file.rpartition("/")[2]

@@ -53,7 +53,7 @@ class PolicyInterceptor:
             return self._quiet
         heard = _Heard()
         current: Any = payload
-        applied: set[str] = set()
+        applied: set[int] = set()
         while said:
             heard.add(said)
             changed = _changed(current, said, heard, applied)
@@ -137,17 +137,18 @@ def _note(rule: Rule, said: Any, reason: str, severity: Severity) -> Finding:
     return _finding(said, reason, rule.id, severity, rule.instead, rule.mode)
 
 
-def _changed(payload: Any, said: Sequence[Opinion], heard: _Heard, applied: set[str]) -> Any:
+def _changed(payload: Any, said: Sequence[Opinion], heard: _Heard, applied: set[int]) -> Any:
     """The payload after the rules that rewrite, each on what the one before it left; the same if nothing changed."""
     for opinion in said:
-        rule = opinion.rule
-        if opinion.saw != "fired" or rule.mode == "watch" or rule.id in applied:
+        # The rule itself, not its name: a lower level may sharpen a rule under the same one.
+        rule, this = opinion.rule, id(opinion.compiled)
+        if opinion.saw != "fired" or rule.mode == "watch" or this in applied:
             continue
         if rule.action == "transform":
-            applied.add(rule.id)
+            applied.add(this)
             payload = _transformed(payload, opinion, heard)
         elif rule.action == "redact":
-            applied.add(rule.id)
+            applied.add(this)
             payload = _redacted(payload, opinion)
     return payload
 

@@ -27,9 +27,13 @@ def _texts(value: Any, depth: int) -> Iterator[str]:
 
 
 def replace_texts(value: Any, replace: Callable[[str], str]) -> Any:
-    """The value with every text in it replaced; the same object where nothing changed."""
+    """The value with every text in it replaced, bytes too; the same object where nothing changed."""
     if type(value) is str:
         return replace(value)
+    if type(value) is bytes:
+        text = value.decode("utf-8", "surrogateescape")
+        new = replace(text)
+        return value if new == text else new.encode("utf-8", "surrogateescape")
     if isinstance(value, dict):
         changed = {key: replace_texts(item, replace) for key, item in value.items()}
         return value if all(changed[key] is value[key] for key in value) else changed

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy import imported
-from interpose.policy.forms import CallForm, FileForm, Point, RuleForm, ScopeForm, located
+from interpose.policy.forms import CallForm, FileForm, FormError, Point, RuleForm, ScopeForm, located
 from interpose.policy.model import (
     Action,
     Example,
@@ -115,15 +115,9 @@ class _Reading:
             lines = tuple((key, self.document.line_at((*at, key))) for key in item)
             try:
                 found.extend(build(decoded, source, lines, partial(self._line, at)))
-            except _FormError as error:
+            except FormError as error:
                 self.note((*at, *error.path), decoded.id, str(error))
         return tuple(found)
-
-
-class _FormError(ValueError):
-    def __init__(self, message: str, *path: str | int) -> None:
-        super().__init__(message)
-        self.path: Path = path
 
 
 def _rules_of(
@@ -152,23 +146,21 @@ _BELONGS: dict[str, tuple[Action, ...]] = {"rewrite": ("transform",), "redact": 
 
 def _require_parts(form: RuleForm) -> None:
     if form.when is None and form.prompt is None:
-        raise _FormError("expected `when` (a CEL expression) or `prompt` (a question for the judge)")
+        raise FormError("expected `when` (a CEL expression) or `prompt` (a question for the judge)")
     for key, actions in _BELONGS.items():
         there = bool(getattr(form, key))
         if there and form.action not in actions:
-            raise _FormError(
-                f"`{key}` belongs to the action {actions[0]!r}, this rule's action is {form.action!r}", key
-            )
+            raise FormError(f"`{key}` belongs to the action {actions[0]!r}, this rule's action is {form.action!r}", key)
         if not there and form.action in actions and not (key == "redact" and form.prompt):
-            raise _FormError(f"the action {form.action!r} needs `{key}`", "action")
+            raise FormError(f"the action {form.action!r} needs `{key}`", "action")
     if form.redact and (form.redact.pattern is None) == (form.prompt is None):
         what = "needs a `pattern`" if form.prompt is None else "has no `pattern`, the judge says what is taken out"
-        raise _FormError(f"`redact` {what}", "redact")
+        raise FormError(f"`redact` {what}", "redact")
     for path in form.rewrite:
         if not all(path.split(".")):
-            raise _FormError(f"{path!r} is no argument path, expected names with dots between them", "rewrite", path)
+            raise FormError(f"{path!r} is no argument path, expected names with dots between them", "rewrite", path)
     if form.judge and form.prompt is None:
-        raise _FormError("`judge` belongs to rules with a `prompt`", "judge")
+        raise FormError("`judge` belongs to rules with a `prompt`", "judge")
 
 
 def _target(form: RuleForm) -> Target:
@@ -176,16 +168,16 @@ def _target(form: RuleForm) -> Target:
     given = form.on.point or default
     points = tuple(dict.fromkeys(HookPoint(point) for point in ([given] if isinstance(given, str) else given)))
     if not points:
-        raise _FormError("expected at least one hook point", "on", "point")
+        raise FormError("expected at least one hook point", "on", "point")
     if form.action in ("transform", "allow") and points != (HookPoint.TOOL_BEFORE,):
-        raise _FormError(f"the action {form.action!r} is for tool.before only", "on", "point")
+        raise FormError(f"the action {form.action!r} is for tool.before only", "on", "point")
     return Target(points, tuple(_tool(name, index) for index, name in enumerate(form.on.tools or ())))
 
 
 def _tool(name: str, index: int) -> str:
     plain = name.strip().lower()
     if plain.startswith("group:") and plain not in TOOL_GROUPS:
-        raise _FormError(f"unknown group {name!r}, expected one of {', '.join(TOOL_GROUPS)}", "on", "tools", index)
+        raise FormError(f"unknown group {name!r}, expected one of {', '.join(TOOL_GROUPS)}", "on", "tools", index)
     return plain if any(mark in plain for mark in "*?[") else normalize_tool_name(plain)
 
 
@@ -200,7 +192,7 @@ def _answers(form: RuleForm) -> StandingRule | None:
     if scope == "everywhere":
         return StandingRule(tuple(form.answers.rules), Scope())
     if scope == ScopeForm():
-        raise _FormError("expected at least one of tools, agents, roles, principals, sessions, directories, or the "
+        raise FormError("expected at least one of tools, agents, roles, principals, sessions, directories, or the "
             "word everywhere", "answers", "scope")  # fmt: skip
     lists = {name: tuple(getattr(scope, name)) for name in ScopeForm.__struct_fields__}
     return StandingRule(tuple(form.answers.rules), Scope(**lists))

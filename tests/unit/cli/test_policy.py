@@ -152,6 +152,12 @@ def test_lint(run: Run, tmp_path: Path) -> None:
     assert [remark["kind"] for remark in json.loads(out)] == ["dead", "uncovered"]
 
 
+def test_lint_leaves_case_files_to_test(run: Run, tmp_path: Path) -> None:
+    written(tmp_path, RULES)
+    written(tmp_path, "version: 1\ncases: [{note: a, call: deploy, want: deny}]", "cases.yaml")
+    assert run("lint", str(tmp_path)) == (0, "nothing to remark\n", "")
+
+
 def test_schema(run: Run) -> None:
     schema = json.loads(run("schema")[1])
     assert schema["$schema"].endswith("2020-12/schema")

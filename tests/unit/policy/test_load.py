@@ -106,6 +106,14 @@ def test_a_level_may_switch_off_its_own_rules_and_those_below(level: Level, want
     assert outcome(policy((level, "disable: [rm]"), (USER, f"rules: [{DENY_RM}]"))) == want
 
 
+def test_a_rule_that_a_lower_level_sharpens_redacts_twice() -> None:
+    redacting = "rules: [{{id: hide, when: 'true', action: redact, redact: {{pattern: {}, replacement: '-'}}}}]"
+    loaded = policy((ORGANISATION, redacting.format("alpha")), (USER, redacting.format("beta")))
+    registry = create_interceptor_registry()
+    registry.swap(registrations(loaded))
+    assert Engine(registry).run_tool(ToolCall("thing"), lambda args: "alpha beta gamma") == "- - gamma"
+
+
 def test_the_order_of_files_does_not_matter() -> None:
     files = ((PROJECT, f"rules: [{ASK_RM}]"), (USER, "disable: [rm]"), (ORGANISATION, f"rules: [{DENY_RM}]"))
     assert outcome(policy(*files)) == outcome(policy(*reversed(files))) == "deny"

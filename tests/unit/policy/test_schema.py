@@ -40,6 +40,19 @@ def problems(text: str) -> list[str]:
     return [str(problem) for problem in caught.value.problems]
 
 
+@pytest.mark.parametrize(
+    ("note", "rule", "want"),
+    [
+        ("nothing to look for", "{name: x, action: deny}", "rule 'x': expected `mcp_expression`, `cli_expression`,"),
+        ("no name", "{name: '', mcp_expression: 'true'}", "name: expected `str` of length >= 1"),
+    ],
+)
+def test_an_imported_rule_has_a_name_and_something_to_look_for(note: str, rule: str, want: str) -> None:
+    (problem,) = problems(f"rules:\n  - {rule}\n")
+    assert problem.startswith("policy.yaml:2: "), note
+    assert want in problem, note
+
+
 def test_a_good_file_is_read_whole() -> None:
     first, second = parse(GOOD, "policy.yaml", Level.USER).rules
     assert (first.id, first.source.line, first.on.points, first.severity) == (

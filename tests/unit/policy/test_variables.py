@@ -74,6 +74,14 @@ def test_commands_are_parsed() -> None:
     assert list(seen[-1]["via"]) == ["sudo", "env"]
 
 
+@pytest.mark.parametrize("around", [{"env": {"A": "b"}}, {"stdin": "x"}, {"env": {"A": "b"}, "input": "x"}])
+def test_the_text_of_a_command_is_its_own_whatever_stands_around_it(around: dict[str, Any]) -> None:
+    call = canonical(ToolCall("exec", freeze({"command": "git push --force", **around})))
+    ran = {command["name"]: command["text"] for command in Variables(call)["command"]}
+    assert ran.pop("git") == "git push --force"
+    assert set(ran.values()) <= {""}
+
+
 def test_a_variable_is_computed_once_and_only_if_read() -> None:
     seen = variables("exec", command="ls")
     assert not seen
@@ -108,6 +116,12 @@ def test_the_texts_of_a_result(result: Any, text: str) -> None:
     outcome = ToolOutcome(ToolCall("x"), freeze(result))
     assert text_of_result(result) == text
     assert Variables(outcome.call, outcome)["result"]["text"] == text
+
+
+def test_bytes_are_replaced_as_the_text_that_rules_see() -> None:
+    value = freeze({"a": b"key-1 \xff"})
+    assert replace_texts(value, lambda text: text.replace("key-1", "-")) == {"a": b"- \xff"}
+    assert replace_texts(value, str) is value
 
 
 def test_replacing_leaves_what_does_not_change() -> None:
