@@ -152,4 +152,5 @@ def _instead(told: Explanation, ink: Ink) -> Iterator[str]:
 
 
 def _word(word: str, ink: Ink) -> str:
-    return ink(f"{word:{_WORD}}", _CODES[word]) if word in _CODES else f"{word:{_WORD}}"
+    padded = f"{word:{_WORD - 1}} "
+    return ink(padded, _CODES[word]) if word in _CODES else padded

@@ -18,6 +18,8 @@ from msgspec import Struct
 from interpose.policy.ast import Syntax, UnsupportedError, decode
 
 MAX_LENGTH = 10_000
+MAX_DOUBLINGS = 4
+"""How often `optMap` may stand in an expression: each one writes down twice what stands before it."""
 TOO_DEEP = "the expression is nested too deeply"
 
 _T = cel.Type
@@ -34,6 +36,7 @@ TYPES: Mapping[str, Any] = {
 }
 """The types that variables have."""
 
+_DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
 _ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?:\n|$)")
 
 
@@ -65,6 +68,9 @@ def check(text: str, variables: Mapping[str, str]) -> Checked:
         raise ExpressionError(f"the expression is longer than {MAX_LENGTH} characters")
     if "\0" in text or any("\ud800" <= letter <= "\udfff" for letter in text):
         raise ExpressionError("the expression has a character that is no text")
+    if len(_DOUBLING.findall(text)) > MAX_DOUBLINGS:
+        # INVARIANT: before the checker sees it. The checker writes the expression out first and counts its nodes then.
+        raise ExpressionError(f"the expression has more than {MAX_DOUBLINGS} of optMap and optFlatMap")
     try:
         expression = environment(tuple(variables.items())).compile(text)
     except RuntimeError as error:

@@ -56,6 +56,8 @@ def rules_of(
     form: ImportedForm, source: Source, lines: tuple[tuple[str, int], ...], _line_at: Callable[..., int]
 ) -> list[Rule]:
     """The rule in our words: one for calls, one for commands, or one for results."""
+    if not form.name.isprintable():
+        raise FormError("name: expected characters that can be seen, as it is shown to people", "name")
     parts: list[tuple[str, Dialect, Target]] = []
     if form.mcp_expression:
         parts.append((form.mcp_expression, "imported-call", _BEFORE))

@@ -24,6 +24,7 @@ from interpose.types import FrozenDict, HookPoint
 
 SUFFIXES = (".yaml", ".yml")
 
+_NO_JUDGE = "can't choose the judge that calls are sent to"
 _MAX_READ = 4 * MAX_BYTES
 """No character takes more bytes than four."""
 
@@ -184,6 +185,9 @@ def _combine(files: Sequence[RuleFile]) -> tuple[list[Rule], list[Problem]]:
                 continue
             by_id.setdefault(rule.id, rule)
             held.append(rule)
+    for file in files:
+        if file.judge and file.level is Level.PROJECT:
+            refused.append(Problem(file.file, file.judge_line, "", f"refused: a project file {_NO_JUDGE}"))
     switched_off = set(_switched_off(files, held, refused))
     return [rule for rule in held if (rule.id, rule.source.level) not in switched_off], refused
 
@@ -211,7 +215,7 @@ def _beyond_a_project(rule: Rule) -> str:
         return "can't answer questions, only the organisation or the user can"
     if rule.action == "transform" or (rule.action == "redact" and HookPoint.TOOL_BEFORE in rule.on.points):
         return "can't rewrite calls"
-    return "can't choose the judge that calls are sent to" if rule.judge else ""
+    return _NO_JUDGE if rule.judge else ""
 
 
 def _switched_off(

@@ -41,6 +41,7 @@ class RuleFile(Struct, frozen=True):
     """Ids of rules that are switched off, with their lines."""
     judge: FrozenDict = FrozenDict()
     """Settings of the judge for all AI rules."""
+    judge_line: int = 1
 
 
 def json_schema() -> dict[str, Any]:
@@ -71,7 +72,7 @@ def parse(text: str, file: str, level: Level, pack: str = "") -> RuleFile:
         file, level, rules,
         packs=tuple((name, document.line_at(("packs", n))) for n, name in enumerate(form.packs)),
         disable=tuple((name, document.line_at(("disable", n))) for n, name in enumerate(form.disable)),
-        judge=freeze(form.judge),
+        judge=freeze(form.judge), judge_line=document.line_at(("judge",)),
     )  # fmt: skip
 
 

@@ -159,7 +159,7 @@ rules:
     shown = explanation_text(explained, Ink(False))
     assert "(only watching)" in shown
     assert "on_error says allow" in shown
-    assert "only a judge can say" in shown
+    assert "not-asked judged   only a judge can say" in shown
 
 
 def test_other_tools_and_calls_from_stdin(run: Run) -> None:

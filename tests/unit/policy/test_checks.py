@@ -44,6 +44,8 @@ def problem_with(when: str, tools: str = "[exec]", point: str = "tool.before") -
         ("a pattern with look-ahead", 'tool.matches("(?=x)")', "is no RE2 pattern"),
         ("numbers without a sign", "uint(3) == 3u", "not supported"),
         ("functions we do not have", '"%d".format([1]) == "1"', "not supported"),
+        ("steps that double", "args.?a" + ".optMap(t, t)" * 300 + ".hasValue()", "more than 4 of optMap"),
+        ("more that double", "args.?a" + ".optFlatMap(t, args.?b)" * 5 + ".hasValue()", "more than 4 of optMap"),
         ("deep sums", "1" + " + 1" * 2400 + " > 0", "nested too deeply"),
         ("too long", "tool == '" + "x" * 11000 + "'", "longer than"),
         ("a result before there is one", 'result.text == "x"', "unknown variable or function 'result.text'"),

@@ -42,6 +42,12 @@ def outcome(loaded: Policy, command: str = "rm x") -> str:
         ("the user asks instead", USER, f"rules: [{ASK_RM}]", "weaker"),
         ("the project only logs", PROJECT, f"rules: [{DENY_RM.replace('action: deny', 'action: log')}]", "weaker"),
         ("the project watches", PROJECT, f"rules: [{DENY_RM[:-1]}, mode: watch}}]", "watching"),
+        (
+            "the project chooses the judge",
+            PROJECT,
+            "judge: {provider: command, command: [x]}",
+            "can't choose the judge",
+        ),
         ("the project disables by name", PROJECT, "disable: [rm]", "can't switch off"),
         ("the user disables by name", USER, "disable: [rm]", "can't switch off"),
         (

@@ -44,6 +44,11 @@ def problems(text: str) -> list[str]:
     ("note", "rule", "want"),
     [
         ("nothing to look for", "{name: x, action: deny}", "rule 'x': expected `mcp_expression`, `cli_expression`,"),
+        (
+            "a name that steers a terminal",
+            '{name: "a\\e[2J", mcp_expression: "true"}',
+            "name: expected characters that",
+        ),
         ("no name", "{name: '', mcp_expression: 'true'}", "name: expected `str` of length >= 1"),
     ],
 )
