@@ -9,6 +9,8 @@ InterposeError
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── PolicyError               rule files that cannot be loaded; it names file, line, rule and what was expected
 ├── PluginError               an interceptor of another package that cannot be loaded
+├── StoreError                a store that can't be reached or that refuses
+│   └── SequenceTakenError    another entry has this number in its writer's sequence
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -61,6 +63,14 @@ class PolicyError(InterposeError, ValueError):
 
 class PluginError(InterposeError):
     """An interceptor of another package cannot be loaded."""
+
+
+class StoreError(InterposeError):
+    """A store can't be reached, or refuses."""
+
+
+class SequenceTakenError(StoreError):
+    """Another entry has this number in its writer's sequence."""
 
 
 class BlockedError(InterposeError):
