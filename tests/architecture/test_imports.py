@@ -40,6 +40,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"},
     "paths": {"types"},
     "secrets": {"types"},
+    "store": {"types", "errors"},
     "shell": {"types", "paths", "secrets"},
     "answers": set(),
     "analysis": {"types", "tools", "shell", "paths", "answers"},

@@ -47,8 +47,8 @@ class StoredEntry(Struct, frozen=True, kw_only=True):
 class Query(Struct, frozen=True, kw_only=True):
     """Which entries are wanted. Empty fields don't restrict; the others must all hold.
 
-    `path` finds itself and what lies under it, `text` finds a part of the text in any case of its letters, `since_ns` is
-    included and `until_ns` is not.
+    `path` finds itself and what lies under it, `text` finds a part of the text in any case of its ASCII
+    letters, `since_ns` is included and `until_ns` is not.
     """
 
     kinds: tuple[Kind, ...] = ()
@@ -84,7 +84,9 @@ class EntryStore(Protocol):
     def writers(self) -> list[str]:
         """Everybody who has entries here, by name."""
 
-    def query(self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False) -> list[StoredEntry]:
+    def query(
+        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    ) -> list[StoredEntry]:
         """Matching entries, the newest first. `after` is the position of the last one of the page before."""
 
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
