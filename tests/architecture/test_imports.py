@@ -46,7 +46,8 @@ MAY_USE: dict[str, set[str]] = {
     "analysis": {"types", "tools", "shell", "paths", "answers"},
     "policy": LEAVES | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
-    "build": FLOW | {"guards", "policy"},
+    "ledger": {"types", "errors", "analysis", "secrets", "store"},
+    "build": FLOW | {"guards", "policy", "ledger", "store"},
     "guarded": FLOW | {"build"},
     "plugins": {"errors", "registry"},
     "testing": FLOW,
@@ -64,6 +65,7 @@ CONFINED = {
     "re2": ("secrets/patterns.py", "policy/functions.py"),
     "cel_expr_python": ("policy/cel.py",),
     "yaml": ("policy/yaml_text.py",),
+    "asyncpg": ("store/postgres.py",),
     "httpx2": ("policy/judge/transport.py",),
 }
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from interpose.errors import StoreError
-
 if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
@@ -17,7 +15,9 @@ def open_store(where: str | Path, *, read_only: bool = False) -> Store:
     """The store at a path or a `postgresql://` address, made and brought up to date unless it is only read."""
     text = str(where)
     if text.startswith(POSTGRES_SCHEMES):
-        raise StoreError("PostgreSQL is not supported yet")
+        from interpose.store.postgres import PostgresStore
+
+        return PostgresStore(text, read_only=read_only)
     from interpose.store.sqlite import SqliteStore
 
     return SqliteStore(text, read_only=read_only)

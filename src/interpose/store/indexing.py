@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 
 from interpose.errors import StoreError
+from interpose.store.rows import threes
 
 CHUNK = 256
 """Entries in one transaction: a few milliseconds, for which others who write must wait."""
@@ -21,23 +22,14 @@ QUIET = 0.25
 """Seconds without new entries that count as a quiet moment."""
 PARTING = 0.1
 """Seconds that closing may spend on what isn't indexed yet."""
-MAX_GRAMS = 12
 
 Writing = Callable[[], AbstractContextManager[sqlite3.Connection]]
 
 
 def match_of(needles: Sequence[str]) -> str:
     """The full-text query that finds every entry with these texts, and some without. Empty if they are too short."""
-    grams = dict.fromkeys(gram for needle in needles for gram in _spread(needle))
+    grams = dict.fromkeys(gram for needle in needles for gram in threes(needle))
     return " AND ".join('"' + gram.replace('"', '""') + '"' for gram in grams)
-
-
-def _spread(needle: str) -> list[str]:
-    """Threes that cover a text: more of them would be slower and find hardly less."""
-    if len(needle) < 3:
-        return []
-    starts = [*range(0, len(needle) - 2, 3)][: MAX_GRAMS - 1]
-    return [needle[start : start + 3] for start in (*starts, len(needle) - 3)]
 
 
 def index_chunk(connection: sqlite3.Connection) -> int:

@@ -105,6 +105,17 @@ def needles(query: Query) -> list[str]:
     return [storable(needle) for needle in found]
 
 
+def threes(needle: str) -> list[str]:
+    """Three letters each, which cover a text: all there are would be slower to look for and find hardly less."""
+    if len(needle) < 3:
+        return []
+    starts = [*range(0, len(needle) - 2, 3)][: _MAX_THREES - 1]
+    return [needle[start : start + 3] for start in (*starts, len(needle) - 3)]
+
+
+_MAX_THREES = 12
+
+
 def _terms(entry: StoredEntry) -> str:
     """Effects, paths and hosts as one text, each between line ends, so that one index serves them all."""
     parts = [

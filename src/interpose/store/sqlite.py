@@ -16,15 +16,12 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
 from interpose.errors import SequenceTakenError, StoreError, text_of
 from interpose.store import schema
 from interpose.store.indexing import Indexer, forget, match_of
 from interpose.store.protocols import Query, StoredEntry
+from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, needles, row_of, storable
-from interpose.store.state import SharedState
 
 _CHUNK = 2000
 """Entries that one transaction of `drop` forgets, so that writers get their turn in between."""
@@ -36,7 +33,7 @@ _CACHE_KIB = 16 * 1024
 _INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
 
 
-class SqliteStore(SharedState):
+class SqliteStore(EntryReader):
     """The store in a file. It may be used by many threads, and the file by many processes."""
 
     def __init__(self, path: str | Path, *, read_only: bool = False, busy_seconds: float = 5.0) -> None:
@@ -63,34 +60,14 @@ class SqliteStore(SharedState):
         if self._indexer is not None:
             self._indexer.added(len(rows))
 
-    def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
-        """A writer's entries past a number, in order."""
-        sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-        return [entry_of(row) for row in self.read(sql, storable(writer), after_seq, limit)]
-
-    def head(self, writer: str) -> StoredEntry | None:
-        """A writer's last entry."""
-        sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 ORDER BY seq DESC LIMIT 1"
-        rows = self.read(sql, storable(writer))
-        return entry_of(rows[0]) if rows else None
-
-    def writers(self) -> list[str]:
-        """Everybody who has entries here, by name."""
-        # One step of the index a name: DISTINCT would read all of it.
-        sql = """WITH RECURSIVE names(name) AS (
-                   SELECT min(writer) FROM entries UNION ALL
-                   SELECT (SELECT min(writer) FROM entries WHERE writer > name) FROM names WHERE name IS NOT NULL)
-                 SELECT name FROM names WHERE name IS NOT NULL"""
-        return [str(name) for (name,) in self.read(sql)]
-
     def query(
         self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
     ) -> list[StoredEntry]:
         """Matching entries, the newest first."""
-        select = _Select(*conditions(query, _contains), after, oldest_first)
+        select = Select(*conditions(query, _contains), after, oldest_first)
         match = "" if query.session or query.call_id else match_of(needles(query))
         if not query.call_id and not match:
-            return self._entries(select.statement("entries", "id", limit))
+            return self.entries(select.statement("entries", "id", limit))
         # By an index as far as it reaches, and past that by looking. `through` is read once: the index may grow.
         ((through,),) = self.read("SELECT through FROM indexed")
         unindexed = select.where("entries.id > {}", through).statement("entries", "id", limit)
@@ -101,8 +78,8 @@ class SqliteStore(SharedState):
             mine = select.where("words MATCH {}", match).where("words.rowid <= {}", through)
             indexed = mine.statement("words CROSS JOIN entries ON entries.id = words.rowid", "words.rowid", limit)
         parts = (indexed, unindexed) if oldest_first else (unindexed, indexed)
-        found = self._entries(parts[0])
-        return found if len(found) >= limit else (found + self._entries(parts[1]))[:limit]
+        found = self.entries(parts[0])
+        return found if len(found) >= limit else (found + self.entries(parts[1]))[:limit]
 
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
         """All entries of some calls, in the order in which they were added."""
@@ -164,10 +141,6 @@ class SqliteStore(SharedState):
         """Rows of a statement that changes something, in a transaction of its own."""
         with self._writing(durable=True) as connection:
             return connection.execute(_numbered(sql), values).fetchall()
-
-    def _entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
-        sql, values = statement
-        return [entry_of(row) for row in self.read(sql, *values)]
 
     def _backlog(self) -> int:
         return int(self.read("SELECT coalesce(max(id), 0) - (SELECT through FROM indexed) FROM entries")[0][0])
@@ -268,34 +241,6 @@ class SqliteStore(SharedState):
         )
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
-
-
-class _Select(Struct, frozen=True):
-    """A SELECT of entries in the making."""
-
-    conditions: list[str]
-    values: list[Any]
-    after: int | None
-    oldest_first: bool
-
-    def where(self, condition: str, value: Any) -> _Select:
-        """The same with one more condition, which has `{}` where its value belongs."""
-        values = [*self.values, value]
-        return replace(self, conditions=[*self.conditions, condition.format(f"${len(values)}")], values=values)
-
-    def statement(self, source: str, position: str, limit: int) -> tuple[str, list[Any]]:
-        """The statement and its values."""
-        if self.after is not None:
-            sign = ">" if self.oldest_first else "<"
-            return (
-                replace(self, after=None)
-                .where(f"{position} {sign} {{}}", self.after)
-                .statement(source, position, limit)
-            )
-        where = f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
-        direction = "ASC" if self.oldest_first else "DESC"
-        values = [*self.values, limit]
-        return f"SELECT {SELECTED} FROM {source} {where} ORDER BY {position} {direction} LIMIT ${len(values)}", values
 
 
 def _contains(column: str, number: int) -> str:
