@@ -8,6 +8,8 @@ InterposeError
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── PolicyError               rule files that cannot be loaded; it names file, line, rule and what was expected
+├── LedgerError               a ledger whose files or settings can't be used
+├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
 │   └── SequenceTakenError    another entry has this number in its writer's sequence
@@ -59,6 +61,14 @@ class PolicyError(InterposeError, ValueError):
     def __init__(self, problems: tuple[Any, ...]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
+
+
+class LedgerError(InterposeError):
+    """The ledger can't be opened."""
+
+
+class AuditUnavailableError(InterposeError):
+    """A decision could not be recorded."""
 
 
 class PluginError(InterposeError):
