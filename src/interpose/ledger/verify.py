@@ -52,6 +52,8 @@ class _Claims:
 
     def read(self, entry: StoredEntry) -> None:
         """Take in a note, or why it is not to be believed."""
+        if flaw(entry, entry.writer, entry.seq, entry.prev):
+            return  # the walk along its chain will say so
         if why := self._read(entry):
             self.false[entry.writer, entry.seq] = why
 
