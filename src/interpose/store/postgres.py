@@ -33,7 +33,10 @@ _PAUSE = 0.05
 """Seconds between two attempts to reach a server that restarts."""
 _GRACE = 0.05
 
-_LOST = (OSError, asyncpg.InterfaceError, asyncpg.PostgresConnectionError, asyncpg.OperatorInterventionError)
+_LOST = (
+    OSError, asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError,
+    asyncpg.OperatorInterventionError,
+)  # fmt: skip
 """What is said when the server is away, goes away or comes back."""
 
 _WRITTEN = (*COLUMNS, "grams")
@@ -147,7 +150,7 @@ class PostgresStore(EntryReader):
                     raise
                 await asyncio.sleep(_PAUSE)
             finally:
-                await self._pool.release(connection)
+                await _released(self._pool, connection)
 
     async def _open(self) -> None:
         settings = {"search_path": _SCHEMA, "application_name": "interpose"}
@@ -167,6 +170,14 @@ class PostgresStore(EntryReader):
                 pool.terminate()
 
         asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+
+
+async def _released(pool: asyncpg.Pool[Any], connection: Connection) -> None:
+    """Give a connection back. One that broke meanwhile is let go by the pool, which says so."""
+    try:
+        await pool.release(connection)
+    except _LOST:
+        pass
 
 
 async def _rows(connection: Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
@@ -230,5 +241,5 @@ def _translated() -> Iterator[None]:
         raise (SequenceTakenError if taken else StoreError)(text_of(error)) from error
     except TimeoutError as error:
         raise StoreError("PostgreSQL did not answer in time") from error
-    except (asyncpg.PostgresError, asyncpg.InterfaceError, OSError, ValueError) as error:
+    except (asyncpg.PostgresError, ValueError, *_LOST) as error:
         raise StoreError(text_of(error)) from error

@@ -1,0 +1,125 @@
+"""PostgreSQL is restarted while many writers write: what was acknowledged is there, once and in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from interpose.errors import StoreError
+from interpose.store.postgres import PostgresStore
+from interpose.store.protocols import Grant, StoredEntry
+from tests.postgres import Server
+
+WRITERS = 4
+BATCHES_AROUND = 20
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Server]:
+    with Server() as started:
+        yield started
+
+
+def batch(writer: str, start: int) -> list[StoredEntry]:
+    return [
+        StoredEntry(writer=writer, seq=seq, kind="decided", time_ns=seq, prev=b"", hash=b"%d" % seq, body=b"{}")
+        for seq in range(start, start + 3)
+    ]
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_restarted_under_load(server: Server, mode: str) -> None:
+    store = PostgresStore(server.new_database(), timeout=20)
+    restarted = threading.Event()
+    under_load = threading.Barrier(WRITERS + 1)
+    acknowledged: dict[str, int] = {}
+    failed: list[StoreError] = []
+
+    def write(writer: str) -> None:
+        done = after = 0
+        while after < BATCHES_AROUND:
+            if done == BATCHES_AROUND:
+                under_load.wait()
+            after += restarted.is_set()
+            try:
+                store.append(batch(writer, done * 3 + 1))
+            except StoreError as error:
+                failed.append(error)
+                break
+            done += 1
+        acknowledged[writer] = done * 3
+
+    threads = [threading.Thread(target=write, args=(f"w{number}",)) for number in range(WRITERS)]
+    for thread in threads:
+        thread.start()
+    under_load.wait()
+    server.restart(mode)
+    restarted.set()
+    for thread in threads:
+        thread.join()
+    assert not failed
+    assert store.writers() == sorted(acknowledged)
+    for writer, count in acknowledged.items():
+        assert [entry.seq for entry in store.scan(writer, 0, count + 100)] == list(range(1, count + 1))
+    store.close()
+
+
+def test_grants_and_counters_stay_exact_over_a_restart(server: Server) -> None:
+    """A use whose answer was lost may be gone, but none is given twice and no budget is exceeded."""
+    store = PostgresStore(server.new_database(), timeout=20)
+    store.give(Grant(id="g", subject="x", uses=50, created_ns=0))
+    under_load = threading.Barrier(9)
+    taken: list[int] = []
+    spent: list[int] = []
+
+    def use_up() -> None:
+        under_load.wait()
+        while True:
+            try:
+                grant, total = store.take("x", now_ns=1), store.spend("c", 1, budget=50)
+            except StoreError:
+                continue
+            if grant is None and total is None:
+                return
+            taken.extend([grant.uses] if grant else [])
+            spent.extend([total] if total else [])
+
+    threads = [threading.Thread(target=use_up) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    under_load.wait()
+    server.restart("immediate")
+    for thread in threads:
+        thread.join()
+    assert len(taken) == len(set(taken))
+    assert len(spent) == len(set(spent))
+    assert (store.take("x", now_ns=1), store.spent("c")) == (None, 50)
+    store.close()
+
+
+def test_an_answer_that_never_comes_is_an_error_in_time(server: Server) -> None:
+    address = server.new_database()
+    holding, waiting = PostgresStore(address), PostgresStore(address, timeout=0.3)
+    locked, free = threading.Event(), threading.Event()
+
+    async def hold() -> None:
+        assert holding._pool is not None
+        async with holding._pool.acquire() as connection, connection.transaction():
+            await connection.execute("LOCK TABLE entries")
+            locked.set()
+            while not free.is_set():
+                await connection.execute("SELECT pg_sleep(0.01)")
+
+    holder = threading.Thread(target=lambda: holding._wait(hold()))
+    holder.start()
+    locked.wait()
+    with pytest.raises(StoreError, match="in time"):
+        waiting.append(batch("w", 1))
+    free.set()
+    holder.join()
+    waiting.append(batch("w", 1))
+    assert len(waiting.scan("w", 0, 10)) == 3
+    holding.close()
+    waiting.close()
