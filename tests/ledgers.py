@@ -13,7 +13,7 @@ from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger.folder import AppendFile, Folder
 from interpose.ledger.record import Record, search
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.store.protocols import EntryStore, Query, StoredEntry
+from interpose.store.protocols import EntryStore, Query, StoredEntry, Tally
 from interpose.types import Allow, Context, Deny, ToolCall
 
 
@@ -58,6 +58,9 @@ class ListStore:
 
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
         return [one for chain in self.chains.values() for one in chain if one.call_id in set(call_ids)]
+
+    def tallies(self, query: Query, width_ns: int) -> list[Tally]:
+        return []
 
     def drop(self, writer: str, through_seq: int) -> int:
         chain = self.chains[writer]

@@ -63,6 +63,10 @@ class Folder:
         """Take a file away."""
         (self.path / name).unlink(missing_ok=True)
 
+    def set_aside(self, name: str) -> None:
+        """Rename a file so that it is no journal any more, but kept for whoever looks into it."""
+        (self.path / name).rename(self.path / f"{name}.broken")
+
     def lock(self) -> int | None:
         """A handle that keeps this folder ours until it is closed or we end; None if somebody else has it."""
         handle = os.open(self.path / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

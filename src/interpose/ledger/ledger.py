@@ -64,7 +64,7 @@ class Ledger:
 
     def flush(self, timeout: float = CLOSING) -> bool:
         """Wait until the store has everything that was recorded. False if it did not take it in time."""
-        return self._shipping.flush(timeout)
+        return self.writer.flush() and self._shipping.flush(timeout)
 
     def close(self, timeout: float = CLOSING) -> None:
         """Write what is queued, with a checkpoint at the end. Closing twice is fine."""

@@ -41,7 +41,7 @@ def recover(folder: Folder, writer: str, store: EntryStore) -> Chain:
         store.append([chain.add(Draft(kind="repair", body=encode(note), time_ns=time_ns()))], durable=True)
     for name in folder.names():
         if left.broken:
-            os.replace(folder.path / name, folder.path / f"{name}.broken")  # noqa: PTH105 - kept for whoever looks into it
+            folder.set_aside(name)
         else:
             folder.remove(name)
     return chain

@@ -11,7 +11,7 @@ from interpose.ledger.chain import Draft
 
 
 class Ticket:
-    """Drafts on their way into the journal. `keep` says that they must get there, however late."""
+    """Drafts on their way into the journal. Those to `keep` get there however late: waiting for them never fails."""
 
     __slots__ = ("_call", "_deadline", "_done", "_guard", "_lock", "abandoned", "drafts", "error", "keep", "patience")
 
@@ -54,7 +54,10 @@ class Ticket:
 
     def wait(self) -> None:
         """Come back when it is recorded. Raises AuditUnavailableError if it is not, or not in time."""
-        if not self._settled(self.left):
+        settled = self._settled(self.left)
+        if self.keep:
+            return
+        if not settled:
             self.abandoned = True
             raise AuditUnavailableError("the storage did not answer in time")
         if self.error is not None:

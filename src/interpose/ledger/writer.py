@@ -76,6 +76,14 @@ class Writer:
         self._keep(drafts)
         self._notify()
 
+    def flush(self) -> bool:
+        """Wait until all that was queued or kept for later is in the journal. False if it could not be written."""
+        try:
+            self.submit((), keep=False).wait()
+        except AuditUnavailableError:
+            return False
+        return True
+
     def status(self) -> WriterStatus:
         """How the writer fares."""
         return WriterStatus(self._recorded, len(self._late), self._lost, self._problem or self._shipping.problem)
@@ -124,6 +132,8 @@ class Writer:
         late = [self._late.popleft() for _ in range(len(self._late))]
         drafts = late + [draft for ticket in tickets for draft in ticket.drafts]
         if not drafts and not last:
+            for ticket in tickets:
+                ticket.settle(None)
             return
         self._busy_since = monotonic()
         chain = self._chain.copy()
