@@ -85,7 +85,7 @@ class PostgresStore(EntryReader):
         self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
     ) -> list[StoredEntry]:
         """Matching entries, the newest first."""
-        select = Select(*conditions(query, _contains), after, oldest_first)
+        select = Select(*conditions(query, self.contains), after, oldest_first)
         if grams := _digests(gram for needle in needles(query) for gram in threes(folded(needle))):
             select = select.where("grams @> {}", grams)
         return self.entries(select.statement("entries", "id", limit))
@@ -94,6 +94,11 @@ class PostgresStore(EntryReader):
         """All entries of some calls, in the order in which they were added."""
         sql = f"SELECT {SELECTED} FROM entries WHERE call_id = ANY($1) AND call_id <> '' ORDER BY id"
         return [entry_of(row) for row in self.read(sql, [storable(call_id) for call_id in call_ids])]
+
+    def contains(self, column: str, number: int) -> str:
+        """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""
+        searched = 'lower(text COLLATE "C")' if column == "text" else column
+        return f"strpos({searched}, ${number}) > 0"
 
     def drop(self, writer: str, through_seq: int) -> int:
         """Forget a writer's entries up to a number. Says how many."""
@@ -210,11 +215,6 @@ async def _migrate(connection: Connection) -> None:
             await connection.execute(statement)
         await connection.execute("DELETE FROM schema_version")
         await connection.execute("INSERT INTO schema_version VALUES ($1)", len(schema.POSTGRES))
-
-
-def _contains(column: str, number: int) -> str:
-    searched = 'lower(text COLLATE "C")' if column == "text" else column
-    return f"strpos({searched}, ${number}) > 0"
 
 
 def _grams_of(entry: StoredEntry) -> list[int]:

@@ -66,6 +66,17 @@ class Query(Struct, frozen=True, kw_only=True):
     until_ns: int | None = None
 
 
+class Tally(Struct, frozen=True):
+    """How many decisions were alike, in a stretch of time that starts at `start_ns`."""
+
+    start_ns: int
+    decision: str
+    rule: str
+    agent: str
+    tool: str
+    count: int
+
+
 class EntryStore(Protocol):
     """The entries of all writers."""
 
@@ -91,6 +102,9 @@ class EntryStore(Protocol):
 
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
         """All entries of some calls, in the order in which they were added."""
+
+    def tallies(self, query: Query, width_ns: int) -> list[Tally]:
+        """Matching decisions, counted by stretches of time of this width."""
 
     def drop(self, writer: str, through_seq: int) -> int:
         """Forget a writer's entries up to a number, for retention. Says how many."""

@@ -7,8 +7,8 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.store.protocols import StoredEntry
-from interpose.store.rows import SELECTED, entry_of, storable
+from interpose.store.protocols import Query, StoredEntry, Tally
+from interpose.store.rows import SELECTED, conditions, entry_of, storable
 from interpose.store.state import SharedState
 
 
@@ -34,6 +34,17 @@ class EntryReader(SharedState):
                    SELECT (SELECT min(writer) FROM entries WHERE writer > name) FROM names WHERE name IS NOT NULL)
                  SELECT name FROM names WHERE name IS NOT NULL"""
         return sorted(str(name) for (name,) in self.read(sql))
+
+    def tallies(self, query: Query, width_ns: int) -> list[Tally]:
+        """Matching decisions, counted by stretches of time of this width."""
+        found, values = conditions(replace(query, kinds=("decided",)), self.contains)
+        sql = f"""SELECT time_ns / ${len(values) + 1} AS stretch, decision, rule, agent, tool, count(*) FROM entries
+                  WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
+        return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
+
+    def contains(self, column: str, number: int) -> str:
+        """The condition that a column contains the text of a parameter."""
+        raise NotImplementedError
 
     def entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
         """The entries that a statement finds."""

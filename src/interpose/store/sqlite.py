@@ -50,7 +50,7 @@ class SqliteStore(EntryReader):
                 self._check_readable()
             else:
                 self._writer = self._open_for_writing()
-                self._indexer = Indexer(self._writing, self._backlog())
+                self._indexer = Indexer(self._writing, self.backlog())
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         """Add entries, all or none, in order."""
@@ -64,7 +64,7 @@ class SqliteStore(EntryReader):
         self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
     ) -> list[StoredEntry]:
         """Matching entries, the newest first."""
-        select = Select(*conditions(query, _contains), after, oldest_first)
+        select = Select(*conditions(query, self.contains), after, oldest_first)
         match = "" if query.session or query.call_id else match_of(needles(query))
         if not query.call_id and not match:
             return self.entries(select.statement("entries", "id", limit))
@@ -94,6 +94,10 @@ class SqliteStore(EntryReader):
                       AND id IN (SELECT id FROM calls WHERE call_id IN ({holders}))"""
             found += [entry_of(row) for row in self.read(sql, *wanted)]
         return sorted(found, key=lambda entry: entry.position)
+
+    def contains(self, column: str, number: int) -> str:
+        """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""
+        return f"instr({'lower(text)' if column == 'text' else column}, ${number}) > 0"
 
     def drop(self, writer: str, through_seq: int) -> int:
         """Forget a writer's entries up to a number. Says how many."""
@@ -142,7 +146,8 @@ class SqliteStore(EntryReader):
         with self._writing(durable=True) as connection:
             return connection.execute(_numbered(sql), values).fetchall()
 
-    def _backlog(self) -> int:
+    def backlog(self) -> int:
+        """Entries that the index of words has not reached."""
         return int(self.read("SELECT coalesce(max(id), 0) - (SELECT through FROM indexed) FROM entries")[0][0])
 
     def _writable(self) -> sqlite3.Connection:
@@ -241,10 +246,6 @@ class SqliteStore(EntryReader):
         )
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
-
-
-def _contains(column: str, number: int) -> str:
-    return f"instr({'lower(text)' if column == 'text' else column}, ${number}) > 0"
 
 
 @cache

@@ -195,3 +195,15 @@ def test_reading_only(place: str) -> None:
             closed.writers()
     with pytest.raises(StoreError):
         writing.append([entry(9)])
+
+
+def test_decisions_are_counted_by_what_they_have_in_common(store: Store) -> None:
+    store.append(STORED)
+    store.append([entry(6, agent="main", tool="exec", decision="deny", rule="git", time_ns=25)])
+    counted = [
+        (t.start_ns, t.decision, t.rule, t.agent, t.tool, t.count) for t in store.tallies(Query(agent="main"), 20)
+    ]
+    assert counted == [(0, "deny", "git", "main", "exec", 1), (20, "ask", "net", "main", "exec", 1),
+                       (20, "deny", "git", "main", "exec", 1)]  # fmt: skip
+    assert [t.count for t in store.tallies(Query(decision="deny"), 1000)] == [2]
+    assert store.tallies(Query(rule="nope"), 1000) == []
