@@ -53,7 +53,7 @@ MAY_USE: dict[str, set[str]] = {
     "testing": FLOW,
     "__init__": FLOW | {"build", "guarded", "plugins"},
     "cli": FLOW | {"__init__", "build", "guarded", "plugins", "guards", "policy", "analysis", "shell", "paths", "secrets",
-            "testing"},  # fmt: skip
+            "testing", "store", "ledger"},  # fmt: skip
 }
 
 # Third-party packages, and the only places that may import them.

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("check", "demo", "explain", "policy", "redact")
+VERBS = ("audit", "check", "demo", "explain", "policy", "redact")
 EXIT_USAGE = 64
 
 

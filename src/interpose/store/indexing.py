@@ -16,7 +16,7 @@ from interpose.store.rows import threes
 
 CHUNK = 256
 """Entries in one transaction: a few milliseconds, for which others who write must wait."""
-FAR_BEHIND = 20_000
+FAR_BEHIND = 100_000
 """Entries that may wait for a quiet moment. Past that they are indexed under load too."""
 QUIET = 0.25
 """Seconds without new entries that count as a quiet moment."""

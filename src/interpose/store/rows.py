@@ -50,7 +50,9 @@ def row_of(entry: StoredEntry) -> tuple[Any, ...]:
 
 
 def entry_of(row: Sequence[Any]) -> StoredEntry:
-    """The entry in a row of `SELECTED`."""
+    """The entry in a row of `SELECTED`. A row that somebody filled with other types still is one, if no true one."""
+    if tuple(map(type, row)) != _TYPES:
+        row = [_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)]
     (writer, seq, kind, call_id, time_ns, prev, hash_, session, agent, tool, decision, rule, text, terms, body, id_) = (
         row
     )
@@ -59,6 +61,19 @@ def entry_of(row: Sequence[Any]) -> StoredEntry:
         session=session, agent=agent, tool=tool, decision=decision, rule=rule, text=text, position=id_,
         effects=_values(terms, "effect"), paths=_values(terms, "path"), hosts=_values(terms, "host"),
     )  # fmt: skip
+
+
+_TYPES: tuple[type, ...] = (str, int, str, str, int, bytes, bytes, *(str,) * 7, bytes, int)
+
+
+def _as(kind: type, value: object) -> object:
+    if type(value) is kind:
+        return value
+    if kind is int:
+        return 0
+    if kind is bytes:
+        return str(value).encode("utf-8", "replace")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:

@@ -133,7 +133,7 @@ class SqliteStore(EntryReader):
         """Rows of a statement that changes nothing."""
         with _translated():
             connection = self._reader()
-            rows = connection.execute(_numbered(sql), values).fetchall()
+            rows = _fetched(connection, _numbered(sql), values)
             with self._lock:
                 if not self._closed:
                     self._idle.append(connection)
@@ -246,6 +246,17 @@ class SqliteStore(EntryReader):
         )
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
+
+
+def _fetched(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """All rows, also of a file in which somebody put bytes that are no text."""
+    try:
+        return connection.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection.execute(sql, values).fetchall()
 
 
 @cache
