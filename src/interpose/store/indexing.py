@@ -20,6 +20,8 @@ FAR_BEHIND = 100_000
 """Entries that may wait for a quiet moment. Past that they are indexed under load too."""
 QUIET = 0.25
 """Seconds without new entries that count as a quiet moment."""
+_ROOM = 3
+"""How much longer others have, under load, than a chunk took."""
 PARTING = 0.1
 """Seconds that closing may spend on what isn't indexed yet."""
 
@@ -101,8 +103,10 @@ class Indexer:
 
     def _run(self) -> None:
         while self._wait_for_its_turn():
+            start = time.monotonic()
             if not self._step():
                 break
+            self._leave_room(time.monotonic() - start)
         with self._changed:
             self._thread = None
 
@@ -116,6 +120,12 @@ class Indexer:
                     return True
                 self._changed.wait(QUIET - quiet)
         return False
+
+    def _leave_room(self, spent: float) -> None:
+        """Under load most of the time belongs to those who append; a lock alone would not see to it."""
+        with self._changed:
+            if not self._closed and time.monotonic() - self._last < QUIET:
+                self._changed.wait(spent * _ROOM)
 
     def _step(self) -> bool:
         try:

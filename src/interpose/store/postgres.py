@@ -195,20 +195,26 @@ async def _are_there(connection: Connection, entries: Sequence[StoredEntry]) -> 
     return all([await connection.fetchval(sql, storable(entry.writer), entry.seq) == entry.hash for entry in entries])
 
 
-async def _check(connection: Connection) -> None:
+async def _version(connection: Connection) -> int:
     known = await connection.fetchval("SELECT to_regclass('schema_version') IS NOT NULL")
-    version = await connection.fetchval("SELECT version FROM schema_version") if known else 0
+    return (await connection.fetchval("SELECT version FROM schema_version") or 0) if known else 0
+
+
+async def _check(connection: Connection) -> None:
+    version = await _version(connection)
     if version != len(schema.POSTGRES):
         raise StoreError(f"the database holds no ledger of this version of interpose (schema {version})")
 
 
 async def _migrate(connection: Connection) -> None:
     """Bring the tables up to date. Of several who start at once, one does it and the others find it done."""
+    if await _version(connection) == len(schema.POSTGRES):
+        return  # whoever may not make tables can still use them
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
         await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")
         await connection.execute("CREATE TABLE IF NOT EXISTS schema_version (version INTEGER NOT NULL)")
-        version = await connection.fetchval("SELECT version FROM schema_version") or 0
+        version = await _version(connection)
         if version > len(schema.POSTGRES):
             raise StoreError(f"the database was written by a newer version of interpose (schema {version})")
         for statement in (statement for step in schema.POSTGRES[version:] for statement in step):

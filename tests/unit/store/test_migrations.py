@@ -14,6 +14,7 @@ import pytest
 from interpose.errors import StoreError
 from interpose.store import open_store, schema
 from interpose.store.protocols import StoredEntry
+from tests.postgres import Server
 
 
 def run_sql(place: str, *statements: str) -> None:
@@ -119,3 +120,18 @@ def test_a_server_that_is_not_there_is_refused_clearly(tmp_path: Path) -> None:
         PostgresStore(f"postgresql://postgres@/none?host={tmp_path}", timeout=0.3)
     with pytest.raises(StoreError):
         PostgresStore("postgresql://postgres@/none?host=", timeout=0.3)
+
+
+def test_a_role_that_may_not_make_tables_can_use_them(server: Server) -> None:
+    address = server.new_database()
+    open_store(address).close()
+    run_sql(
+        address,
+        "CREATE ROLE plain LOGIN",
+        "GRANT USAGE ON SCHEMA interpose TO plain",
+        "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA interpose TO plain",
+    )
+    store = open_store(address.replace("postgres@", "plain@"))
+    store.append([StoredEntry(writer="w", seq=1, kind="decided", time_ns=1, prev=b"", hash=b"", body=b"")])
+    assert store.spend("c", 1, budget=1) == 1
+    store.close()
