@@ -89,9 +89,6 @@ class Record(Protocol):
     def left(self) -> float:
         """Seconds until nobody waits any more."""
 
-    def wait_briefly(self) -> bool:
-        """Wait for as long as an event loop may be kept waiting. Whether it is settled."""
-
     def when_settled(self, call: Callable[[], None], /) -> None:
         """Call this when it is settled, in any thread."""
 
@@ -221,26 +218,33 @@ async def _kept(record: Record) -> object:
     """Wait for a record. Others go on meanwhile, and may share its sync."""
     import asyncio
 
-    if not record.wait_briefly():
-        settled = asyncio.Event()
-        record.when_settled(_waking(asyncio.get_running_loop(), settled))
-        try:
-            await asyncio.wait_for(settled.wait(), record.left)
-        except TimeoutError:
-            pass  # `wait` says so
+    loop = asyncio.get_running_loop()
+    settled = loop.create_future()
+
+    def settle() -> None:
+        if not settled.done():
+            settled.set_result(None)
+
+    # Not `asyncio.wait_for`: it costs as much as the record.
+    timer = loop.call_later(record.left, settle)
+    record.when_settled(_waking(loop, settle))
+    try:
+        await settled
+    finally:
+        timer.cancel()
     return _called(record.wait, ())
 
 
-def _waking(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> Callable[[], None]:
-    """Sets an event of a loop, from any thread."""
+def _waking(loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> Callable[[], None]:
+    """Calls `wake` in its loop, from any thread."""
 
-    def wake() -> None:
+    def call() -> None:
         try:
-            loop.call_soon_threadsafe(event.set)
+            loop.call_soon_threadsafe(wake)
         except RuntimeError:
             pass  # the loop was closed meanwhile: nobody waits any more
 
-    return wake
+    return call
 
 
 def _timed_out(timeout: float) -> TimeoutError:
@@ -331,7 +335,7 @@ async def _in_worker_async(step: Work) -> object:
         return refused
     loop = asyncio.get_running_loop()
     finished = asyncio.Event()
-    worker = _Worker(step, _waking(loop, finished))
+    worker = _Worker(step, _waking(loop, finished.set))
     if (refused := worker.start()) is not None:
         return refused
     try:

@@ -27,6 +27,7 @@ _OVERLAP = 8 * 1024
 _EXIT_CODES = ("exit_code", "exitCode", "returncode")
 
 _encode = Encoder(enc_hook=text_of).encode
+_encode_plain = Encoder().encode
 _said = Decoder(Said).decode
 _any = Decoder().decode
 
@@ -51,14 +52,14 @@ class Bodies:
             words = " ".join(_strings(hidden, TEXT_LIMIT))
             kept = Raw(encoded) if len(encoded) <= ARGUMENTS_LIMIT else _part(encoded, ARGUMENTS_LIMIT)
         body = Decided(
-            arguments=kept, arguments_digest=self._digest(plain), original_name=_clean(call.original_name),
-            role=_clean(context.role), principal=_clean(context.principal), cwd=_clean(context.cwd),
-            trace_id=_clean(context.trace_id), source=_clean(context.source), said=said, rewritten=verdict.rewritten,
-            approver=_clean(verdict.approver), elapsed_ns=verdict.elapsed_ns, policy=_clean(verdict.policy),
+            arguments=kept, arguments_digest=self._digest(plain), original_name=call.original_name,
+            role=context.role, principal=context.principal, cwd=context.cwd,
+            trace_id=context.trace_id, source=context.source, said=said, rewritten=verdict.rewritten,
+            approver=verdict.approver, elapsed_ns=verdict.elapsed_ns, policy=verdict.policy,
             timings=verdict.timings,
         )  # fmt: skip
         return Draft(
-            kind="decided", body=_encode(body), time_ns=time_ns(), call_id=_clean(call.call_id),
+            kind="decided", body=_json(body), time_ns=time_ns(), call_id=_clean(call.call_id),
             session=_clean(context.session_id), agent=_clean(context.agent_id), tool=_clean(call.name),
             decision=verdict.outcome, rule=_rule(verdict), text=_clean(f"{words} {said.reason}"[:TEXT_LIMIT]),
             effects=tuple(dict.fromkeys(effect.kind for effect in said.effects)),
@@ -73,11 +74,11 @@ class Bodies:
         body = Finished(
             outcome=word, duration_ns=outcome.duration_ns, exit_code=_exit_code(outcome.result), bytes=len(plain),
             result=self._result(outcome.result, plain) if self._values else NOT_KEPT, result_digest=self._digest(plain),
-            approver=_clean(outcome.approver),
+            approver=outcome.approver,
         )  # fmt: skip
         context = call.context
         return Draft(
-            kind="finished", body=_encode(body), time_ns=time_ns(), call_id=_clean(call.call_id),
+            kind="finished", body=_json(body), time_ns=time_ns(), call_id=_clean(call.call_id),
             session=_clean(context.session_id), agent=_clean(context.agent_id), tool=_clean(call.name), decision=word,
         )  # fmt: skip
 
@@ -105,6 +106,8 @@ class Bodies:
             return _part(self._redactor.redact_bytes(plain[: RESULT_LIMIT + _OVERLAP])[0], RESULT_LIMIT)
         hidden, found = self._redactor.redact_value(result)
         encoded = _json(hidden) if found else plain
+        if _is_plain(hidden):
+            return Raw(encoded)
         # Once more as text: what is neither a mapping nor a sequence is text only now.
         clean, found = self._redactor.redact_bytes(encoded)
         return _part(clean, RESULT_LIMIT) if found and not _is_json(clean) else Raw(clean)
@@ -142,6 +145,15 @@ def _json(value: object) -> bytes:
         return _encode(f"(not kept: {_clean(text_of(error))})")
 
 
+def _is_plain(value: object) -> bool:
+    """Whether a value is JSON by itself: nothing of it became text only on the way."""
+    try:
+        _encode_plain(value)
+    except Exception:  # noqa: BLE001 - results are any Python value
+        return False
+    return True
+
+
 def _whole(value: Any) -> Any:
     """The value with its half characters escaped."""
     kind = type(value)
@@ -151,8 +163,6 @@ def _whole(value: Any) -> Any:
         return {_clean(text_of(key)): _whole(one) for key, one in value.items()}
     if issubclass(kind, list | tuple):
         return [_whole(one) for one in value]
-    if kind is Said:
-        return {name: _whole(getattr(value, name)) for name in kind.__struct_fields__}
     if hasattr(kind, "__struct_fields__"):
         return {name: _whole(getattr(value, name)) for name in kind.__struct_fields__}
     return value

@@ -13,10 +13,10 @@ from interpose.ledger.chain import Draft
 class Ticket:
     """Drafts on their way into the journal. Those to `keep` get there however late: waiting for them never fails."""
 
-    __slots__ = ("_call", "_deadline", "_done", "_guard", "_lock", "abandoned", "drafts", "error", "keep", "patience")
+    __slots__ = ("_call", "_deadline", "_done", "_guard", "_lock", "abandoned", "drafts", "error", "keep")
 
-    def __init__(self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool, patience: float) -> None:
-        self.drafts, self.keep, self.patience = drafts, keep, patience
+    def __init__(self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool) -> None:
+        self.drafts, self.keep = drafts, keep
         self._deadline = monotonic() + deadline
         self._lock = threading.Lock()
         self._lock.acquire()
@@ -39,10 +39,6 @@ class Ticket:
     def left(self) -> float:
         """Seconds until nobody waits any more."""
         return max(0.0, self._deadline - monotonic())
-
-    def wait_briefly(self) -> bool:
-        """Wait for as long as an event loop may be kept waiting. Whether it is settled."""
-        return self._settled(min(self.patience, self.left))
 
     def when_settled(self, call: Callable[[], None]) -> None:
         """Call this when it is settled, in the writer's thread, or at once."""

@@ -25,7 +25,6 @@ BATCH = 512
 QUEUE = 100_000
 """Tickets that may wait, and drafts that are kept for when the storage is back."""
 _RETRY = 0.1
-_PATIENCE = 0.001
 
 
 class WriterStatus(Struct, frozen=True):
@@ -66,7 +65,7 @@ class Writer:
             return self._refused(drafts, keep, "too many records wait for the storage")
         if self._closing:
             return self._refused(drafts, keep, "the ledger is closed")
-        ticket = Ticket(drafts, self._deadline, keep=keep, patience=0 if self._sync else _PATIENCE)
+        ticket = Ticket(drafts, self._deadline, keep=keep)
         self._queue.append(ticket)
         self._notify()
         return ticket
