@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from interpose.errors import StoreError
+from interpose.ledger import records, recover_all, verify_directory
 from interpose.store.postgres import PostgresStore
 from interpose.store.protocols import Grant, StoredEntry
 from tests.postgres import Server
@@ -123,3 +127,58 @@ def test_an_answer_that_never_comes_is_an_error_in_time(server: Server) -> None:
     assert len(waiting.scan("w", 0, 10)) == 3
     holding.close()
     waiting.close()
+
+
+AGENT = """
+import os, sys
+from pathlib import Path
+from interpose.engine import Engine
+from interpose.ledger import Ledger
+from interpose.registry import InterceptorRegistry
+from interpose.store.postgres import PostgresStore
+from interpose.types import ToolCall
+
+directory, address, count, killed_at = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]), int(sys.argv[4])
+with Ledger(directory, PostgresStore(address, timeout=20), owns_store=True) as ledger:
+    engine = Engine(InterceptorRegistry(), recorder=ledger.recorder)
+    for number in range(count):
+        call = ToolCall("exec", {"command": f"echo {number}"}, call_id=f"{directory.name}-{number}")
+        engine.run_tool(call, lambda arguments: "done")
+        print(call.call_id, flush=True)
+        if number == killed_at:
+            os.kill(os.getpid(), 9)
+"""
+
+
+def test_machines_share_it_one_of_them_is_killed_and_the_server_restarts(server: Server, tmp_path: Path) -> None:
+    address, count = server.new_database(), 300
+    PostgresStore(address).close()
+    names = ["one", "two", "three"]
+    for name in names:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "key").write_bytes(b"the same key on each machine ..."[:32])
+    agents = [
+        subprocess.Popen(
+            [sys.executable, "-c", AGENT, str(tmp_path / name), address, str(count), str(150 if name == "two" else -1)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in names
+    ]
+    printed = [agent.stdout for agent in agents if agent.stdout]
+    first = [lines.readline() for lines in printed]
+    server.restart("immediate")
+    acknowledged = "".join(first + [lines.read() for lines in printed]).split()
+    for lines in printed:
+        lines.close()
+    assert [agent.wait(timeout=40) for agent in agents] == [0, -9, 0]
+    assert len(acknowledged) == 2 * count + 151
+
+    store = PostgresStore(address)
+    recover_all(tmp_path / "two", store)
+    kept = {record.call_id: record.outcome for record in records(store.of_calls(acknowledged))}
+    assert kept == dict.fromkeys(acknowledged, "success")
+    for name in names:
+        verified = verify_directory(tmp_path / name, store)
+        assert (verified.ok, verified.writers, verified.signed) == (True, 3, True), verified.broken
+    store.close()
