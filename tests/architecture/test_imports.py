@@ -46,7 +46,7 @@ MAY_USE: dict[str, set[str]] = {
     "analysis": {"types", "tools", "shell", "paths", "answers"},
     "policy": LEAVES | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
-    "ledger": {"types", "errors", "analysis", "secrets", "store"},
+    "ledger": {"types", "errors", "texts", "analysis", "secrets", "store"},
     "build": FLOW | {"guards", "policy", "ledger", "store"},
     "guarded": FLOW | {"build"},
     "plugins": {"errors", "registry"},

@@ -17,13 +17,13 @@ class LedgerRecorder:
     """Records decisions and outcomes. `decided` fails, and so refuses the call, when the record can't be kept."""
 
     def __init__(self, writer: Writer, bodies: Bodies, settings: LedgerSettings) -> None:
-        self._writer, self._bodies = writer, bodies
+        self._writer, self.bodies = writer, bodies
         self._waits = settings.level != "best_effort"
         self._must = settings.on_failure == "deny" and self._waits
 
     def decided(self, verdict: Verdict[ToolCall]) -> Ticket | None:
         """Queue the decision. The ticket says when it is recorded, and raises if it is not."""
-        draft = self._bodies.decided(verdict)
+        draft = self.bodies.decided(verdict)
         try:
             # A refusal stays a refusal, however late its record comes.
             ticket = self._writer.submit((draft,), keep=not self._must or not verdict.allowed)
@@ -35,10 +35,10 @@ class LedgerRecorder:
 
     def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Ticket | None:
         """Queue the outcome. One that can't be written now is kept until it can."""
-        draft = self._bodies.finished(outcome)
+        draft = self.bodies.finished(outcome)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == UNAVAILABLE:
             # The decision that could not be recorded, as it ended: refused.
-            self._writer.keep_for_later((self._bodies.decided(verdict), draft))
+            self._writer.keep_for_later((self.bodies.decided(verdict), draft))
             return None
         try:
             ticket = self._writer.submit((draft,), keep=True)

@@ -131,8 +131,8 @@ def test_async_callers_share_one_sync(tmp_path: Path) -> None:
 def test_effects_make_records_searchable(tmp_path: Path) -> None:
     call = ToolCall("web_fetch", {"url": "https://user:pw@example.com:8443/x"}, context=Context(session_id="s1"))
     with open_ledger(tmp_path) as ledger:
-        draft = ledger.recorder._bodies.decided(Engine(guarded()).decide(call))
-        path = ledger.recorder._bodies.decided(Engine(guarded()).decide(shell_call("cat /etc/hosts")))
+        draft = ledger.recorder.bodies.decided(Engine(guarded()).decide(call))
+        path = ledger.recorder.bodies.decided(Engine(guarded()).decide(shell_call("cat /etc/hosts")))
     assert draft.hosts == ("example.com",)
     assert "fs.read" in path.effects
     assert "/etc/hosts" in path.paths
