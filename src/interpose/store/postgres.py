@@ -32,6 +32,8 @@ _MIGRATING = 0x696E7465
 _PAUSE = 0.05
 """Seconds between two attempts to reach a server that restarts."""
 _GRACE = 0.05
+_NEAREST = 5000
+"""Entries that are looked through before an index is asked."""
 
 _LOST = (
     OSError, asyncpg.InterfaceError, asyncpg.InternalClientError, asyncpg.PostgresConnectionError,
@@ -86,9 +88,20 @@ class PostgresStore(EntryReader):
     ) -> list[StoredEntry]:
         """Matching entries, the newest first."""
         select = Select(*conditions(query, self.contains), after, oldest_first)
-        if grams := _digests(gram for needle in needles(query) for gram in threes(folded(needle))):
-            select = select.where("grams @> {}", grams)
-        return self.entries(select.statement("entries", "id", limit))
+        grams = _digests(gram for needle in needles(query) for gram in threes(folded(needle)))
+        if not grams:
+            return self.entries(select.statement("entries", "id", limit))
+        # What many entries have is found among the nearest ones, long before an index has put all of them in order.
+        near = self.entries(self._nearest(select, after, oldest_first, limit))
+        if len(near) >= limit:
+            return near
+        return self.entries(select.where("grams @> {}", grams).statement("entries", "id", limit))
+
+    def _nearest(self, select: Select, after: int | None, oldest_first: bool, limit: int) -> tuple[str, list[Any]]:
+        sign, direction = (">", "ASC") if oldest_first else ("<", "DESC")
+        start = "" if after is None else f"WHERE id {sign} {after}"
+        source = f"(SELECT * FROM entries {start} ORDER BY id {direction} LIMIT {_NEAREST}) AS entries"
+        return select.statement(source, "id", limit)
 
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
         """All entries of some calls, in the order in which they were added."""

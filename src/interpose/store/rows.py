@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from interpose.store.protocols import Query, StoredEntry
+from interpose.store.schema import IS_NOTE
 
 COLUMNS = (
     "writer", "seq", "kind", "call_id", "time_ns", "prev", "hash", "session", "agent", "tool", "decision", "rule",
@@ -77,7 +78,10 @@ def _as(kind: type, value: object) -> object:
 
 
 def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
-    """What a row must fulfil, and the parameters of it."""
+    """What a row must fulfil, and the parameters of it.
+
+    Some of it only repeats what the partial indexes say: no planner would use them otherwise.
+    """
     found: list[str] = []
     values: list[Any] = []
 
@@ -87,9 +91,10 @@ def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
 
     if query.kinds:
         found.append(f"kind IN ({', '.join(f'${add(kind)}' for kind in query.kinds)})")
+        if not {"decided", "finished"} & set(query.kinds):
+            found.append(IS_NOTE)
     for column in _EXACT:
         if wanted := getattr(query, column):
-            # The second half repeats what the partial indexes say, or no planner would use them.
             found.append(f"({column} = ${add(storable(wanted))} AND {column} <> '')")
     if query.effect:
         found.append(contains("terms", add(_term("effect", query.effect))))

@@ -26,12 +26,16 @@ _ENTRIES: Final = """CREATE TABLE entries (
     tool TEXT NOT NULL, decision TEXT NOT NULL, rule TEXT NOT NULL, text TEXT NOT NULL, terms TEXT NOT NULL,
     body BYTEA NOT NULL, UNIQUE (writer, seq))"""
 
+IS_NOTE: Final = "kind NOT IN ('decided', 'finished')"
+"""Checkpoints and the like: few, and wanted all at once."""
+
 _COLUMN_INDEXES: Final = (
     *(
         f"CREATE INDEX entries_{column} ON entries ({column}, id) WHERE {column} <> ''"
         for column in ("session", "agent", "tool", "decision", "rule")
     ),
     "CREATE INDEX entries_time ON entries (time_ns)",
+    f"CREATE INDEX entries_notes ON entries (kind, id) WHERE {IS_NOTE}",
 )
 
 SQLITE: Final[tuple[tuple[str, ...], ...]] = (

@@ -82,6 +82,7 @@ QUERIES = [
     ("a rule", Query(rule="net"), [3]),
     ("a kind", Query(kinds=("finished",)), [4]),
     ("two kinds", Query(kinds=("finished", "decided"), session="s2"), [4, 3]),
+    ("a kind that nobody wrote", Query(kinds=("checkpoint", "retention")), []),
     ("a call", Query(call_id="call-w-3"), [4, 3]),
     ("an effect, not one that begins like it", Query(effect="fs.write"), [2]),
     ("a second effect", Query(effect="fs.read"), [3]),
@@ -207,3 +208,9 @@ def test_decisions_are_counted_by_what_they_have_in_common(store: Store) -> None
                        (20, "deny", "git", "main", "exec", 1)]  # fmt: skip
     assert [t.count for t in store.tallies(Query(decision="deny"), 1000)] == [2]
     assert store.tallies(Query(rule="nope"), 1000) == []
+
+
+def test_notes_are_found_among_decisions(store: Store) -> None:
+    store.append([entry(n, kind="checkpoint" if n % 10 == 0 else "decided") for n in range(1, 31)])
+    assert seqs(store.query(Query(kinds=("checkpoint", "repair")), 10)) == [30, 20, 10]
+    assert len(store.query(Query(kinds=("checkpoint", "decided")), 100)) == 30

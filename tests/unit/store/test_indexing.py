@@ -122,3 +122,33 @@ def test_a_full_disk_is_an_error_and_then_works_again(tmp_path: Path) -> None:
     store.append([entry(2)])
     assert seqs(store.scan("w", 0, 9)) == [1, 2]
     store.close()
+
+
+PLANS = [
+    (Query(session="s"), "entries_session"),
+    (Query(rule="r"), "entries_rule"),
+    (Query(agent="a"), "entries_agent"),
+    (Query(kinds=("checkpoint", "retention")), "entries_notes"),
+    (Query(text="words"), "words VIRTUAL TABLE INDEX"),
+    (Query(path="/src"), "words VIRTUAL TABLE INDEX"),
+    (Query(call_id="c"), "calls USING PRIMARY KEY"),
+]
+
+
+@pytest.mark.parametrize(("query", "index_name"), PLANS, ids=[name for _, name in PLANS])
+def test_no_query_reads_the_whole_ledger(
+    tmp_path: Path, query: Query, index_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = SqliteStore(tmp_path / "ledger.db")
+    plans: list[str] = []
+    read = store.read
+
+    def explained(sql: str, *values: object) -> list[tuple[object, ...]]:
+        plans.extend(str(row[-1]) for row in read(f"EXPLAIN QUERY PLAN {sql}", *values))
+        return read(sql, *values)
+
+    monkeypatch.setattr(store, "read", explained)
+    store.query(query, 10)
+    store.close()
+    assert any(index_name in step for step in plans), plans
+    assert not any(step.startswith("SCAN entries") for step in plans), plans
