@@ -21,7 +21,7 @@ from interpose.types import Deny, ToolCall, ToolOutcome, Verdict
 
 ARGUMENTS_LIMIT = 256 * 1024
 RESULT_LIMIT = 64 * 1024
-TEXT_LIMIT = 16 * 1024
+TEXT_LIMIT = 8 * 1024
 """Bytes of arguments, of a result and of searchable text that are kept; the digest covers all of it."""
 _OVERLAP = 8 * 1024
 _EXIT_CODES = ("exit_code", "exitCode", "returncode")
@@ -61,7 +61,7 @@ class Bodies:
         return Draft(
             kind="decided", body=_json(body), time_ns=time_ns(), call_id=_clean(call.call_id),
             session=_clean(context.session_id), agent=_clean(context.agent_id), tool=_clean(call.name),
-            decision=verdict.outcome, rule=_rule(verdict), text=_clean(f"{words} {said.reason}"[:TEXT_LIMIT]),
+            decision=verdict.outcome, rule=_rule(verdict), text=_clean(f"{words} {said.reason}")[:TEXT_LIMIT],
             effects=tuple(dict.fromkeys(effect.kind for effect in said.effects)),
             paths=_unique(e.resource for e in said.effects if e.kind.startswith("fs.") or e.kind == "secret.read"),
             hosts=_unique(_host(e.resource) for e in said.effects if e.kind in ("net.upload", "net.download")),
@@ -203,7 +203,8 @@ def _strings(value: Any, room: int) -> Iterator[str]:
 
 
 def _unique(texts: Iterator[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_clean(text) for text in texts if text))
+    # Stores keep these as lines.
+    return tuple(dict.fromkeys(_clean(text).replace("\n", "\u2424") for text in texts if text))
 
 
 def _host(resource: str) -> str:

@@ -36,12 +36,9 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def digest(prev: bytes, entry: StoredEntry | Draft, writer: str, seq: int) -> bytes:
-    """The hash of an entry in its place. Every column that says who, what and when is part of it.
-
-    `text`, `effects`, `paths` and `hosts` are not: they are taken from the body, and the body is.
-    """
+    """The hash of an entry in its place. It covers every column: one that is only searched can hide an entry, too."""
     head = (writer, seq, entry.kind, entry.call_id, entry.time_ns, entry.session, entry.agent, entry.tool,
-            entry.decision, entry.rule)  # fmt: skip
+            entry.decision, entry.rule, entry.text, entry.effects, entry.paths, entry.hosts)  # fmt: skip
     return hashlib.blake2b(prev + _encode(head) + entry.body, digest_size=32).digest()
 
 

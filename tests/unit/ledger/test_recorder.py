@@ -37,6 +37,8 @@ OUTCOMES: list[tuple[str, str, Any, dict[str, Any]]] = [
     ("the length of a result", "ls", "x" * 10, {"bytes": 12, "result": "x" * 10}),
     ("half a character", "echo \ud800", "\ud800", {"decision": "allow", "arguments": {"command": "echo \\ud800"}}),
     ("a NUL", "echo \0", "\0", {"outcome": "success", "arguments": {"command": "echo \0"}}),
+    ("paths with line ends", "cat '/tmp/a\nb\u2028c' $'/x\\ny'", "", {"outcome": "success"}),
+    ("more text than is searched", "echo " + "ä\0" * 9000, "", {"outcome": "success"}),
     ("a result that is no JSON", "ls", {1, 2}, {"outcome": "success"}),
 ]
 

@@ -60,7 +60,8 @@ def test_every_flipped_bit_is_found_in_its_place(tmp_path: Path) -> None:
 COLUMNS: list[tuple[str, object]] = [
     ("kind", "repair"), ("call_id", "another"), ("time_ns", 5), ("session", "s2"), ("agent", "eve"), ("tool", "read"),
     ("decision", "deny"), ("rule", "other"), ("prev", bytes(32)), ("hash", bytes(32)), ("seq", 500),
-    ("writer", "somebody"),
+    ("writer", "somebody"), ("text", "nothing to see"), ("effects", ("fs.read",)), ("paths", ("/",)),
+    ("hosts", ("example.com",)),
 ]  # fmt: skip
 
 
