@@ -133,7 +133,11 @@ class SqliteStore(EntryReader):
         """Rows of a statement that changes nothing."""
         with _translated():
             connection = self._reader()
-            rows = _fetched(connection, _numbered(sql), values)
+            try:
+                rows = _fetched(connection, _numbered(sql), values)
+            except BaseException:
+                connection.close()
+                raise
             with self._lock:
                 if not self._closed:
                     self._idle.append(connection)
