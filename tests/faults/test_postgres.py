@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
+import asyncpg
 import pytest
 
-from interpose.errors import StoreError
+from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger import records, recover_all, verify_directory
 from interpose.store.postgres import PostgresStore
 from interpose.store.protocols import Grant, StoredEntry
@@ -127,6 +129,40 @@ def test_an_answer_that_never_comes_is_an_error_in_time(server: Server) -> None:
     assert len(waiting.scan("w", 0, 10)) == 3
     holding.close()
     waiting.close()
+
+
+class LosesAnswers(PostgresStore):
+    """Its connection breaks when everything is done, before the answer is there."""
+
+    async def _attempt(self, work: Callable[[Any], Awaitable[Any]], *, again: bool) -> Any:
+        broken = False
+
+        async def broken_once(connection: Any) -> Any:
+            nonlocal broken
+            result = await work(connection)
+            if not broken:
+                broken = True
+                raise asyncpg.ConnectionDoesNotExistError("broken")
+            return result
+
+        return await super()._attempt(broken_once, again=again)
+
+
+def test_a_lost_answer_is_found_out_for_entries_and_told_for_grants(server: Server) -> None:
+    address = server.new_database()
+    store, losing = PostgresStore(address), LosesAnswers(address)
+    losing.append(batch("w", 1))
+    assert [entry.seq for entry in store.scan("w", 0, 10)] == [1, 2, 3]
+    with pytest.raises(SequenceTakenError):
+        losing.append([StoredEntry(writer="w", seq=1, kind="decided", time_ns=1, prev=b"", hash=b"other", body=b"")])
+    store.give(Grant(id="g", subject="x", uses=2, created_ns=0))
+    with pytest.raises(StoreError, match="broken"):
+        losing.take("x", now_ns=1)
+    left = store.take("x", now_ns=1)
+    assert left is not None
+    assert left.uses == 0
+    store.close()
+    losing.close()
 
 
 AGENT = """

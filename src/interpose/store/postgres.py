@@ -67,18 +67,16 @@ class PostgresStore(EntryReader):
         A connection that is lost in between is followed by another attempt, which finds out what became of the first.
         """
         rows = [(*row_of(entry), _grams_of(entry)) for entry in entries]
-        lost = False
+        attempts = 0
 
         async def insert(connection: Connection) -> None:
-            nonlocal lost
+            nonlocal attempts
+            attempts += 1
             try:
                 async with connection.transaction():
                     await connection.executemany(_INSERT, rows)
-            except _LOST:
-                lost = True
-                raise
             except asyncpg.UniqueViolationError:
-                if not (lost and await _are_there(connection, entries)):
+                if attempts == 1 or not await _are_there(connection, entries):
                     raise
 
         self._wait(self._attempt(insert, again=True))
