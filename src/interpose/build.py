@@ -14,6 +14,9 @@ from interpose.tools import KNOWN_TOOL_NAMES
 from interpose.types import HookPoint
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import Place
     from interpose.policy.reload import PolicyReload
 
@@ -74,6 +77,18 @@ def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyR
     from interpose.policy.catalogue import standard_places
 
     return add_policy(registry, standard_places(cwd), packs=())
+
+
+def open_ledger(directory: Path, settings: LedgerSettings | None = None) -> Ledger:
+    """A ledger over SQLite in this directory. Its `recorder` is what an engine takes, `close` ends it.
+
+    Raises LedgerError or StoreError if the directory can't be used.
+    """
+    from interpose.ledger import Ledger
+    from interpose.store.sqlite import SqliteStore
+
+    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return Ledger(directory, SqliteStore(directory / "ledger.db"), settings, owns_store=True)
 
 
 def _judging(*names: str) -> str:

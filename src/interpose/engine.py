@@ -43,7 +43,7 @@ from interpose.types import (
     freeze,
     thaw,
 )
-from interpose.waiting import Execute, Failure, Flow, drive, drive_async
+from interpose.waiting import Execute, Failure, Flow, Keep, Record, drive, drive_async
 from interpose.wire import WireLog
 
 Tool = Callable[[dict[str, Any]], Any]
@@ -63,11 +63,11 @@ class Interceptors(Protocol):
 class Recorder(Protocol):
     """Keeps what was decided and what came of it."""
 
-    def decided(self, verdict: Verdict[ToolCall], /) -> None:
-        """Called before the tool runs. If it raises, the tool does not run."""
+    def decided(self, verdict: Verdict[ToolCall], /) -> Record | None:
+        """Called before the tool runs. If it raises, or the record that it returns fails, the tool does not run."""
 
-    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome, /) -> None:
-        """Called when the outcome is known."""
+    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome, /) -> Record | None:
+        """Called when the outcome is known. The answer waits for the record that it returns."""
 
 
 class ToolRun(Struct, frozen=True):
@@ -222,7 +222,7 @@ class Run:
         call, entries = self._prepare(call, snapshot, wish)
         self._engine.wire.call(call)
         verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
-        verdict = self._record(verdict)
+        verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
         call = verdict.payload
         if verdict.allowed:
@@ -235,7 +235,7 @@ class Run:
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         outcome, response = yield from self._after(snapshot, outcome, look_only=outcome.denied or aborted)
         yield from observe_all(entries, call, outcome)
-        self._finish(verdict, outcome)
+        yield from self._finish(verdict, outcome)
         if aborted:
             raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
         return ToolRun(response, verdict, outcome)
@@ -301,18 +301,21 @@ class Run:
             result = _blocked(call, f"The rewritten result can't be handed on: {text_of(error)}")
         return replace(outcome, result=result), result
 
-    def _record(self, verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
+    def _record(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
         """INVARIANT (law 9): no record, no execution."""
         if self._engine.recorder is None:
             return verdict
         try:
-            self._engine.recorder.decided(verdict)
+            record = self._engine.recorder.decided(verdict)
         except BaseException as error:  # noqa: BLE001 - a store that fails in any way is a store that failed
-            if verdict.allowed:
-                decision = Deny(f"audit_unavailable: {text_of(error)}", rule="audit_unavailable")
-                found = Finding(interceptor="interpose:record", said="deny", reason=decision.reason, rule=decision.rule)
-                return replace(verdict, outcome="deny", decision=decision, findings=(*verdict.findings, found))
-        return verdict
+            answer: object = Failure(error)
+        else:
+            answer = None if record is None else (yield Keep(record))
+        if type(answer) is not Failure or not verdict.allowed:
+            return verdict
+        decision = Deny(f"audit_unavailable: {text_of(answer.error)}", rule="audit_unavailable")
+        found = Finding(interceptor="interpose:record", said="deny", reason=decision.reason, rule=decision.rule)
+        return replace(verdict, outcome="deny", decision=decision, findings=(*verdict.findings, found))
 
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         engine = self._engine
@@ -327,11 +330,16 @@ class Run:
     def _show(self, line: str) -> None:
         tell(self._engine.sinks, hidden(line))
 
-    def _finish(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> None:
+    def _finish(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
         engine = self._engine
         engine.wire.outcome(outcome)
         if engine.recorder is not None:
-            tell((engine.recorder.finished,), verdict, outcome)
+            try:
+                record = engine.recorder.finished(verdict, outcome)
+            except BaseException:  # noqa: BLE001 - the tool has run: its result is not lost with its record
+                record = None
+            if record is not None:
+                yield Keep(record)
         if engine.verbose != "off" and engine.sinks:
             tell((self._summarise,), outcome)
 

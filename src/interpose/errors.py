@@ -8,7 +8,11 @@ InterposeError
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── PolicyError               rule files that cannot be loaded; it names file, line, rule and what was expected
+├── LedgerError               a ledger whose files or settings can't be used
+├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
+├── StoreError                a store that can't be reached or that refuses
+│   └── SequenceTakenError    another entry has this number in its writer's sequence
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -59,8 +63,24 @@ class PolicyError(InterposeError, ValueError):
         self.problems = problems
 
 
+class LedgerError(InterposeError):
+    """The ledger can't be opened."""
+
+
+class AuditUnavailableError(InterposeError):
+    """A decision could not be recorded."""
+
+
 class PluginError(InterposeError):
     """An interceptor of another package cannot be loaded."""
+
+
+class StoreError(InterposeError):
+    """A store can't be reached, or refuses."""
+
+
+class SequenceTakenError(StoreError):
+    """Another entry has this number in its writer's sequence."""
 
 
 class BlockedError(InterposeError):

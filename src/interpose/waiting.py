@@ -10,10 +10,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Generator
-from typing import Any, TypeVar, final
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
 from interpose.background import Background
 from interpose.types import Allow
+
+if TYPE_CHECKING:
+    import asyncio
 
 R = TypeVar("R")
 
@@ -79,7 +82,30 @@ class Ask:
         self.request = request
 
 
-Step = Await | Work | Execute | Ask
+class Record(Protocol):
+    """Something on its way into a ledger. It has a deadline of its own."""
+
+    @property
+    def left(self) -> float:
+        """Seconds until nobody waits any more."""
+
+    def when_settled(self, call: Callable[[], None], /) -> None:
+        """Call this when it is settled, in any thread."""
+
+    def wait(self) -> None:
+        """Come back when it is recorded. Raises if it is not, or not in time."""
+
+
+class Keep:
+    """Wait until something is recorded."""
+
+    __slots__ = ("record",)
+
+    def __init__(self, record: Record) -> None:
+        self.record = record
+
+
+Step = Await | Work | Execute | Ask | Keep
 Flow = Generator[Step, Any, R]
 
 
@@ -119,6 +145,8 @@ def drive(flow: Flow[R]) -> R:
                 answer = _called(_confirm, (step.handler, step.request))
                 if is_awaitable(answer):
                     answer = _block(answer, None)
+            case Keep():
+                answer = _called(step.record.wait, ())
 
 
 async def drive_async(flow: Flow[R]) -> R:
@@ -142,6 +170,8 @@ async def drive_async(flow: Flow[R]) -> R:
                 answer = _called(_confirm, (step.handler, step.request))
                 if is_awaitable(answer):
                     answer = await _awaited(answer, None)
+            case Keep():
+                answer = await _kept(step.record)
 
 
 def _called(function: Callable[..., object], args: tuple[Any, ...]) -> object:
@@ -182,6 +212,39 @@ async def _awaited(answer: Awaitable[object], timeout: float | None) -> object:
         return inner.result()
     inner.cancel()  # not awaited: one that ignores its cancellation must not hold the answer
     return Failure(_timed_out(timeout))
+
+
+async def _kept(record: Record) -> object:
+    """Wait for a record. Others go on meanwhile, and may share its sync."""
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    settled = loop.create_future()
+
+    def settle() -> None:
+        if not settled.done():
+            settled.set_result(None)
+
+    # Not `asyncio.wait_for`: it costs as much as the record.
+    timer = loop.call_later(record.left, settle)
+    record.when_settled(_waking(loop, settle))
+    try:
+        await settled
+    finally:
+        timer.cancel()
+    return _called(record.wait, ())
+
+
+def _waking(loop: asyncio.AbstractEventLoop, wake: Callable[[], None]) -> Callable[[], None]:
+    """Calls `wake` in its loop, from any thread."""
+
+    def call() -> None:
+        try:
+            loop.call_soon_threadsafe(wake)
+        except RuntimeError:
+            pass  # the loop was closed meanwhile: nobody waits any more
+
+    return call
 
 
 def _timed_out(timeout: float) -> TimeoutError:
@@ -272,14 +335,7 @@ async def _in_worker_async(step: Work) -> object:
         return refused
     loop = asyncio.get_running_loop()
     finished = asyncio.Event()
-
-    def wake() -> None:
-        try:
-            loop.call_soon_threadsafe(finished.set)
-        except RuntimeError:
-            pass  # the loop was closed meanwhile: nobody waits any more
-
-    worker = _Worker(step, wake)
+    worker = _Worker(step, _waking(loop, finished.set))
     if (refused := worker.start()) is not None:
         return refused
     try:

@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("check", "demo", "explain", "policy", "redact", "status")
+VERBS = ("audit", "check", "demo", "explain", "policy", "redact", "status")
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130

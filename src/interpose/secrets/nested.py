@@ -15,6 +15,10 @@ _NAMES = ("name", "key", "Name", "Key")
 _VALUES = ("value", "Value")
 _SECRET_PARTS = ("data", "stringData")
 
+_KEYS, _KEY_LENGTH = 4096, 64
+_PLAIN_KEYS: set[str] = set()
+"""Keys that are no secrets: those of tools' arguments come with every call."""
+
 
 class Nested:
     """One walk. It keeps count of what it has seen, so it is used once."""
@@ -77,7 +81,12 @@ class Nested:
 
     def _key(self, key: Any) -> Any:
         """Keys stay, unless a key is itself a secret."""
-        return self._text(key, "") if isinstance(key, str) else key
+        if type(key) is str and key in _PLAIN_KEYS:
+            return key
+        new = self._text(key, "") if isinstance(key, str) else key
+        if new is key and type(key) is str and len(key) <= _KEY_LENGTH and len(_PLAIN_KEYS) < _KEYS:
+            _PLAIN_KEYS.add(key)
+        return new
 
     def _name_of_pair(self, value: dict[Any, Any]) -> str:
         """`{"name": "API_KEY", "value": "..."}`: environments and headers are often listed so."""

@@ -1,0 +1,241 @@
+"""`interpose audit`: look into the ledger, prove that it is whole, and hand it on."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import msgspec
+
+from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
+from interpose.cli.audit_stats import drawn, stats
+from interpose.cli.audit_text import lines, page
+from interpose.cli.calls import UsageError
+from interpose.cli.check import EXIT_INTERNAL, EXIT_USAGE, encoded
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.errors import LedgerError, StoreError
+from interpose.ledger import Broken, Record, records, search, shaped, verify_directory
+from interpose.store.protocols import Query
+
+HELP = "what was decided and what came of it: search it, count it, verify it, export it"
+
+EXIT_BROKEN = 1
+PAGE = 1000
+POLL_SECONDS = 0.5
+
+_EPILOG = """exit codes: 0 done, found or whole; 1 nothing found, or a ledger that was tampered with;
+64 wrong usage; 70 internal error, or a ledger that can't be read"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `audit` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    acts = parser.add_subparsers(dest="act", metavar="act", required=True)
+    tail = acts.add_parser("tail", help="the last records")
+    tail.add_argument("-f", "--follow", action="store_true", help="go on with new ones as they come")
+    finding = acts.add_parser("search", help="records that match, the newest first")
+    finding.add_argument("words", nargs="?", metavar="TEXT", help="calls whose arguments or reasons contain this")
+    show = acts.add_parser("show", help="everything about one call")
+    show.add_argument("call", help="a call id, or the #number that tail and search print")
+    counting = acts.add_parser("stats", help="decisions over time, rules, agents and slow interceptors, drawn")
+    proving = acts.add_parser("verify", help="prove that nothing was changed, removed, added or moved")
+    export = acts.add_parser("export", help="one JSON text a line, the oldest first")
+    export.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
+    for act in (tail, finding):
+        act.add_argument("-n", "--limit", type=_count, default=20, help="how many at most (default: 20)")
+    for act in (tail, finding, counting, export):
+        add_filters(act)
+    for act in (show, export):
+        act.add_argument("--format", choices=("record", "seed", "maybe-dont"), help="the shape of the JSON")
+    for act in (tail, finding, show, counting, proving):
+        act.add_argument("--json", action="store_true", help="print JSON")
+    for act in (tail, finding, show, counting, proving, export):
+        add_ledger(act)
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if not 0 < number <= 1_000_000:
+        raise argparse.ArgumentTypeError("must be between 1 and 1000000")
+    return number
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose audit`."""
+    try:
+        with opened(args) as ledger:
+            return _ACTS[args.act](args, ledger)
+    except UsageError as error:
+        return _failed(args, error, EXIT_USAGE)
+    except (StoreError, LedgerError, OSError) as error:
+        if isinstance(error, BrokenPipeError):
+            # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return EXIT_INTERNAL
+        return _failed(args, error, EXIT_INTERNAL)
+    except KeyboardInterrupt:
+        return 0
+    except Exception:  # noqa: BLE001 - the exit code must say that it was us
+        traceback.print_exc()
+        return EXIT_INTERNAL
+
+
+def _failed(args: argparse.Namespace, error: Exception, code: int) -> int:
+    print(f"interpose audit {args.act}: {error}", file=sys.stderr)
+    return code
+
+
+def _tail(args: argparse.Namespace, ledger: Opened) -> int:
+    query = query_of(args, time.time())
+    # Known before the first page is read: an entry that comes in between is shown twice rather than never.
+    seen = _heads(ledger)
+    found = search(ledger.store, query, args.limit)[::-1]
+    _print(found, args)
+    if not args.follow:
+        return 0 if found else EXIT_BROKEN
+    shown = {record.call_id for record in found}
+    while True:
+        sys.stdout.flush()
+        time.sleep(POLL_SECONDS)
+        new = [call for call in _new_calls(ledger, seen) if call not in shown]
+        _print([record for call in new for record in search(ledger.store, _of_call(query, call), 1)], args)
+        shown = set(new)
+
+
+def _heads(ledger: Opened) -> dict[str, int]:
+    heads = {writer: ledger.store.head(writer) for writer in ledger.store.writers()}
+    return {writer: head.seq for writer, head in heads.items() if head is not None}
+
+
+def _new_calls(ledger: Opened, seen: dict[str, int]) -> Iterator[str]:
+    """Calls decided since. Along each chain: positions of several writers may appear out of order."""
+    for writer in ledger.store.writers():
+        while found := ledger.store.scan(writer, seen.get(writer, 0), PAGE):
+            seen[writer] = found[-1].seq
+            yield from (entry.call_id for entry in found if entry.kind == "decided")
+
+
+def _of_call(query: Query, call_id: str) -> Query:
+    return msgspec.structs.replace(query, call_id=call_id)
+
+
+def _search(args: argparse.Namespace, ledger: Opened) -> int:
+    if args.words and args.text:
+        raise UsageError("say the text once: as TEXT or with --text")
+    found = search(ledger.store, query_of(args, time.time()), args.limit)
+    _print(found, args)
+    if not found and not args.json:
+        print("nothing found", file=sys.stderr)
+    return 0 if found else EXIT_BROKEN
+
+
+def _show(args: argparse.Namespace, ledger: Opened) -> int:
+    record = _one(args.call, ledger)
+    if record is None:
+        print(f"interpose audit show: there is no call {visible(args.call)}", file=sys.stderr)
+        return EXIT_BROKEN
+    if args.json or args.format:
+        _write_json(shaped(record, args.format or "record"), indent=2)
+    else:
+        print(page(record, Ink(colours_wanted())))
+    return 0
+
+
+def _one(named: str, ledger: Opened) -> Record | None:
+    call_id = named
+    number = named.removeprefix("#")
+    if named.startswith("#") and number.isascii() and number.isdigit() and len(number) < 19:
+        at = ledger.store.query(Query(), 1, int(number) - 1, oldest_first=True)
+        call_id = at[0].call_id if at and at[0].position == int(number) else ""
+    found = records(ledger.store.of_calls([call_id])) if call_id else []
+    return found[-1] if found else None
+
+
+def _stats(args: argparse.Namespace, ledger: Opened) -> int:
+    query = msgspec.structs.replace(query_of(args, time.time()), kinds=("decided",))
+    counted = stats(ledger.store, query)
+    if args.json:
+        _write_json(msgspec.to_builtins(counted), indent=2)
+    else:
+        print(drawn(counted, Ink(colours_wanted()), _width() or 100))
+    return 0
+
+
+def _verify(args: argparse.Namespace, ledger: Opened) -> int:
+    checked = verify_directory(ledger.directory, ledger.store)
+    if args.json:
+        _write_json(msgspec.to_builtins(checked), indent=2)
+        return 0 if checked.ok else EXIT_BROKEN
+    ink = Ink(colours_wanted())
+    counted = f"entries {checked.entries:,}   writers {checked.writers:,}   checkpoints {checked.checkpoints:,}"
+    if checked.repairs:
+        counted += f"   repairs after a crash {checked.repairs:,}"
+    print(f"{ink('WHOLE', '1;32') if checked.ok else ink('BROKEN', '1;31')}  {counted}")
+    if not checked.signed:
+        print(f"  no key in {visible(str(ledger.directory))}: chains were followed, signatures were not checked")
+    for broken in checked.broken:
+        print(f"  entry {broken.seq} of writer {visible(broken.writer)}: {broken.why}{_call_at(broken, ledger)}")
+    return 0 if checked.ok else EXIT_BROKEN
+
+
+def _call_at(broken: Broken, ledger: Opened) -> str:
+    """Which call stands where a chain breaks, as far as the ledger still knows."""
+    found = ledger.store.scan(broken.writer, max(0, broken.seq - 1), 1)
+    return f" (#{found[0].position}, call {visible(found[0].call_id)})" if found and found[0].call_id else ""
+
+
+def _export(args: argparse.Namespace, ledger: Opened) -> int:
+    query = query_of(args, time.time())
+    if not args.output:
+        _write_records(sys.stdout.buffer, query, args, ledger)
+        return 0
+    handle = os.open(Path(args.output), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        _write_records(file, query, args, ledger)
+    return 0
+
+
+def _write_records(file: BinaryIO, query: Query, args: argparse.Namespace, ledger: Opened) -> None:
+    after: int | None = None
+    decided = msgspec.structs.replace(query, kinds=("decided",))
+    while entries := ledger.store.query(decided, PAGE, after, oldest_first=True):
+        after = entries[-1].position
+        wanted = {entry.call_id: entry.seq for entry in entries}
+        found = records(ledger.store.of_calls(list(wanted)))
+        for record in sorted(found, key=lambda each: each.position):
+            # A call that was decided twice is exported once, with its last decision.
+            if wanted.get(record.call_id) == record.seq:
+                file.write(encoded(shaped(record, args.format or "record")) + b"\n")
+
+
+def _print(found: list[Record], args: argparse.Namespace) -> None:
+    if args.json:
+        for record in found:
+            _write_json(shaped(record, "record"))
+        return
+    for line in lines(found, Ink(colours_wanted()), _width()):
+        print(line)
+
+
+def _write_json(value: dict[str, object], indent: int = 0) -> None:
+    text = encoded(value)
+    sys.stdout.buffer.write((msgspec.json.format(text, indent=indent) if indent else text) + b"\n")
+    sys.stdout.buffer.flush()
+
+
+def _width() -> int | None:
+    """How wide the terminal is; None where nobody cuts lines off."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+_ACTS: dict[str, Callable[[argparse.Namespace, Opened], int]] = {
+    "tail": _tail, "search": _search, "show": _show, "stats": _stats, "verify": _verify, "export": _export,
+}  # fmt: skip

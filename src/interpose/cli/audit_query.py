@@ -1,0 +1,123 @@
+"""Which ledger is meant, and which of its records: the arguments that the acts of `interpose audit` share."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.cli.calls import UsageError
+from interpose.errors import LedgerError, StoreError, text_of
+from interpose.ledger import recover_all
+from interpose.store import POSTGRES_SCHEMES, open_store
+from interpose.store.protocols import Query, Store
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_AGO = re.compile(r"(\d{1,9})([smhdw])")
+_FILTERS = {
+    "session": "calls of this session",
+    "agent": "calls of this agent",
+    "tool": "calls of this tool",
+    "decision": "allow, rewrite, ask or deny",
+    "rule": "what this rule decided",
+    "effect": "calls with this effect, such as fs.delete",
+    "path": "calls that touch this path or something under it",
+    "host": "calls that reach this host",
+}
+
+
+class Opened(Struct, frozen=True):
+    """A ledger that can be read. `directory` is where its key and its journals lie."""
+
+    store: Store
+    directory: Path
+
+
+def default_directory() -> Path:
+    """Where a ledger lies if nobody says otherwise."""
+    state = os.environ.get("XDG_STATE_HOME", "")
+    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
+    return base / "interpose"
+
+
+def add_ledger(parser: argparse.ArgumentParser) -> None:
+    """`--ledger` and where its key lies."""
+    parser.add_argument(
+        "--ledger",
+        metavar="PATH|ADDRESS",
+        help="a ledger file, or postgresql://... (default: interpose/ledger.db in $XDG_STATE_HOME or ~/.local/state)",
+    )
+    parser.add_argument(
+        "--directory", metavar="DIR", help="where the ledger's key and journals are (default: where the file is)"
+    )
+
+
+def add_filters(parser: argparse.ArgumentParser) -> None:
+    """Everything that narrows down records."""
+    for name, meaning in _FILTERS.items():
+        parser.add_argument(f"--{name}", default="", help=meaning)
+    parser.add_argument("--text", default="", help="calls whose arguments or reasons contain this")
+    parser.add_argument("--since", default="", metavar="TIME", help="from then on: 90m, 2h, 7d, or 2026-01-31T08:00")
+    parser.add_argument("--until", default="", metavar="TIME", help="before then")
+
+
+def query_of(args: argparse.Namespace, now: float) -> Query:
+    """The query that the arguments ask for. UsageError if a time is none."""
+    words = {name: getattr(args, name) for name in _FILTERS}
+    text = getattr(args, "words", None) or args.text
+    return Query(**words, text=text, since_ns=_time_ns(args.since, now), until_ns=_time_ns(args.until, now))
+
+
+def _time_ns(text: str, now: float) -> int | None:
+    if not text:
+        return None
+    if ago := _AGO.fullmatch(text):
+        return int((now - int(ago[1]) * _UNITS[ago[2]]) * 1e9)
+    try:
+        moment = datetime.fromisoformat(text)
+        return int(moment.astimezone().timestamp()) * 1_000_000_000
+    except (ValueError, OverflowError, OSError):
+        raise UsageError(f"{text!r} is no time: say 90m, 2h, 7d, or 2026-01-31T08:00") from None
+
+
+def time_text(time_ns: int, *, utc: bool = False) -> str:
+    """A time for people."""
+    moment = datetime.fromtimestamp(time_ns / 1e9, UTC)
+    return f"{moment if utc else moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+@contextmanager
+def opened(args: argparse.Namespace) -> Iterator[Opened]:
+    """The ledger that is meant, with what writers that have ended left in their journals."""
+    where = args.ledger or str(default_directory() / "ledger.db")
+    on_server = where.startswith(POSTGRES_SCHEMES)
+    directory = Path(args.directory) if args.directory else default_directory() if on_server else Path(where).parent
+    if not on_server and not Path(where).is_file():
+        raise StoreError(f"there is no ledger at {where}")
+    _recover(where, directory)
+    store = open_store(where, read_only=True)
+    try:
+        yield Opened(store, directory)
+    finally:
+        store.close()
+
+
+def _recover(where: str, directory: Path) -> None:
+    """Bring what only journals have into the store. If we may not, what is there is shown without it."""
+    if not any((directory / "journals").glob("*/*.journal")):
+        return
+    try:
+        store = open_store(where)
+        try:
+            recover_all(directory, store)
+        finally:
+            store.close()
+    except (StoreError, LedgerError, OSError) as error:
+        print(f"interpose audit: journals were left out: {text_of(error)}", file=sys.stderr)

@@ -1,0 +1,21 @@
+"""The ledger: what was decided and what came of it, kept so that it can be proved.
+
+    engine -> recorder -> writer -> journal (before the answer leaves) -> store (in the background)
+
+Entries are only ever added, in one hash chain for each writer. A record is the view of the entries of one call.
+"""
+
+from __future__ import annotations
+
+from interpose.ledger.formats import Format, shaped
+from interpose.ledger.ledger import Ledger
+from interpose.ledger.record import Record, records, search
+from interpose.ledger.recovery import recover_all
+from interpose.ledger.retention import retain
+from interpose.ledger.settings import LedgerSettings
+from interpose.ledger.verify import Broken, Verification, verify, verify_directory
+
+__all__ = [
+    "Broken", "Format", "Ledger", "LedgerSettings", "Record", "Verification", "records", "recover_all", "retain",
+    "search", "shaped", "verify", "verify_directory",
+]  # fmt: skip

@@ -1,0 +1,66 @@
+"""What the entries of a call say: `decided` before the tool runs, `finished` when its outcome is known."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Raw, Struct
+
+from interpose.types import Certainty, EffectKind, Finding
+
+OutcomeWord = Literal["success", "error", "denied"]
+
+
+NOT_KEPT = Raw()
+"""Stands for arguments or a result whose values are not kept."""
+
+
+class SeenEffect(Struct, frozen=True, omit_defaults=True):
+    """An effect as it is kept."""
+
+    kind: EffectKind
+    resource: str = ""
+    certainty: Certainty = "proven"
+
+
+class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What was said about a call, in words that may quote it."""
+
+    reason: str = ""
+    questions: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    effects: tuple[SeenEffect, ...] = ()
+
+
+NOTHING_SAID = Said()
+
+
+class Decided(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The decision about a call. `arguments` are those that the tool gets, without their secrets."""
+
+    arguments: Raw = NOT_KEPT
+    arguments_digest: str = ""
+    original_name: str = ""
+    role: str = ""
+    principal: str = ""
+    cwd: str = ""
+    trace_id: str = ""
+    source: str = ""
+    said: Said = NOTHING_SAID
+    rewritten: bool = False
+    approver: str = ""
+    elapsed_ns: int = 0
+    policy: str = ""
+    timings: tuple[tuple[str, int], ...] = ()
+
+
+class Finished(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What came of a call. `bytes` is the length of its result, of which `result` may be a part."""
+
+    outcome: OutcomeWord
+    duration_ns: int = 0
+    exit_code: int | None = None
+    bytes: int = 0
+    result: Raw = NOT_KEPT
+    result_digest: str = ""
+    approver: str = ""

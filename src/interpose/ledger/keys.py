@@ -1,0 +1,72 @@
+"""The ledger's key: one file of 32 random bytes that only its owner may read, and the keys derived from it.
+
+Who has the key can compare digests of hidden values and sign checkpoints. Who only has the ledger can do neither.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.errors import LedgerError
+
+NAME = "key"
+_BYTES = 32
+
+
+class Keys(Struct, frozen=True):
+    """Keys for each purpose, so that what is made for one is worth nothing for another."""
+
+    redaction: bytes
+    digests: bytes
+    checkpoints: bytes
+
+    @staticmethod
+    def of(secret: bytes) -> Keys:
+        """The keys that a secret stands for."""
+        return Keys(*(hashlib.blake2b(key=secret, person=use, digest_size=32).digest() for use in _USES))
+
+
+_USES = (b"redaction", b"digests", b"checkpoints")
+
+
+def load_keys(directory: Path) -> Keys | None:
+    """The keys of a ledger; None if it has no key file."""
+    try:
+        secret = (directory / NAME).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise LedgerError(f"the ledger's key {directory / NAME} can't be read: {error.strerror}") from error
+    if len(secret) != _BYTES:
+        raise LedgerError(f"the ledger's key {directory / NAME} has {len(secret)} bytes, not {_BYTES}")
+    return Keys.of(secret)
+
+
+def make_keys(directory: Path) -> Keys:
+    """The keys of a ledger, made on first use. Of several that make them at once, all get the same."""
+    if (known := load_keys(directory)) is not None:
+        return known
+    draft = directory / f".{NAME}.{os.urandom(8).hex()}"
+    try:
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        try:
+            os.write(handle, os.urandom(_BYTES))
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        try:
+            os.link(draft, directory / NAME)  # fails if somebody else was faster, and never shows half a key
+        except FileExistsError:
+            pass
+        finally:
+            draft.unlink()
+    except OSError as error:
+        raise LedgerError(f"the ledger's key {directory / NAME} can't be made: {error.strerror}") from error
+    keys = load_keys(directory)
+    if keys is None:
+        raise LedgerError(f"the ledger's key {directory / NAME} was taken away while it was made")
+    return keys

@@ -1,0 +1,88 @@
+"""A ledger that is open for writing: its keys, its journal, its store."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Self
+
+from interpose.errors import LedgerError
+from interpose.ledger.bodies import Bodies
+from interpose.ledger.checkpoints import Head, Heads
+from interpose.ledger.folder import Folder
+from interpose.ledger.journal import SEGMENT_BYTES, Journal
+from interpose.ledger.keys import make_keys
+from interpose.ledger.recorder import LedgerRecorder
+from interpose.ledger.recovery import claim, recover, recover_all
+from interpose.ledger.settings import LedgerSettings
+from interpose.ledger.shipping import Shipping
+from interpose.ledger.writer import Writer, WriterStatus
+from interpose.store.protocols import EntryStore
+
+CLOSING = 10.0
+
+
+class Ledger:
+    """Opened once for each process; any number of threads may use it.
+
+    What an earlier process left in its journal is in the store when this returns.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        store: EntryStore,
+        settings: LedgerSettings | None = None,
+        *,
+        journals: Callable[[Path], Folder] = Folder,
+        segment_bytes: int = SEGMENT_BYTES,
+        owns_store: bool = False,
+    ) -> None:
+        """With `owns_store`, closing the ledger closes the store. `journals` makes the folder of the journal."""
+        self.directory, self.store, self._owns_store = directory, store, owns_store
+        self.settings = settings or LedgerSettings()
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError as error:
+            raise LedgerError(f"the ledger's directory {directory} can't be made: {error.strerror}") from error
+        self.keys = make_keys(directory)
+        recover_all(directory, store)
+        folder, self._lock = claim(directory)
+        self.writer_name = folder.path.name
+        chain = recover(folder, self.writer_name, store)
+        self._heads = Heads(directory)
+        self._shipping = Shipping(store, self.writer_name, chain.seq, self._keep_head)
+        journal = Journal(journals(folder.path), segment_bytes=segment_bytes)
+        self.writer = Writer(chain, journal, self._shipping, self.settings, self.keys.checkpoints)
+        bodies = Bodies(self.keys, include_argument_values=self.settings.include_argument_values)
+        self.recorder = LedgerRecorder(self.writer, bodies, self.settings)
+
+    def status(self) -> WriterStatus:
+        """How the writer fares."""
+        return self.writer.status()
+
+    def flush(self, timeout: float = CLOSING) -> bool:
+        """Wait until the store has everything that was recorded. False if it did not take it in time."""
+        return self.writer.flush() and self._shipping.flush(timeout)
+
+    def close(self, timeout: float = CLOSING) -> None:
+        """Write what is queued, with a checkpoint at the end. Closing twice is fine."""
+        self.writer.close(timeout)
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+        if self._owns_store:
+            self.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()
+
+    def _keep_head(self, head: Head) -> None:
+        try:
+            self._heads.keep(head, self.keys.checkpoints)
+        except OSError:
+            pass  # the head is one more proof; the chain holds without it

@@ -1,0 +1,166 @@
+"""Verification: every chain from its first entry to its last, without a server and without the engine.
+
+What it finds: content that was changed, entries that were removed, moved, repeated or taken from elsewhere, ends that
+were cut off before a signed head, and removals that no signed note of retention explains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import MsgspecError, Struct
+from msgspec.json import decode
+
+from interpose.ledger.chain import START, entries_of, flaw
+from interpose.ledger.checkpoints import Checkpoint, Head, Heads, Retained, is_signed
+from interpose.ledger.keys import load_keys
+from interpose.store.protocols import EntryStore, Query, StoredEntry
+
+_PAGE = 2000
+
+
+class Broken(Struct, frozen=True):
+    """The first place where a chain does not hold."""
+
+    writer: str
+    seq: int
+    why: str
+
+
+class Verification(Struct, frozen=True, kw_only=True):
+    """`ok` if nothing is broken. Without a key, signatures are not looked at and `signed` is False."""
+
+    ok: bool
+    entries: int
+    writers: int
+    checkpoints: int
+    repairs: int
+    signed: bool
+    broken: tuple[Broken, ...] = ()
+
+
+class _Claims:
+    """What signed notes say about chains: which entry had which hash, and what was removed."""
+
+    def __init__(self, key: bytes | None) -> None:
+        self._key = key
+        self.heads: dict[str, dict[int, str]] = {}
+        self.removed: dict[str, dict[int, str]] = {}
+        self.checkpoints = 0
+        self.false: dict[tuple[str, int], str] = {}
+
+    def read(self, entry: StoredEntry) -> None:
+        """Take in a note, or why it is not to be believed."""
+        if flaw(entry, entry.writer, entry.seq, entry.prev):
+            return  # the walk along its chain will say so
+        if why := self._read(entry):
+            self.false[entry.writer, entry.seq] = why
+
+    def _read(self, entry: StoredEntry) -> str:
+        try:
+            if entry.kind == "retention":
+                note = decode(entry.body, type=Retained)
+                if not self._is_signed("retention", note.removed, note.mac):
+                    return "its signature is not ours"
+                self.removed.setdefault(note.removed.writer, {})[note.removed.seq] = note.removed.hash
+            elif entry.kind == "checkpoint":
+                note_of_heads = decode(entry.body, type=Checkpoint)
+                if not self._is_signed("checkpoint", note_of_heads.heads, note_of_heads.mac):
+                    return "its signature is not ours"
+                self.checkpoints += 1
+                for head in note_of_heads.heads:
+                    self._claim(head)
+        except MsgspecError:
+            return f"it is no {entry.kind}"
+        return ""
+
+    def read_kept(self, writer: str, kept: Checkpoint | None) -> str:
+        """Take in a head that was kept beside the store."""
+        if kept is None or len(kept.heads) != 1 or kept.heads[0].writer != writer:
+            return "its kept head can't be read"
+        if not self._is_signed("head", kept.heads, kept.mac):
+            return "the signature of its kept head is not ours"
+        self._claim(kept.heads[0])
+        return ""
+
+    def _claim(self, head: Head) -> None:
+        if head.seq:
+            self.heads.setdefault(head.writer, {})[head.seq] = head.hash
+
+    def _is_signed(self, use: str, value: object, mac: str) -> bool:
+        return self._key is None or is_signed(self._key, use, value, mac)
+
+
+def verify_directory(directory: Path, store: EntryStore) -> Verification:
+    """Verify a store with the key and the heads that the ledger's directory has."""
+    keys = load_keys(directory)
+    return verify(store, None if keys is None else keys.checkpoints, Heads(directory))
+
+
+def verify(store: EntryStore, key: bytes | None = None, kept: Heads | None = None) -> Verification:
+    """Verify all chains of a store."""
+    claims = _Claims(key)
+    broken: list[Broken] = []
+    for writer, head in kept.all() if kept is not None else ():
+        if why := claims.read_kept(writer, head):
+            broken.append(Broken(writer, 0, why))
+    for note in _notes(store):
+        claims.read(note)
+    repairs = entries = 0
+    writers = store.writers()
+    for writer in sorted({*writers, *claims.heads}):
+        walk = _Walk(writer, claims)
+        for entry in entries_of(store, writer):
+            if not walk.step(entry):
+                break
+        walk.end()
+        entries += walk.count
+        repairs += walk.repairs
+        if walk.broken is not None:
+            broken.append(walk.broken)
+    return Verification(
+        ok=not broken, entries=entries, writers=len(writers), checkpoints=claims.checkpoints, repairs=repairs,
+        signed=key is not None, broken=tuple(broken),
+    )  # fmt: skip
+
+
+class _Walk:
+    """One chain, link by link."""
+
+    def __init__(self, writer: str, claims: _Claims) -> None:
+        self._writer, self._claims = writer, claims
+        self._heads, self._removed = claims.heads.get(writer, {}), claims.removed.get(writer, {})
+        self._seq, self._head = 0, START
+        self.count = self.repairs = 0
+        self.broken: Broken | None = None
+
+    def step(self, entry: StoredEntry) -> bool:
+        """Look at the next link. False if the chain ends here because it is broken."""
+        seq = self._seq + 1
+        if not self.count and entry.seq > 1 and self._removed.get(entry.seq - 1) == entry.prev.hex():
+            seq, self._head = entry.seq, entry.prev  # what came before was removed, and signed for
+        why = flaw(entry, self._writer, seq, self._head) or self._claims.false.get((self._writer, seq), "")
+        if not why and seq in self._heads and self._heads[seq] != entry.hash.hex():
+            why = "a signed checkpoint knows another entry in this place"
+        if why:
+            self.broken = Broken(self._writer, seq, why)
+            return False
+        self.count += 1
+        self.repairs += entry.kind == "repair"
+        self._seq, self._head = seq, entry.hash
+        return True
+
+    def end(self) -> None:
+        """After the last link: a chain must reach every head that was signed for."""
+        last = max(self._heads, default=0)
+        if self.broken is None and self._seq < last and self._removed.get(last) != self._heads[last]:
+            why = f"the chain ends at {self._seq}, but a signed head knows entry {last}"
+            self.broken = Broken(self._writer, self._seq + 1, why)
+
+
+def _notes(store: EntryStore) -> Iterator[StoredEntry]:
+    after: int | None = None
+    while page := store.query(Query(kinds=("checkpoint", "retention")), _PAGE, after):
+        yield from page
+        after = page[-1].position

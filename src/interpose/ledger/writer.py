@@ -1,0 +1,167 @@
+"""The writer: one thread gives entries their place in the chain and puts them into the journal, many at once.
+
+Whoever writes waits for a ticket, and no longer than the deadline. While one write hangs past it, everybody else is
+told at once. Many callers share one write, and at level `durable` one sync.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from time import monotonic
+
+from msgspec import Struct
+
+from interpose.errors import AuditUnavailableError
+from interpose.ledger.chain import Chain, Draft
+from interpose.ledger.checkpoints import checkpoint
+from interpose.ledger.journal import Journal
+from interpose.ledger.settings import LedgerSettings
+from interpose.ledger.shipping import Shipping
+from interpose.ledger.ticket import Ticket
+from interpose.store.protocols import StoredEntry
+
+BATCH = 512
+QUEUE = 100_000
+"""Tickets that may wait, and drafts that are kept for when the storage is back."""
+_RETRY = 0.1
+
+
+class WriterStatus(Struct, frozen=True):
+    """How the writer fares. `late` are drafts that wait for the storage to come back, `lost` those that nobody kept."""
+
+    recorded: int
+    late: int
+    lost: int
+    problem: str
+
+
+class Writer:
+    """One chain, one journal."""
+
+    def __init__(
+        self, chain: Chain, journal: Journal, shipping: Shipping, settings: LedgerSettings, key: bytes
+    ) -> None:
+        self._chain, self._journal, self._shipping, self._key = chain, journal, shipping, key
+        self._deadline, self._every = settings.deadline, settings.checkpoint_every
+        self._sync = settings.level == "durable"
+        self._queue: deque[Ticket] = deque()
+        self._late: deque[Draft] = deque(maxlen=QUEUE)
+        self._wake = threading.Lock()
+        self._wake.acquire()
+        self._busy_since: float | None = None
+        self._closing = False
+        self._since_checkpoint = self._recorded = self._lost = 0
+        self._problem = ""
+        self._thread = threading.Thread(target=self._run, name="interpose:ledger", daemon=True)
+        self._thread.start()
+
+    def submit(self, drafts: tuple[Draft, ...], *, keep: bool) -> Ticket:
+        """Queue drafts that follow each other. Raises AuditUnavailableError if there is no hope for them now."""
+        since = self._busy_since
+        if since is not None and monotonic() - since > self._deadline:
+            return self._refused(drafts, keep, "the storage hangs")
+        if len(self._queue) >= QUEUE:
+            return self._refused(drafts, keep, "too many records wait for the storage")
+        if self._closing:
+            return self._refused(drafts, keep, "the ledger is closed")
+        ticket = Ticket(drafts, self._deadline, keep=keep)
+        self._queue.append(ticket)
+        self._notify()
+        return ticket
+
+    def keep_for_later(self, drafts: tuple[Draft, ...]) -> None:
+        """Write these when the storage is back. Nobody waits."""
+        self._keep(drafts)
+        self._notify()
+
+    def flush(self) -> bool:
+        """Wait until all that was queued or kept for later is in the journal. False if it could not be written."""
+        try:
+            self.submit((), keep=False).wait()
+        except AuditUnavailableError:
+            return False
+        return True
+
+    def status(self) -> WriterStatus:
+        """How the writer fares."""
+        return WriterStatus(self._recorded, len(self._late), self._lost, self._problem or self._shipping.problem)
+
+    def close(self, timeout: float) -> None:
+        """Write what is queued, ship it and stop. What the store does not take stays in the journal."""
+        if self._closing:
+            return
+        self._closing = True
+        self._notify()
+        self._thread.join(timeout)
+        self._shipping.close(timeout)
+        if not self._thread.is_alive():
+            self._journal.close(self._shipping.shipped_seq)
+
+    def _refused(self, drafts: tuple[Draft, ...], keep: bool, why: str) -> Ticket:
+        if keep:
+            self._keep(drafts)
+        raise AuditUnavailableError(why)
+
+    def _keep(self, drafts: tuple[Draft, ...]) -> None:
+        self._lost += max(0, len(self._late) + len(drafts) - QUEUE)
+        self._late.extend(drafts)
+
+    def _notify(self) -> None:
+        try:
+            self._wake.release()
+        except RuntimeError:
+            pass  # it is awake
+
+    def _run(self) -> None:
+        while True:
+            self._wake.acquire(timeout=_RETRY if self._late else -1)
+            while self._queue:
+                self._write([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
+            if self._late:
+                self._write([])
+            if self._closing and not self._queue:
+                if self._since_checkpoint:
+                    self._write([], last=True)
+                return
+
+    def _write(self, tickets: list[Ticket], *, last: bool = False) -> None:
+        # What nobody waits for any more was answered with a refusal: it must not be recorded as allowed.
+        tickets = [ticket for ticket in tickets if ticket.keep or not ticket.abandoned]
+        late = [self._late.popleft() for _ in range(len(self._late))]
+        drafts = late + [draft for ticket in tickets for draft in ticket.drafts]
+        if not drafts and not last:
+            for ticket in tickets:
+                ticket.settle(None)
+            return
+        self._busy_since = monotonic()
+        chain = self._chain.copy()
+        try:
+            entries = self._entries(chain, drafts, last)
+            if not self._shipping.has_room(self._deadline):
+                raise AuditUnavailableError(self._shipping.problem or "the store does not keep up")
+            self._journal.append(entries, sync=self._sync)
+        except Exception as error:  # noqa: BLE001 - storage fails in any way it likes
+            self._problem = str(error) or type(error).__name__
+            self._late.extend(late)
+            for ticket in tickets:
+                if ticket.keep:
+                    self._keep(ticket.drafts)
+                ticket.settle(error)
+        else:
+            self._chain, self._problem = chain, ""
+            self._recorded += len(entries)
+            self._shipping.add(entries)
+            for ticket in tickets:
+                ticket.settle(None)
+            self._journal.forget(self._shipping.shipped_seq)
+        finally:
+            self._busy_since = None
+
+    def _entries(self, chain: Chain, drafts: list[Draft], last: bool) -> list[StoredEntry]:
+        entries = [chain.add(draft) for draft in drafts]
+        self._since_checkpoint += len(entries)
+        if last or self._since_checkpoint >= self._every:
+            entries.append(chain.add(checkpoint(chain, self._shipping.others, self._key)))
+            self._since_checkpoint = 0
+        return entries

@@ -1,0 +1,233 @@
+"""What the rest of Interpose may ask of a store. Values cross as frozen structs; SQL never leaves this package.
+
+Entries are append-only: a writer owns its sequence, and nothing of an entry is ever changed. The other protocols hold
+the state that servers share. Each method is one transaction, so that what it promises holds under races too.
+Every method raises `StoreError` when the store can't be reached or refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from msgspec import Struct
+
+Kind = Literal["decided", "finished", "checkpoint", "retention", "repair"]
+
+NEVER = (1 << 63) - 1
+"""The time at which something ends that doesn't end."""
+
+
+class StoredEntry(Struct, frozen=True, kw_only=True):
+    """One link of a writer's chain. `body` is what the hash covers; the columns after it only make it searchable.
+
+    `position` is given by the store: later entries have higher ones, with gaps.
+    """
+
+    writer: str
+    seq: int
+    kind: Kind
+    call_id: str = ""
+    time_ns: int
+    prev: bytes
+    hash: bytes
+    body: bytes
+    session: str = ""
+    agent: str = ""
+    tool: str = ""
+    decision: str = ""
+    rule: str = ""
+    text: str = ""
+    effects: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    position: int = 0
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """Which entries are wanted. Empty fields don't restrict; the others must all hold.
+
+    `path` finds itself and what lies under it, `text` finds a part of the text in any case of its ASCII
+    letters, `since_ns` is included and `until_ns` is not.
+    """
+
+    kinds: tuple[Kind, ...] = ()
+    call_id: str = ""
+    session: str = ""
+    agent: str = ""
+    tool: str = ""
+    decision: str = ""
+    rule: str = ""
+    effect: str = ""
+    path: str = ""
+    host: str = ""
+    text: str = ""
+    since_ns: int | None = None
+    until_ns: int | None = None
+
+
+class Tally(Struct, frozen=True):
+    """How many decisions were alike, in a stretch of time that starts at `start_ns`."""
+
+    start_ns: int
+    decision: str
+    rule: str
+    agent: str
+    tool: str
+    count: int
+
+
+class EntryStore(Protocol):
+    """The entries of all writers."""
+
+    def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
+        """Add entries, all or none, in order. They survive the end of this process, and if `durable` a power loss.
+
+        `SequenceTakenError` if a writer has an entry of that number already.
+        """
+
+    def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
+        """A writer's entries past a number, in order."""
+
+    def head(self, writer: str) -> StoredEntry | None:
+        """A writer's last entry."""
+
+    def writers(self) -> list[str]:
+        """Everybody who has entries here, by name."""
+
+    def query(
+        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    ) -> list[StoredEntry]:
+        """Matching entries, the newest first. `after` is the position of the last one of the page before."""
+
+    def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
+        """All entries of some calls, in the order in which they were added."""
+
+    def tallies(self, query: Query, width_ns: int) -> list[Tally]:
+        """Matching decisions, counted by stretches of time of this width."""
+
+    def drop(self, writer: str, through_seq: int) -> int:
+        """Forget a writer's entries up to a number, for retention. Says how many."""
+
+    def size(self) -> int:
+        """Bytes that the entries take, with their indexes."""
+
+    def close(self) -> None:
+        """Let go of files and connections. Closing twice is fine."""
+
+
+class SessionState(Struct, frozen=True, kw_only=True):
+    """What is known of a session. `version` counts its changes, from 1."""
+
+    session: str
+    version: int
+    updated_ns: int
+    body: bytes
+
+
+class Sessions(Protocol):
+    """State of sessions, changed only by those who saw its last version."""
+
+    def load_session(self, session: str) -> SessionState | None:
+        """A session as it is now."""
+
+    def save_session(self, session: str, body: bytes, *, version: int, now_ns: int) -> bool:
+        """Replace the state that had this version; 0 makes a new session. False: somebody else was faster."""
+
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
+        """Sessions that changed since then, the last changed first."""
+
+    def end_session(self, session: str) -> bool:
+        """Forget a session. False if there is none."""
+
+
+class Approval(Struct, frozen=True, kw_only=True):
+    """A question to a person. `answer` is empty until somebody answers."""
+
+    id: str
+    session: str = ""
+    created_ns: int
+    expires_ns: int = NEVER
+    body: bytes
+    answer: str = ""
+    approver: str = ""
+    answered_ns: int = 0
+
+
+class Approvals(Protocol):
+    """Questions and their answers."""
+
+    def ask(self, approval: Approval) -> bool:
+        """Put a question. False if its id is taken."""
+
+    def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
+        """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
+
+    def approval(self, id: str) -> Approval | None:
+        """A question with its answer."""
+
+    def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
+        """Questions that can still be answered, the oldest first."""
+
+
+class Grant(Struct, frozen=True, kw_only=True):
+    """A permission that can be used `uses` times. `subject` names exactly what it permits."""
+
+    id: str
+    subject: str
+    uses: int = 1
+    expires_ns: int = NEVER
+    created_ns: int
+    body: bytes = b""
+
+
+class Grants(Protocol):
+    """Permissions that are used up."""
+
+    def give(self, grant: Grant) -> bool:
+        """Keep a grant. False if its id is taken."""
+
+    def take(self, subject: str, *, now_ns: int) -> Grant | None:
+        """Use up one use of a grant, of the one that ends first. As it is afterwards; None if there is none."""
+
+    def grants(self, subject: str = "", *, now_ns: int, limit: int = 1000) -> list[Grant]:
+        """Grants that can still be used, the oldest first; of everything if no subject is named."""
+
+    def revoke(self, id: str) -> bool:
+        """Forget a grant. False if it isn't there."""
+
+
+class Counters(Protocol):
+    """Numbers that grow up to a budget."""
+
+    def spend(self, counter: str, amount: int, *, budget: int) -> int | None:
+        """Add to a counter and say what it is now; None, and nothing is added, if that would exceed the budget."""
+
+    def spent(self, counter: str) -> int:
+        """What a counter is now; 0 if nobody spent anything."""
+
+    def refund(self, counter: str, amount: int) -> int:
+        """Take back, never below 0. What it is now."""
+
+
+class Pins(Protocol):
+    """Values that stay what they were when they were first seen."""
+
+    def pin(self, name: str, value: str) -> str:
+        """Pin a value unless the name has one. Returns the value that the name has now."""
+
+    def pinned(self, name: str) -> str | None:
+        """The value of a name."""
+
+    def repin(self, name: str, value: str, *, was: str) -> bool:
+        """Replace a value. False if it isn't what the caller believes it to be."""
+
+    def unpin(self, name: str) -> bool:
+        """Forget a name. False if it isn't there."""
+
+    def pins(self) -> dict[str, str]:
+        """All names and values."""
+
+
+class Store(EntryStore, Sessions, Approvals, Grants, Counters, Pins, Protocol):
+    """A whole store."""

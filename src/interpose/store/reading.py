@@ -1,0 +1,80 @@
+"""How entries are read, as far as both stores do it alike."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.store.protocols import Query, StoredEntry, Tally
+from interpose.store.rows import SELECTED, conditions, entry_of, storable
+from interpose.store.state import SharedState
+
+
+class EntryReader(SharedState):
+    """Reads a writer's entries."""
+
+    def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
+        """A writer's entries past a number, in order."""
+        sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 AND seq > $2 ORDER BY seq LIMIT $3"
+        return [entry_of(row) for row in self.read(sql, storable(writer), after_seq, limit)]
+
+    def head(self, writer: str) -> StoredEntry | None:
+        """A writer's last entry."""
+        sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 ORDER BY seq DESC LIMIT 1"
+        rows = self.read(sql, storable(writer))
+        return entry_of(rows[0]) if rows else None
+
+    def writers(self) -> list[str]:
+        """Everybody who has entries here, by name."""
+        # One step of the index a name: DISTINCT would read all of it.
+        sql = """WITH RECURSIVE names(name) AS (
+                   SELECT min(writer) FROM entries UNION ALL
+                   SELECT (SELECT min(writer) FROM entries WHERE writer > name) FROM names WHERE name IS NOT NULL)
+                 SELECT name FROM names WHERE name IS NOT NULL"""
+        return sorted(str(name) for (name,) in self.read(sql))
+
+    def tallies(self, query: Query, width_ns: int) -> list[Tally]:
+        """Matching decisions, counted by stretches of time of this width."""
+        found, values = conditions(replace(query, kinds=("decided",)), self.contains)
+        sql = f"""SELECT time_ns / ${len(values) + 1} AS stretch, decision, rule, agent, tool, count(*) FROM entries
+                  WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
+        return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
+
+    def contains(self, column: str, number: int) -> str:
+        """The condition that a column contains the text of a parameter."""
+        raise NotImplementedError
+
+    def entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
+        """The entries that a statement finds."""
+        sql, values = statement
+        return [entry_of(row) for row in self.read(sql, *values)]
+
+
+class Select(Struct, frozen=True):
+    """A SELECT of entries in the making."""
+
+    conditions: list[str]
+    values: list[Any]
+    after: int | None
+    oldest_first: bool
+
+    def where(self, condition: str, value: Any) -> Select:
+        """The same with one more condition, which has `{}` where its value belongs."""
+        values = [*self.values, value]
+        return replace(self, conditions=[*self.conditions, condition.format(f"${len(values)}")], values=values)
+
+    def statement(self, source: str, position: str, limit: int) -> tuple[str, list[Any]]:
+        """The statement and its values."""
+        if self.after is not None:
+            sign = ">" if self.oldest_first else "<"
+            return (
+                replace(self, after=None)
+                .where(f"{position} {sign} {{}}", self.after)
+                .statement(source, position, limit)
+            )
+        where = f"WHERE {' AND '.join(self.conditions)}" if self.conditions else ""
+        direction = "ASC" if self.oldest_first else "DESC"
+        values = [*self.values, limit]
+        return f"SELECT {SELECTED} FROM {source} {where} ORDER BY {position} {direction} LIMIT ${len(values)}", values

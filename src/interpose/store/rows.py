@@ -1,0 +1,160 @@
+"""Entries as rows, and queries as conditions: what both stores share. Parameters are spelled `$1`, `$2`, ..."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from interpose.store.protocols import Query, StoredEntry
+from interpose.store.schema import IS_NOTE
+
+COLUMNS = (
+    "writer", "seq", "kind", "call_id", "time_ns", "prev", "hash", "session", "agent", "tool", "decision", "rule",
+    "text", "terms", "body",
+)  # fmt: skip
+"""In the order of the table. The body stands last: what looks for an entry needn't read past it."""
+
+SELECTED = ", ".join((*COLUMNS, "id"))
+
+_EXACT = ("call_id", "session", "agent", "tool", "decision", "rule")
+
+Contains = Callable[[str, int], str]
+"""The condition that a column contains the text of a parameter, `text` whatever the case of its ASCII letters."""
+
+
+MAX_TEXT = 8192
+"""Letters of an entry's text that can be searched. The body has all of it."""
+
+
+def storable(text: str) -> str:
+    """The text as every store can keep it: PostgreSQL has no NUL, and half a surrogate pair has no bytes."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+
+
+def folded(text: str) -> str:
+    """The text with its ASCII letters small, as both stores fold it."""
+    return storable(text).translate(_SMALL)
+
+
+_SMALL = {capital: capital + 32 for capital in range(ord("A"), ord("Z") + 1)}
+
+
+def row_of(entry: StoredEntry) -> tuple[Any, ...]:
+    """The columns of an entry."""
+    return (
+        storable(entry.writer), entry.seq, entry.kind, storable(entry.call_id), entry.time_ns, entry.prev, entry.hash,
+        storable(entry.session), storable(entry.agent), storable(entry.tool), storable(entry.decision),
+        storable(entry.rule), storable(entry.text[:MAX_TEXT]), _terms(entry), entry.body,
+    )  # fmt: skip
+
+
+def entry_of(row: Sequence[Any]) -> StoredEntry:
+    """The entry in a row of `SELECTED`. A row that somebody filled with other types still is one, if no true one."""
+    if tuple(map(type, row)) != _TYPES:
+        row = [_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)]
+    (writer, seq, kind, call_id, time_ns, prev, hash_, session, agent, tool, decision, rule, text, terms, body, id_) = (
+        row
+    )
+    return StoredEntry(
+        writer=writer, seq=seq, kind=kind, call_id=call_id, time_ns=time_ns, prev=prev, hash=hash_, body=body,
+        session=session, agent=agent, tool=tool, decision=decision, rule=rule, text=text, position=id_,
+        effects=_values(terms, "effect"), paths=_values(terms, "path"), hosts=_values(terms, "host"),
+    )  # fmt: skip
+
+
+_TYPES: tuple[type, ...] = (str, int, str, str, int, bytes, bytes, *(str,) * 7, bytes, int)
+
+
+def _as(kind: type, value: object) -> object:
+    if type(value) is kind:
+        return value
+    if kind is int:
+        return 0
+    if kind is bytes:
+        return str(value).encode("utf-8", "replace")
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+
+
+def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
+    """What a row must fulfil, and the parameters of it.
+
+    Some of it only repeats what the partial indexes say: no planner would use them otherwise.
+    """
+    found: list[str] = []
+    values: list[Any] = []
+
+    def add(value: object) -> int:
+        values.append(value)
+        return len(values)
+
+    if query.kinds:
+        found.append(f"kind IN ({', '.join(f'${add(kind)}' for kind in query.kinds)})")
+        if not {"decided", "finished"} & set(query.kinds):
+            found.append(IS_NOTE)
+    for column in _EXACT:
+        if wanted := getattr(query, column):
+            found.append(f"({column} = ${add(storable(wanted))} AND {column} <> '')")
+    if query.effect:
+        found.append(contains("terms", add(_term("effect", query.effect))))
+    if query.host:
+        found.append(contains("terms", add(_term("host", query.host))))
+    if query.path:
+        itself = contains("terms", add(_term("path", query.path)))
+        under = contains("terms", add(_term("path", query.path.rstrip("/") + "/").rstrip("\n")))
+        found.append(f"({itself} OR {under})")
+    if query.text:
+        found.append(contains("text", add(folded(query.text))))
+    if query.since_ns is not None:
+        found.append(f"time_ns >= ${add(query.since_ns)}")
+    if query.until_ns is not None:
+        found.append(f"time_ns < ${add(query.until_ns)}")
+    return found, values
+
+
+def needles(query: Query) -> list[str]:
+    """Texts that an index of text and terms can look for, of which an entry holds every one."""
+    found = [query.text] if query.text else []
+    if query.effect:
+        found.append(_term("effect", query.effect))
+    if query.host:
+        found.append(_term("host", query.host))
+    if query.path:
+        found.append(_term("path", query.path).rstrip("\n").rstrip("/"))
+    return [storable(needle) for needle in found]
+
+
+def threes(needle: str) -> list[str]:
+    """Three letters each, which cover a text: all there are would be slower to look for and find hardly less."""
+    if len(needle) < 3:
+        return []
+    starts = [*range(0, len(needle) - 2, 3)][: _MAX_THREES - 1]
+    return [needle[start : start + 3] for start in (*starts, len(needle) - 3)]
+
+
+_MAX_THREES = 12
+
+
+def _terms(entry: StoredEntry) -> str:
+    """Effects, paths and hosts as one text, each between line ends, so that one index serves them all."""
+    parts = [
+        _term(field, value)[1:]
+        for field, values in (("effect", entry.effects), ("path", entry.paths), ("host", entry.hosts))
+        for value in values
+    ]
+    return "\n" + "".join(parts) if parts else ""
+
+
+def _term(field: str, value: str) -> str:
+    return f"\n{field}:{storable(value).replace(_LINE_END, _NO_LINE_END)}\n"
+
+
+_LINE_END, _NO_LINE_END = "\n", "\u2424"
+
+
+def _values(terms: str, field: str) -> tuple[str, ...]:
+    if not terms:
+        return ()
+    start = f"{field}:"
+    return tuple(line[len(start) :] for line in terms.split("\n") if line.startswith(start))

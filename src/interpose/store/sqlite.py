@@ -1,0 +1,279 @@
+"""A store in one SQLite file: write-ahead log, one writing connection a process, readers beside it.
+
+Entries and the plain indexes are written at once. The index of words and calls follows when there is time (see
+`indexing`), and a query looks through what it doesn't reach yet.
+"""
+
+from __future__ import annotations
+
+import re
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from interpose.errors import SequenceTakenError, StoreError, text_of
+from interpose.store import schema
+from interpose.store.indexing import Indexer, forget, match_of
+from interpose.store.protocols import Query, StoredEntry
+from interpose.store.reading import EntryReader, Select
+from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, needles, row_of, storable
+
+_CHUNK = 2000
+"""Entries that one transaction of `drop` forgets, so that writers get their turn in between."""
+
+_CALLS_AT_ONCE = 500
+_PAGES_BEFORE_CHECKPOINT = 4000
+_CACHE_KIB = 16 * 1024
+
+_INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+
+
+class SqliteStore(EntryReader):
+    """The store in a file. It may be used by many threads, and the file by many processes."""
+
+    def __init__(self, path: str | Path, *, read_only: bool = False, busy_seconds: float = 5.0) -> None:
+        self.path = Path(path)
+        self._busy_seconds = busy_seconds
+        self._lock = threading.RLock()
+        self._idle: list[sqlite3.Connection] = []
+        self._closed = False
+        self._writer: sqlite3.Connection | None = None
+        self._durable = False
+        self._indexer: Indexer | None = None
+        with _translated():
+            if read_only:
+                self._check_readable()
+            else:
+                self._writer = self._open_for_writing()
+                self._indexer = Indexer(self._writing, self.backlog())
+
+    def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
+        """Add entries, all or none, in order."""
+        rows = [row_of(entry) for entry in entries]
+        with self._writing(durable=durable) as connection:
+            connection.executemany(_INSERT, rows)
+        if self._indexer is not None:
+            self._indexer.added(len(rows))
+
+    def query(
+        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    ) -> list[StoredEntry]:
+        """Matching entries, the newest first."""
+        select = Select(*conditions(query, self.contains), after, oldest_first)
+        match = "" if query.session or query.call_id else match_of(needles(query))
+        if not query.call_id and not match:
+            return self.entries(select.statement("entries", "id", limit))
+        # By an index as far as it reaches, and past that by looking. `through` is read once: the index may grow.
+        ((through,),) = self.read("SELECT through FROM indexed")
+        unindexed = select.where("entries.id > {}", through).statement("entries", "id", limit)
+        if query.call_id:
+            mine = select.where("id IN (SELECT calls.id FROM calls WHERE calls.call_id = {})", storable(query.call_id))
+            indexed = mine.where("id <= {}", through).statement("entries", "id", limit)
+        else:
+            mine = select.where("words MATCH {}", match).where("words.rowid <= {}", through)
+            indexed = mine.statement("words CROSS JOIN entries ON entries.id = words.rowid", "words.rowid", limit)
+        parts = (indexed, unindexed) if oldest_first else (unindexed, indexed)
+        found = self.entries(parts[0])
+        return found if len(found) >= limit else (found + self.entries(parts[1]))[:limit]
+
+    def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
+        """All entries of some calls, in the order in which they were added."""
+        found: list[StoredEntry] = []
+        for start in range(0, len(call_ids), _CALLS_AT_ONCE):
+            wanted = [storable(call_id) for call_id in call_ids[start : start + _CALLS_AT_ONCE]]
+            holders = ", ".join(f"${number}" for number in range(1, len(wanted) + 1))
+            through = "(SELECT through FROM indexed)"
+            sql = f"""SELECT {SELECTED} FROM entries WHERE call_id IN ({holders}) AND id > {through}
+                      UNION ALL
+                      SELECT {SELECTED} FROM entries WHERE id <= {through}
+                      AND id IN (SELECT id FROM calls WHERE call_id IN ({holders}))"""
+            found += [entry_of(row) for row in self.read(sql, *wanted)]
+        return sorted(found, key=lambda entry: entry.position)
+
+    def contains(self, column: str, number: int) -> str:
+        """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""
+        return f"instr({'lower(text)' if column == 'text' else column}, ${number}) > 0"
+
+    def drop(self, writer: str, through_seq: int) -> int:
+        """Forget a writer's entries up to a number. Says how many."""
+        total = 0
+        while True:
+            with self._writing() as connection:
+                dropped = forget(connection, storable(writer), through_seq, _CHUNK)
+            total += dropped
+            if dropped < _CHUNK:
+                break
+        with self._lock, _translated():
+            self._writable().execute("PRAGMA incremental_vacuum").fetchall()
+        return total
+
+    def size(self) -> int:
+        """Bytes that the entries take, with their indexes and what is kept beside them."""
+        sql = """SELECT (page_count - freelist_count) * page_size
+                 FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
+        return int(self.read(sql)[0][0])
+
+    def close(self) -> None:
+        """Let go of the file. Closing twice is fine."""
+        if self._indexer is not None and not self._closed:
+            self._indexer.close()
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            writer, self._writer = self._writer, None
+        for connection in (*idle, *([writer] if writer else ())):
+            connection.close()
+
+    def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes nothing."""
+        with _translated():
+            connection = self._reader()
+            try:
+                rows = _fetched(connection, _numbered(sql), values)
+            except BaseException:
+                connection.close()
+                raise
+            with self._lock:
+                if not self._closed:
+                    self._idle.append(connection)
+                    return rows
+            connection.close()
+        return rows
+
+    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes something, in a transaction of its own."""
+        with self._writing(durable=True) as connection:
+            return connection.execute(_numbered(sql), values).fetchall()
+
+    def backlog(self) -> int:
+        """Entries that the index of words has not reached."""
+        return int(self.read("SELECT coalesce(max(id), 0) - (SELECT through FROM indexed) FROM entries")[0][0])
+
+    def _writable(self) -> sqlite3.Connection:
+        if self._writer is None:
+            raise StoreError(f"{self.path} is {'closed' if self._closed else 'open for reading only'}")
+        return self._writer
+
+    @contextmanager
+    def _writing(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
+        """A transaction. It is rolled back if anything goes wrong, a failing commit included."""
+        with self._lock, _translated():
+            connection = self._writable()
+            if durable != self._durable:
+                connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
+                self._durable = durable
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _open_for_writing(self) -> sqlite3.Connection:
+        self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.path.touch(mode=0o600)
+        connection = self._connect(f"{self.path.absolute().as_uri()}?mode=rw")
+        try:
+            connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+            self._use_write_ahead_log(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(f"PRAGMA wal_autocheckpoint = {_PAGES_BEFORE_CHECKPOINT}")
+            self._migrate(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _use_write_ahead_log(self, connection: sqlite3.Connection) -> None:
+        """Of several who start at once one makes the switch; SQLite refuses the others at once instead of waiting."""
+        end = time.monotonic() + self._busy_seconds
+        while True:
+            try:
+                connection.execute("PRAGMA journal_mode = WAL").fetchall()
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
+            else:
+                return
+
+    def _migrate(self, connection: sqlite3.Connection) -> None:
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            ((version,),) = connection.execute("PRAGMA user_version").fetchall()
+            if version > len(schema.SQLITE):
+                raise StoreError(f"{self.path} was written by a newer version of interpose (schema {version})")
+            for statement in (statement for step in schema.SQLITE[version:] for statement in step):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {len(schema.SQLITE)}")
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+    def _check_readable(self) -> None:
+        if not self.path.is_file():
+            raise StoreError(f"there is no ledger at {self.path}")
+        ((version,),) = self.read("PRAGMA user_version")
+        if version != len(schema.SQLITE):
+            raise StoreError(f"{self.path} is no ledger of this version of interpose (schema {version})")
+
+    def _reader(self) -> sqlite3.Connection:
+        with self._lock:
+            if self._closed:
+                raise StoreError(f"{self.path} is closed")
+            if self._idle:
+                return self._idle.pop()
+        address = self.path.absolute().as_uri()
+        connection = self._connect(f"{address}?mode=ro")
+        try:
+            connection.execute("SELECT 1 FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError:
+            connection.close()
+            # A reader wants to write lock files beside the ledger. On read-only media nobody else writes either.
+            if self._writer is not None or self.path.with_name(f"{self.path.name}-wal").exists():
+                raise
+            connection = self._connect(f"{address}?mode=ro&immutable=1")
+        return connection
+
+    def _connect(self, address: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            address, uri=True, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
+        )
+        connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
+        return connection
+
+
+def _fetched(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """All rows, also of a file in which somebody put bytes that are no text."""
+    try:
+        return connection.execute(sql, values).fetchall()
+    except sqlite3.OperationalError as error:
+        if "decode to UTF-8" not in str(error):
+            raise
+    connection.text_factory = lambda data: data.decode("utf-8", "replace")
+    return connection.execute(sql, values).fetchall()
+
+
+@cache
+def _numbered(sql: str) -> str:
+    return re.sub(r"\$(\d+)", r"?\1", sql)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    """Whatever SQLite or the file system says becomes a `StoreError`."""
+    try:
+        yield
+    except sqlite3.IntegrityError as error:
+        raise (SequenceTakenError if "entries.seq" in str(error) else StoreError)(str(error)) from error
+    except (sqlite3.Error, OSError, OverflowError) as error:
+        raise StoreError(text_of(error)) from error

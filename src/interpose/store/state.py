@@ -1,0 +1,165 @@
+"""Sessions, approvals, grants, counters and pins, written once for both stores.
+
+INVARIANT: each change is one conditional statement, or a loop that repeats one. What a race decides is decided by the
+database: the statement says in its WHERE what must still hold, and its answer says whether it did.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpose.store.protocols import Approval, Grant, SessionState
+from interpose.store.rows import storable
+
+_SESSION = "session, version, updated_ns, body"
+_APPROVAL = "id, session, created_ns, expires_ns, body, answer, approver, answered_ns"
+_GRANT = "id, subject, uses, expires_ns, created_ns, body"
+
+
+class SharedState:
+    """The state of a store that can run one statement."""
+
+    def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes nothing."""
+        raise NotImplementedError
+
+    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes something, in a transaction of its own."""
+        raise NotImplementedError
+
+    def load_session(self, session: str) -> SessionState | None:
+        """A session as it is now."""
+        rows = self.read(f"SELECT {_SESSION} FROM sessions WHERE session = $1", storable(session))
+        return _session(rows[0]) if rows else None
+
+    def save_session(self, session: str, body: bytes, *, version: int, now_ns: int) -> bool:
+        """Replace the state that had this version; 0 makes a new session. False: somebody else was faster."""
+        if version == 0:
+            sql = "INSERT INTO sessions VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING RETURNING version"
+            return bool(self.write(sql, storable(session), now_ns, body))
+        sql = """UPDATE sessions SET version = version + 1, updated_ns = $2, body = $3
+                 WHERE session = $1 AND version = $4 RETURNING version"""
+        return bool(self.write(sql, storable(session), now_ns, body, version))
+
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
+        """Sessions that changed since then, the last changed first."""
+        sql = f"SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 ORDER BY updated_ns DESC, session LIMIT $2"
+        return [_session(row) for row in self.read(sql, since_ns, limit)]
+
+    def end_session(self, session: str) -> bool:
+        """Forget a session. False if there is none."""
+        return bool(self.write("DELETE FROM sessions WHERE session = $1 RETURNING version", storable(session)))
+
+    def ask(self, approval: Approval) -> bool:
+        """Put a question. False if its id is taken."""
+        sql = "INSERT INTO approvals VALUES ($1, $2, $3, $4, $5, '', '', 0) ON CONFLICT DO NOTHING RETURNING id"
+        names = storable(approval.id), storable(approval.session)
+        return bool(self.write(sql, *names, approval.created_ns, approval.expires_ns, approval.body))
+
+    def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
+        """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
+        if not answer:
+            return False
+        sql = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
+                 WHERE id = $1 AND answer = '' AND expires_ns > $4 RETURNING id"""
+        return bool(self.write(sql, storable(id), storable(answer), storable(approver), now_ns))
+
+    def approval(self, id: str) -> Approval | None:
+        """A question with its answer."""
+        rows = self.read(f"SELECT {_APPROVAL} FROM approvals WHERE id = $1", storable(id))
+        return _approval(rows[0]) if rows else None
+
+    def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
+        """Questions that can still be answered, the oldest first."""
+        sql = f"""SELECT {_APPROVAL} FROM approvals WHERE answer = '' AND expires_ns > $1
+                  ORDER BY created_ns, id LIMIT $2"""
+        return [_approval(row) for row in self.read(sql, now_ns, limit)]
+
+    def give(self, grant: Grant) -> bool:
+        """Keep a grant. False if its id is taken."""
+        sql = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
+        names = storable(grant.id), storable(grant.subject)
+        return bool(self.write(sql, *names, grant.uses, grant.expires_ns, grant.created_ns, grant.body))
+
+    def take(self, subject: str, *, now_ns: int) -> Grant | None:
+        """Use up one use of a grant, of the one that ends first. As it is afterwards; None if there is none."""
+        first = """SELECT id FROM grants WHERE subject = $1 AND uses > 0 AND expires_ns > $2
+                   ORDER BY expires_ns, created_ns, id LIMIT 1"""
+        use = f"UPDATE grants SET uses = uses - 1 WHERE id = $1 AND uses > 0 AND expires_ns > $2 RETURNING {_GRANT}"
+        while candidates := self.read(first, storable(subject), now_ns):
+            if taken := self.write(use, candidates[0][0], now_ns):
+                return _grant(taken[0])
+        return None
+
+    def grants(self, subject: str = "", *, now_ns: int, limit: int = 1000) -> list[Grant]:
+        """Grants that can still be used, the oldest first; of everything if no subject is named."""
+        sql = f"""SELECT {_GRANT} FROM grants WHERE ($1 = '' OR subject = $1) AND uses > 0 AND expires_ns > $2
+                  ORDER BY created_ns, id LIMIT $3"""
+        return [_grant(row) for row in self.read(sql, storable(subject), now_ns, limit)]
+
+    def revoke(self, id: str) -> bool:
+        """Forget a grant. False if it isn't there."""
+        return bool(self.write("DELETE FROM grants WHERE id = $1 RETURNING id", storable(id)))
+
+    def spend(self, counter: str, amount: int, *, budget: int) -> int | None:
+        """Add to a counter and say what it is now; None, and nothing is added, if that would exceed the budget."""
+        if amount < 0:
+            raise ValueError("an amount to spend can't be negative")
+        if amount > budget:
+            return None
+        sql = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
+                 SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
+        rows = self.write(sql, storable(counter), amount, budget - amount)
+        return int(rows[0][0]) if rows else None
+
+    def spent(self, counter: str) -> int:
+        """What a counter is now; 0 if nobody spent anything."""
+        rows = self.read("SELECT spent FROM counters WHERE counter = $1", storable(counter))
+        return int(rows[0][0]) if rows else 0
+
+    def refund(self, counter: str, amount: int) -> int:
+        """Take back, never below 0. What it is now."""
+        if amount < 0:
+            raise ValueError("an amount to take back can't be negative")
+        sql = """UPDATE counters SET spent = CASE WHEN spent > $2 THEN spent - $2 ELSE 0 END
+                 WHERE counter = $1 RETURNING spent"""
+        rows = self.write(sql, storable(counter), amount)
+        return int(rows[0][0]) if rows else 0
+
+    def pin(self, name: str, value: str) -> str:
+        """Pin a value unless the name has one. Returns the value that the name has now."""
+        insert = "INSERT INTO pins VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING value"
+        while True:
+            rows = self.write(insert, storable(name), storable(value))
+            if rows or (rows := self.read("SELECT value FROM pins WHERE name = $1", storable(name))):
+                return str(rows[0][0])
+
+    def pinned(self, name: str) -> str | None:
+        """The value of a name."""
+        rows = self.read("SELECT value FROM pins WHERE name = $1", storable(name))
+        return str(rows[0][0]) if rows else None
+
+    def repin(self, name: str, value: str, *, was: str) -> bool:
+        """Replace a value. False if it isn't what the caller believes it to be."""
+        sql = "UPDATE pins SET value = $2 WHERE name = $1 AND value = $3 RETURNING name"
+        return bool(self.write(sql, storable(name), storable(value), storable(was)))
+
+    def unpin(self, name: str) -> bool:
+        """Forget a name. False if it isn't there."""
+        return bool(self.write("DELETE FROM pins WHERE name = $1 RETURNING name", storable(name)))
+
+    def pins(self) -> dict[str, str]:
+        """All names and values."""
+        return {str(name): str(value) for name, value in self.read("SELECT name, value FROM pins ORDER BY name")}
+
+
+def _session(row: tuple[Any, ...]) -> SessionState:
+    return SessionState(**dict(zip(SessionState.__struct_fields__, row, strict=True)))
+
+
+def _approval(row: tuple[Any, ...]) -> Approval:
+    return Approval(**dict(zip(Approval.__struct_fields__, row, strict=True)))
+
+
+def _grant(row: tuple[Any, ...]) -> Grant:
+    return Grant(**dict(zip(Grant.__struct_fields__, row, strict=True)))

@@ -1,0 +1,66 @@
+"""A process that records calls as fast as it can and says which are acknowledged, until somebody kills it.
+
+    python -m tests.faults.ledger_child <directory> <level> [buffered]
+
+`buffered` is the broken variant: a journal that keeps what it is given in a buffer of its own.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+
+from interpose.engine import Engine
+from interpose.ledger import Ledger, LedgerSettings
+from interpose.ledger.folder import AppendFile, Folder
+from interpose.ledger.settings import Level
+from interpose.store.sqlite import SqliteStore
+from tests.ledgers import guarded, run
+
+THREADS = 4
+_BUFFER = 64 * 1024
+
+
+class Buffered(AppendFile):
+    """Acknowledges what only this process knows."""
+
+    _held = b""
+
+    def append(self, data: bytes) -> None:
+        self._held += data
+        if len(self._held) >= _BUFFER:
+            super().append(self._held)
+            self._held = b""
+
+
+class BufferedFolder(Folder):
+    def create(self, name: str) -> AppendFile:
+        return Buffered(self.path / name)
+
+
+def record_for_ever(engine: Engine, number: int) -> None:
+    count = 0
+    while True:
+        count += 1
+        call_id = f"{os.getpid()}-{number}-{count}"
+        if run(engine, f"echo {count}", call_id=call_id) == "done":
+            os.write(1, f"{call_id}\n".encode())
+
+
+def main(directory: Path, level: Level, *, buffered: bool) -> None:
+    ledger = Ledger(
+        directory,
+        SqliteStore(directory / "ledger.db"),
+        LedgerSettings(level=level, checkpoint_every=100),
+        journals=BufferedFolder if buffered else Folder,
+        segment_bytes=256 * 1024,
+    )
+    engine = Engine(guarded(), recorder=ledger.recorder)
+    for number in range(THREADS):
+        threading.Thread(target=record_for_ever, args=(engine, number)).start()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), "durable" if sys.argv[2] == "durable" else "written", buffered="buffered" in sys.argv)

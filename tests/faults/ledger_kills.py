@@ -1,0 +1,72 @@
+"""Kill a process that records calls, again and again, and see what is left. For tests and scripts/kill-ledger."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.build import open_ledger
+from interpose.ledger import verify_directory
+from interpose.ledger.record import records
+
+ROOT = Path(__file__).parents[2]
+
+
+class Killed(Struct, frozen=True):
+    """What a kill left behind: calls that were acknowledged, those of them without a whole record, and the repairs."""
+
+    acknowledged: int
+    lost: int
+    verified: bool
+    repairs: int
+
+
+def kill_once(directory: Path, seed: int, level: str = "written", *options: str) -> Killed:
+    """Start a process over this ledger, kill it after a random number of acknowledgements, open the ledger again."""
+    command = [sys.executable, "-m", "tests.faults.ledger_child", str(directory), level, *options]
+    wanted = random.Random(seed).randrange(1, 800)
+    acknowledged: list[str] = []
+    with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
+        assert child.stdout is not None
+        for line in child.stdout:
+            acknowledged.append(line.decode().strip())
+            if len(acknowledged) >= wanted:
+                child.kill()
+                break
+        # What it said before it died counts too; the last line may be half a line.
+        acknowledged += [line.decode().strip() for line in child.stdout if line.endswith(b"\n")]
+    assert len(acknowledged) >= wanted, "the process ended by itself"
+    with open_ledger(directory) as ledger:
+        found = verify_directory(directory, ledger.store)
+        whole = {
+            record.call_id for record in records(ledger.store.of_calls(acknowledged)) if record.outcome == "success"
+        }
+    return Killed(len(acknowledged), len(set(acknowledged) - whole), found.ok, found.repairs)
+
+
+def main() -> None:
+    """Kill as often as the first argument says."""
+    times = int(sys.argv[1]) if len(sys.argv) > 1 else 1000
+    acknowledged = lost = broken = repairs = 0
+    for number in range(times):
+        if number % 25 == 0:
+            directory = Path(tempfile.mkdtemp(prefix="kill-ledger-"))
+            repairs_before = 0
+        killed = kill_once(directory, number, "written" if number % 2 else "durable")
+        acknowledged += killed.acknowledged
+        lost += killed.lost
+        broken += not killed.verified
+        repairs += killed.repairs - repairs_before
+        repairs_before = killed.repairs
+    counts = f"{acknowledged} acknowledged, {lost} lost, {broken} broken chains, {repairs} torn ends repaired"
+    sys.stdout.write(f"{times} kills, {counts}\n")
+    sys.exit(bool(lost or broken))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,216 @@
+"""Entries: kept in order, all or none, found by everything that can be asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpose.errors import SequenceTakenError, StoreError
+from interpose.store import open_store
+from interpose.store.protocols import Query, Store, StoredEntry
+from interpose.store.rows import MAX_TEXT
+
+
+def entry(seq: int, writer: str = "w", **fields: Any) -> StoredEntry:
+    given: dict[str, Any] = {
+        "kind": "decided", "call_id": f"call-{writer}-{seq}", "time_ns": seq * 10, "prev": bytes([seq % 256 - 1 & 255]),
+        "hash": bytes([seq % 256]), "body": b'{"seq":%d}' % seq,
+    }  # fmt: skip
+    return StoredEntry(writer=writer, seq=seq, **(given | fields))
+
+
+def seqs(found: list[StoredEntry]) -> list[int]:
+    return [each.seq for each in found]
+
+
+def without_position(found: StoredEntry) -> dict[str, Any]:
+    return {name: getattr(found, name) for name in StoredEntry.__struct_fields__ if name != "position"}
+
+
+def test_an_entry_comes_back_as_it_was(store: Store) -> None:
+    given = entry(
+        1, kind="finished", session="s", agent="a", tool="exec", decision="deny", rule="r", text="Rm -RF Ü",
+        effects=("fs.delete", "fs.read"), paths=("/a b", "/ü"), hosts=("example.org",), body=bytes(range(256)),
+    )  # fmt: skip
+    store.append([given])
+    (found,) = store.scan("w", 0, 10)
+    assert without_position(found) == without_position(given)
+    assert store.head("w") == found
+
+
+def test_scan_goes_on_where_it_stopped(store: Store) -> None:
+    store.append([entry(seq) for seq in range(1, 8)])
+    store.append([entry(1, "other")])
+    assert seqs(store.scan("w", 0, 3)) == [1, 2, 3]
+    assert seqs(store.scan("w", 3, 100)) == [4, 5, 6, 7]
+    assert store.scan("nobody", 0, 10) == []
+    assert store.head("nobody") is None
+    assert store.writers() == ["other", "w"]
+
+
+def test_a_batch_is_kept_whole_or_not_at_all(store: Store) -> None:
+    store.append([entry(1)])
+    with pytest.raises(SequenceTakenError):
+        store.append([entry(3), entry(2), entry(1)])
+    assert seqs(store.scan("w", 0, 10)) == [1]
+    store.append([entry(2)], durable=True)
+    assert seqs(store.scan("w", 0, 10)) == [1, 2]
+
+
+def test_an_empty_batch_is_nothing(store: Store) -> None:
+    store.append([])
+    assert store.writers() == []
+
+
+STORED = [
+    entry(1, session="s1", agent="main", tool="exec", decision="deny", rule="git", text="git push --force origin"),
+    entry(2, session="s1", agent="sub", tool="write", decision="allow", paths=("/src/a.py",), effects=("fs.write",)),
+    entry(3, session="s2", agent="main", tool="exec", decision="ask", rule="net", text="CURL https://x.example/%_\\",
+          hosts=("x.example",), effects=("net.upload", "fs.read"), paths=("/src/deep/b.py", "/etc/passwd")),
+    entry(4, kind="finished", session="s2", agent="main", call_id="call-w-3"),
+    entry(5, session="s3", text='quo"te\nüber ÄB', paths=("/srcery",), effects=("fs.writer",), hosts=("ax.example",)),
+]  # fmt: skip
+
+QUERIES = [
+    ("everything, the newest first", Query(), [5, 4, 3, 2, 1]),
+    ("a session", Query(session="s1"), [2, 1]),
+    ("half a name of a session is another session", Query(session="s"), []),
+    ("an agent", Query(agent="main"), [4, 3, 1]),
+    ("a tool", Query(tool="exec"), [3, 1]),
+    ("a decision", Query(decision="allow"), [2]),
+    ("a rule", Query(rule="net"), [3]),
+    ("a kind", Query(kinds=("finished",)), [4]),
+    ("two kinds", Query(kinds=("finished", "decided"), session="s2"), [4, 3]),
+    ("a kind that nobody wrote", Query(kinds=("checkpoint", "retention")), []),
+    ("a call", Query(call_id="call-w-3"), [4, 3]),
+    ("an effect, not one that begins like it", Query(effect="fs.write"), [2]),
+    ("a second effect", Query(effect="fs.read"), [3]),
+    ("a path", Query(path="/etc/passwd"), [3]),
+    ("a directory, not one that begins like it", Query(path="/src"), [3, 2]),
+    ("a directory with its slash", Query(path="/src/"), [3, 2]),
+    ("the root", Query(path="/"), [5, 3, 2]),
+    ("a host, not one that ends like it", Query(host="x.example"), [3]),
+    ("text", Query(text="push"), [1]),
+    ("text in other letters", Query(text="Curl HTTPS"), [3]),
+    ("text of two letters", Query(text="GI"), [1]),
+    ("text across words", Query(text="h --fo"), [1]),
+    ("text with the wildcards of SQL", Query(text="%_\\"), [3]),
+    ("a wildcard is no wildcard", Query(text="g%t"), []),
+    ("a quote", Query(text='o"te'), [5]),
+    ("over a line end", Query(text='te\nüb'), [5]),
+    ("words of the query language are words", Query(text="push AND force"), []),
+    ("letters beyond ASCII as they are", Query(text="über ÄB"), [5]),
+    ("text that only an effect has", Query(text="fs.write"), []),
+    ("text in a session", Query(text="git", session="s1"), [1]),
+    ("text in another session", Query(text="git", session="s2"), []),
+    ("from a time", Query(since_ns=40), [5, 4]),
+    ("until a time, which is excluded", Query(until_ns=20), [1]),
+    ("several at once", Query(agent="main", tool="exec", decision="ask", host="x.example", text="curl"), [3]),
+    ("no such thing", Query(rule="nope"), []),
+]  # fmt: skip
+
+
+def test_queries_find_what_they_ask_for(store: Store) -> None:
+    store.append(STORED)
+    for note, query, wanted in QUERIES:
+        assert seqs(store.query(query, 100)) == wanted, note
+        assert seqs(store.query(query, 100, oldest_first=True)) == wanted[::-1], note
+
+
+@pytest.mark.parametrize("query", [Query(), Query(text="number"), Query(session="s"), Query(effect="fs.read")])
+@pytest.mark.parametrize("oldest_first", [False, True])
+def test_pages_join_without_gap_or_repetition(store: Store, query: Query, oldest_first: bool) -> None:
+    store.append([entry(n, session="s", text=f"number {n}", effects=("fs.read",)) for n in range(1, 601)])
+    found: list[int] = []
+    after = None
+    while page := store.query(query, 97, after, oldest_first=oldest_first):
+        found += seqs(page)
+        after = page[-1].position
+    assert found == (list(range(1, 601)) if oldest_first else list(range(600, 0, -1)))
+
+
+def test_the_entries_of_calls(store: Store) -> None:
+    store.append([*STORED, entry(1, "other", call_id="call-w-3")])
+    assert [(e.writer, e.seq) for e in store.of_calls(["call-w-3", "call-w-1", "nope"])] == [
+        ("w", 1), ("w", 3), ("w", 4), ("other", 1),
+    ]  # fmt: skip
+    assert store.of_calls([]) == []
+
+
+def test_dropped_entries_are_gone_from_everywhere(store: Store) -> None:
+    store.append([entry(n, session="s", text=f"number {n}", paths=("/p",)) for n in range(1, 701)])
+    store.append([entry(1, "other", text="number 1")])
+    assert store.drop("w", 500) == 500
+    assert store.drop("w", 500) == 0
+    assert seqs(store.scan("w", 0, 3)) == [501, 502, 503]
+    assert len(store.query(Query(text="number"), 1000)) == 201
+    assert len(store.query(Query(path="/p"), 1000)) == 200
+    assert store.of_calls(["call-w-7"]) == []
+    store.append([entry(701)])
+    assert store.size() > 0
+
+
+HOSTILE = [
+    "nul\0nul",
+    "half \ud800 pair",
+    "'; DROP TABLE entries; --",
+    "$1 ?1 %s {}",
+    "line\nend",
+    "x" * 100_000,
+    "\u202e",
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_hostile_text_is_kept_and_found(store: Store, text: str) -> None:
+    store.append([entry(1, session=text, text=text, rule=text, paths=(text,), hosts=(text,), call_id=text)])
+    wanted = text[:MAX_TEXT]
+    for query in (Query(session=text), Query(text=wanted), Query(rule=text), Query(path=text), Query(host=text)):
+        assert seqs(store.query(query, 10)) == [1]
+    assert seqs(store.of_calls([text])) == [1]
+
+
+def test_numbers_too_large_are_refused_clearly(store: Store) -> None:
+    with pytest.raises(StoreError):
+        store.append([entry(1 << 63)])
+    assert store.writers() == []
+
+
+def test_reading_only(place: str) -> None:
+    with pytest.raises(StoreError):
+        open_store(place, read_only=True)
+    writing = open_store(place)
+    writing.append(STORED)
+    reading = open_store(place, read_only=True)
+    assert seqs(reading.query(Query(text="push"), 10)) == [1]
+    with pytest.raises(StoreError):
+        reading.append([entry(9)])
+    with pytest.raises(StoreError):
+        reading.pin("name", "value")
+    reading.close()
+    writing.close()
+    writing.close()
+    for closed in (reading, writing):
+        with pytest.raises(StoreError):
+            closed.writers()
+    with pytest.raises(StoreError):
+        writing.append([entry(9)])
+
+
+def test_decisions_are_counted_by_what_they_have_in_common(store: Store) -> None:
+    store.append(STORED)
+    store.append([entry(6, agent="main", tool="exec", decision="deny", rule="git", time_ns=25)])
+    counted = [
+        (t.start_ns, t.decision, t.rule, t.agent, t.tool, t.count) for t in store.tallies(Query(agent="main"), 20)
+    ]
+    assert counted == [(0, "deny", "git", "main", "exec", 1), (20, "ask", "net", "main", "exec", 1),
+                       (20, "deny", "git", "main", "exec", 1)]  # fmt: skip
+    assert [t.count for t in store.tallies(Query(decision="deny"), 1000)] == [2]
+    assert store.tallies(Query(rule="nope"), 1000) == []
+
+
+def test_notes_are_found_among_decisions(store: Store) -> None:
+    store.append([entry(n, kind="checkpoint" if n % 10 == 0 else "decided") for n in range(1, 31)])
+    assert seqs(store.query(Query(kinds=("checkpoint", "repair")), 10)) == [30, 20, 10]
+    assert len(store.query(Query(kinds=("checkpoint", "decided")), 100)) == 30

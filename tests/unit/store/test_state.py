@@ -1,0 +1,164 @@
+"""Sessions, approvals, grants, counters and pins: what they promise, alone and under races."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import pytest
+
+from interpose.store import open_store
+from interpose.store.protocols import Approval, Grant, Store
+
+R = TypeVar("R")
+WORKERS = 64
+
+
+def race(work: Callable[[int], R], workers: int = WORKERS) -> list[R]:
+    """What everybody got who started at the same moment."""
+    start = threading.Barrier(workers)
+
+    def run(number: int) -> R:
+        start.wait()
+        return work(number)
+
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(run, range(workers)))
+
+
+def test_a_session_is_changed_by_those_who_saw_it(store: Store) -> None:
+    assert store.load_session("s") is None
+    assert not store.save_session("s", b"x", version=1, now_ns=1)
+    assert store.save_session("s", b"one", version=0, now_ns=1)
+    assert not store.save_session("s", b"two", version=0, now_ns=2)
+    assert store.save_session("s", b"two", version=1, now_ns=3)
+    assert not store.save_session("s", b"three", version=1, now_ns=4)
+    state = store.load_session("s")
+    assert state is not None
+    assert (state.version, state.body, state.updated_ns) == (2, b"two", 3)
+    assert store.save_session("t", b"t", version=0, now_ns=9)
+    assert [each.session for each in store.sessions()] == ["t", "s"]
+    assert [each.session for each in store.sessions(since_ns=4)] == ["t"]
+    assert store.end_session("s")
+    assert not store.end_session("s")
+
+
+def test_no_change_of_a_session_is_lost(store: Store) -> None:
+    store.save_session("s", b"0", version=0, now_ns=0)
+
+    def count_up(_number: int) -> None:
+        while True:
+            state = store.load_session("s")
+            assert state is not None
+            if store.save_session("s", b"%d" % (int(state.body) + 1), version=state.version, now_ns=0):
+                return
+
+    race(count_up, 16)
+    state = store.load_session("s")
+    assert state is not None
+    assert (state.body, state.version) == (b"16", 17)
+
+
+def test_a_question_is_answered_once_and_in_time(store: Store) -> None:
+    assert store.ask(Approval(id="q", session="s", created_ns=1, expires_ns=100, body=b"may I?"))
+    assert not store.ask(Approval(id="q", created_ns=2, body=b"other"))
+    assert store.ask(Approval(id="late", created_ns=0, expires_ns=50, body=b""))
+    assert [each.id for each in store.waiting(now_ns=10)] == ["late", "q"]
+    assert [each.id for each in store.waiting(now_ns=50)] == ["q"]
+    assert not store.answer("late", "yes", approver="ann", now_ns=50)
+    assert not store.answer("nope", "yes", approver="ann", now_ns=1)
+    assert not store.answer("q", "", approver="ann", now_ns=1)
+    assert store.answer("q", "yes", approver="ann", now_ns=60)
+    assert not store.answer("q", "no", approver="bob", now_ns=61)
+    question = store.approval("q")
+    assert question is not None
+    assert (question.answer, question.approver, question.answered_ns, question.body) == ("yes", "ann", 60, b"may I?")
+    assert store.approval("nope") is None
+    assert store.waiting(now_ns=10) == store.waiting(now_ns=10, limit=1)
+
+
+def test_of_many_answers_one_counts(store: Store) -> None:
+    store.ask(Approval(id="q", created_ns=1, body=b""))
+    counted = race(lambda number: store.answer("q", "yes", approver=f"p{number}", now_ns=2))
+    assert counted.count(True) == 1
+    question = store.approval("q")
+    assert question is not None
+    assert question.approver == f"p{counted.index(True)}"
+
+
+def test_grants_are_used_up_the_one_that_ends_first(store: Store) -> None:
+    assert store.give(Grant(id="long", subject="x", uses=2, created_ns=1))
+    assert store.give(Grant(id="short", subject="x", expires_ns=100, created_ns=2, body=b"b"))
+    assert not store.give(Grant(id="short", subject="y", created_ns=3))
+    assert store.give(Grant(id="over", subject="x", expires_ns=5, created_ns=0))
+    assert [grant.id for grant in store.grants(now_ns=5)] == ["long", "short"]
+    assert store.grants("y", now_ns=5) == []
+    taken = [store.take("x", now_ns=10) for _ in range(4)]
+    assert [(grant.id, grant.uses) if grant else None for grant in taken] == [
+        ("short", 0),
+        ("long", 1),
+        ("long", 0),
+        None,
+    ]
+    assert store.take("y", now_ns=10) is None
+    store.give(Grant(id="again", subject="x", created_ns=1))
+    assert store.revoke("again")
+    assert not store.revoke("again")
+    assert store.take("x", now_ns=10) is None
+
+
+def test_a_grant_is_used_exactly_as_often_as_it_may(place: str, store: Store) -> None:
+    second = open_store(place)
+    for number in range(3):
+        store.give(Grant(id=f"g{number}", subject="x", uses=7, created_ns=number))
+    taken = race(lambda number: (store, second)[number % 2].take("x", now_ns=1))
+    second.close()
+    assert sum(grant is not None for grant in taken) == 21
+    assert store.take("x", now_ns=1) is None
+
+
+def test_a_counter_stops_at_its_budget(store: Store) -> None:
+    assert store.spent("c") == 0
+    assert store.spend("c", 6, budget=5) is None
+    assert store.spend("c", 3, budget=5) == 3
+    assert store.spend("c", 3, budget=5) is None
+    assert store.spend("c", 2, budget=5) == 5
+    assert store.spend("c", 0, budget=5) == 5
+    assert store.spend("c", 1, budget=4) is None
+    assert store.refund("c", 2) == 3
+    assert store.refund("c", 9) == 0
+    assert store.refund("other", 9) == 0
+    with pytest.raises(ValueError, match="negative"):
+        store.spend("c", -1, budget=5)
+    with pytest.raises(ValueError, match="negative"):
+        store.refund("c", -1)
+
+
+def test_a_counter_never_exceeds_its_budget(place: str, store: Store) -> None:
+    second = open_store(place)
+
+    def spend(number: int) -> list[int | None]:
+        return [(store, second)[number % 2].spend("c", 3, budget=100) for _ in range(3)]
+
+    got = [total for totals in race(spend) for total in totals if total is not None]
+    second.close()
+    assert sorted(got) == list(range(3, 100, 3))
+    assert store.spent("c") == 99
+
+
+def test_a_pin_stays(store: Store) -> None:
+    assert store.pinned("tool") is None
+    assert store.pin("tool", "v1") == "v1"
+    assert store.pin("tool", "v2") == "v1"
+    assert not store.repin("tool", "v2", was="v0")
+    assert store.repin("tool", "v2", was="v1")
+    store.pin("another", "x")
+    assert store.pins() == {"another": "x", "tool": "v2"}
+    assert store.unpin("tool")
+    assert not store.unpin("tool")
+
+
+def test_everybody_sees_the_same_pin(store: Store) -> None:
+    assert len(set(race(lambda number: store.pin("tool", f"v{number}")))) == 1
