@@ -14,11 +14,12 @@ from typing import BinaryIO
 
 import msgspec
 
+from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
 from interpose.cli.audit_stats import drawn, stats
 from interpose.cli.audit_text import lines, page
 from interpose.cli.calls import UsageError
-from interpose.cli.check import EXIT_INTERNAL, EXIT_USAGE, encoded
+from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import LedgerError, StoreError
 from interpose.ledger import Broken, Record, records, search, shaped, verify_directory
