@@ -11,7 +11,10 @@ from interpose.policy.model import Action
 from interpose.policy.yaml_text import Path
 from interpose.types import Mode, OnError, Severity
 
-RuleId = Annotated[str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$", description="lower-case words with dashes")]
+# The end: `$` alone would take the end of a line behind the id, too.
+RuleId = Annotated[
+    str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$(?!\n)", description="lower-case words with dashes")
+]
 Text = Annotated[str, Meta(min_length=1)]
 Point = Literal["tool.before", "tool.after"]
 
