@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import time
-import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
@@ -76,17 +75,12 @@ def run(args: argparse.Namespace) -> int:
             return _ACTS[args.act](args, ledger)
     except UsageError as error:
         return _failed(args, error, EXIT_USAGE)
+    except BrokenPipeError:
+        raise  # not an error of ours: see cli/__init__.py
     except (StoreError, LedgerError, OSError) as error:
-        if isinstance(error, BrokenPipeError):
-            # Whoever reads us has enough. Keep the interpreter from complaining when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return EXIT_INTERNAL
         return _failed(args, error, EXIT_INTERNAL)
     except KeyboardInterrupt:
-        return 0
-    except Exception:  # noqa: BLE001 - the exit code must say that it was us
-        traceback.print_exc()
-        return EXIT_INTERNAL
+        return 0  # how people end `tail -f`
 
 
 def _failed(args: argparse.Namespace, error: Exception, code: int) -> int:
