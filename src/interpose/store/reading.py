@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import Any
 
 from msgspec import Struct
@@ -42,9 +43,9 @@ class EntryReader(SharedState):
                   WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
         return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
 
+    @abstractmethod
     def contains(self, column: str, number: int) -> str:
         """The condition that a column contains the text of a parameter."""
-        raise NotImplementedError
 
     def entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
         """The entries that a statement finds."""

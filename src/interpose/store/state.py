@@ -6,6 +6,7 @@ database: the statement says in its WHERE what must still hold, and its answer s
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any
 
 from interpose.store.protocols import Approval, Grant, SessionState
@@ -16,16 +17,16 @@ _APPROVAL = "id, session, created_ns, expires_ns, body, answer, approver, answer
 _GRANT = "id, subject, uses, expires_ns, created_ns, body"
 
 
-class SharedState:
+class SharedState(ABC):
     """The state of a store that can run one statement."""
 
+    @abstractmethod
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes nothing."""
-        raise NotImplementedError
 
+    @abstractmethod
     def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes something, in a transaction of its own."""
-        raise NotImplementedError
 
     def load_session(self, session: str) -> SessionState | None:
         """A session as it is now."""
