@@ -12,10 +12,10 @@ from interpose.ledger.ledger import Ledger
 from interpose.ledger.record import Record, records, search
 from interpose.ledger.recovery import recover_all
 from interpose.ledger.retention import retain
-from interpose.ledger.settings import LedgerSettings
+from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.verify import Broken, Verification, verify, verify_directory
 
 __all__ = [
-    "Broken", "Format", "Ledger", "LedgerSettings", "Record", "Verification", "records", "recover_all", "retain",
-    "search", "shaped", "verify", "verify_directory",
+    "Broken", "Format", "Ledger", "LedgerSettings", "LogSettings", "Record", "Verification", "records", "recover_all",
+    "retain", "search", "shaped", "verify", "verify_directory",
 ]  # fmt: skip
