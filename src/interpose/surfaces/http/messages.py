@@ -1,0 +1,132 @@
+"""What handlers see and say: requests, answers, refusals, routes. Nothing here knows of sockets."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec import json as fast
+
+Role = Literal["agent", "auditor", "approver", "operator"]
+"""`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
+
+Access = Role | Literal["open"]
+"""The role that a route asks for. `open` routes ask for none; Host and Origin hold for them too."""
+
+Headers = tuple[tuple[str, str], ...]
+
+
+class Peer(Struct, frozen=True, kw_only=True):
+    """The other end of a connection. `subject` is the common name of a verified client certificate."""
+
+    kind: Literal["tcp", "unix"]
+    loopback: bool
+    address: str = ""
+    port: int = 0
+    subject: str = ""
+
+
+class Caller(Struct, frozen=True):
+    """Who asks. `name` is that of a token or of a certificate; empty on an open route."""
+
+    role: Role
+    name: str = ""
+
+
+class Request:
+    """One request whose Host, Origin and token have been checked and whose body is complete.
+
+    `path` is decoded, names in `headers` are lower-case, a field that came several times is joined by `, `.
+    `client` is the address that the request came from: behind a trusted proxy, that of the proxy's client.
+    """
+
+    __slots__ = (
+        "body", "caller", "client", "headers", "method", "params", "path", "peer", "query", "received_ns", "request_id",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        method: str,
+        path: str,
+        *,
+        peer: Peer,
+        caller: Caller,
+        request_id: str,
+        query: dict[str, str] | None = None,
+        headers: dict[str, str] | None = None,
+        body: bytes = b"",
+        params: dict[str, str] | None = None,
+        client: str = "",
+        received_ns: int = 0,
+    ) -> None:
+        self.method = method
+        self.path = path
+        self.query = query or {}
+        self.headers = headers or {}
+        self.body = body
+        self.peer = peer
+        self.caller = caller
+        self.request_id = request_id
+        self.params = params or {}
+        self.client = client or peer.address
+        self.received_ns = received_ns
+
+
+class Response(Struct, frozen=True):
+    """What a handler says. With `stream` the body is sent in pieces as they come; `body` is then not used.
+
+    The content type is application/json unless `headers` say otherwise; length and connection are the server's.
+    """
+
+    status: int = 200
+    body: bytes = b""
+    headers: Headers = ()
+    stream: AsyncIterator[bytes] | None = None
+
+
+class Refusal(Exception):  # noqa: N818 - it is an answer, not a failure of ours
+    """Raised to answer with an error: `{"error": code, "message": message}`."""
+
+    def __init__(self, status: int, code: str, message: str, headers: Headers = ()) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.message = message
+        self.headers = headers
+
+
+Handler = Callable[[Request], Awaitable[Response]]
+
+
+class Route(Struct, frozen=True):
+    """One method of one path, and all that the API document says about it.
+
+    In a `path`, `{name}` stands for one segment, which the handler finds in `params`. `codes` are the error answers
+    that the handler gives by itself: status and error code.
+    """
+
+    method: str
+    path: str
+    handler: Handler
+    role: Access
+    summary: str
+    body: type | None = None
+    answer: type | None = None
+    query: type | None = None
+    codes: tuple[tuple[int, str], ...] = ()
+
+
+Routes = Sequence[Route]
+
+_encode = fast.Encoder().encode
+
+
+def json_response(value: Any, status: int = 200, headers: Headers = ()) -> Response:
+    """A value as JSON."""
+    return Response(status, _encode(value), headers)
+
+
+def refusal_response(refusal: Refusal) -> Response:
+    """A refusal as it goes over the wire."""
+    return Response(refusal.status, _encode({"error": refusal.code, "message": refusal.message}), refusal.headers)
