@@ -1,0 +1,231 @@
+"""Everything that can be set, its default and what it means. The JSON Schema and the docs are made from this.
+
+`load()` of config/load.py makes a Config: it fills in `{config}`, `{state}` and `{runtime}` (config/places.py), so that
+whoever is handed one finds absolute paths. An empty path means: none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Annotated, Literal
+
+from msgspec import Meta, Struct, field
+
+from interpose.ledger.settings import LedgerSettings
+from interpose.tools import TOOL_ALIASES
+from interpose.types import EMPTY, FrozenDict, Mode, OnError
+
+Port = Annotated[int, Meta(ge=0, le=65535)]
+Seconds = Annotated[float, Meta(gt=0, le=86400)]
+Count = Annotated[int, Meta(ge=1, le=1_000_000)]
+Text = Annotated[str, Meta(min_length=1)]
+Texts = tuple[Text, ...]
+
+
+class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What a client may cost."""
+
+    max_body_bytes: Annotated[int, Meta(ge=1024, le=1 << 30, description="largest body of a request")] = 4 << 20
+    max_header_bytes: Annotated[int, Meta(ge=1024, le=1 << 20, description="largest head of a request")] = 32768
+    header_timeout: Annotated[Seconds, Meta(description="seconds until the head of a request must be there")] = 10.0
+    body_timeout: Annotated[Seconds, Meta(description="seconds until the body of a request must be there")] = 10.0
+    idle_timeout: Annotated[Seconds, Meta(description="seconds that a connection may be idle")] = 75.0
+    max_connections: Annotated[Count, Meta(description="connections at the same time")] = 2000
+
+
+class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Certificates. `client_ca_file` makes every client show a certificate of that authority."""
+
+    cert_file: Annotated[str, Meta(description="the server's certificate chain (PEM)", extra={"path": True})] = ""
+    key_file: Annotated[str, Meta(description="the key of the certificate (PEM)", extra={"path": True})] = ""
+    client_ca_file: Annotated[
+        str, Meta(description="clients need a certificate of this authority (PEM)", extra={"path": True})
+    ] = ""
+
+    def __post_init__(self) -> None:
+        if bool(self.cert_file) != bool(self.key_file):
+            raise ValueError("server.tls: cert_file and key_file are needed together")
+        if self.client_ca_file and not self.cert_file:
+            raise ValueError("server.tls: client_ca_file needs cert_file and key_file")
+
+
+class Server(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the decision server listens, and whom it lets in."""
+
+    host: Annotated[Text, Meta(description="address to listen on; one that is not loopback needs tokens or mTLS")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[Port, Meta(description="port to listen on; 0 takes any free one")] = 8080
+    socket: Annotated[str, Meta(description="Unix socket, readable by its owner only", extra={"path": True})] = (
+        "{runtime}/api.sock"
+    )
+    allowed_hosts: Annotated[
+        Texts, Meta(description="values of the `Host` header that are accepted besides loopback names")
+    ] = ()
+    allowed_origins: Annotated[
+        Texts, Meta(description="values of the `Origin` header that are accepted besides our own")
+    ] = ()
+    trusted_proxies: Annotated[
+        Texts, Meta(description="addresses or networks whose `X-Forwarded-For` is believed")
+    ] = ()
+    tokens_file: Annotated[str, Meta(description="names, roles and tokens of callers", extra={"path": True})] = (
+        "{config}/tokens"
+    )
+    tls: Tls = Tls()
+    limits: Limits = Limits()
+    shutdown_timeout: Annotated[Seconds, Meta(description="seconds for accepted requests to end at a stop")] = 10.0
+
+
+SHELL_TOOL_NAMES: tuple[str, ...] = ("exec", *(alias for alias, name in TOOL_ALIASES.items() if name == "exec"))
+
+
+class Intercept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`POST /api/v1/intercept`."""
+
+    enabled: Annotated[bool, Meta(description="false answers `intercept_disabled`")] = True
+    identity: Annotated[Literal["interpose", "maybe-dont"], Meta(description="the `interceptor` of answers")] = (
+        "interpose"
+    )
+    shell_tool_names: Annotated[
+        Texts, Meta(description="tools whose `command` is analysed as a shell command; case and dashes don't matter")
+    ] = SHELL_TOOL_NAMES
+    wait_limit: Annotated[Seconds, Meta(description="longest `Prefer: wait=N` in seconds")] = 300.0
+
+
+class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`POST /api/v1/cli/validate` and `interpose run`."""
+
+    enabled: Annotated[bool, Meta(description="false answers `cli_validation_disabled`")] = True
+    validate_commands: Annotated[
+        Texts, Meta(min_length=1, description="names of commands that are validated; `*` is all of them")
+    ] = ("*",)
+
+
+class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Who is told of new questions."""
+
+    url: Annotated[
+        str,
+        Meta(pattern=r"^(https?://[^\s]+)?$", description="where new questions are posted", extra={"secret": True}),
+    ] = ""
+    headers: Annotated[dict[str, str], Meta(description="headers that are sent along", extra={"secret": True})] = EMPTY
+
+
+class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Questions to a person."""
+
+    ask: Annotated[
+        Literal["queue", "host"],
+        Meta(description="`queue`: our own approvals; `host`: the agent's own prompt where it has one"),
+    ] = "queue"
+    timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
+    webhook: Webhook = Webhook()
+
+
+class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How agents' hooks reach a decision."""
+
+    socket: Annotated[str, Meta(description="Unix socket of the listener for hooks", extra={"path": True})] = (
+        "{runtime}/hook.sock"
+    )
+    port: Annotated[Port, Meta(description="loopback port for hooks that have no Unix sockets; 0 is none")] = 0
+    idle_timeout: Annotated[Seconds, Meta(description="seconds without a call until a listener ends")] = 1800.0
+    deadline: Annotated[Seconds, Meta(description="seconds that a hook waits for its decision")] = 30.0
+    fail_open: Annotated[bool, Meta(description="let calls run that could not be decided; recorded")] = False
+
+
+class LedgerConfig(LedgerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The ledger: what is kept, where, and for how long."""
+
+    directory: Annotated[Text, Meta(description="where it lies", extra={"path": True})] = "{state}/ledger"
+
+
+class Store(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where records, approvals and grants are."""
+
+    url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(postgres(ql)?://[^\s]+)?$",
+            description="`postgresql://...`; empty is SQLite in the ledger's directory",
+            extra={"secret": True},
+        ),
+    ] = ""
+
+
+class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The user's rules. Those of the organisation and of a project have their fixed places."""
+
+    directory: Annotated[Text, Meta(description="your rule files and packs", extra={"path": True})] = "{config}/policy"
+
+
+class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One interceptor. What is not set here is as the interceptor was registered."""
+
+    enabled: Annotated[bool, Meta(description="whether it is asked")] = True
+    priority: Annotated[int | None, Meta(description="higher is asked first; below 0 only observes")] = None
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0, le=86400)] | None, Meta(description="seconds until it counts as failed")
+    ] = None
+    on_error: Annotated[OnError | None, Meta(description="what its failure means")] = None
+    mode: Annotated[Mode | None, Meta(description="`watch` says what it would have done and never blocks")] = None
+    profile: Annotated[
+        Literal["balanced", "strict"] | None, Meta(description="of `builtin:command-safety-guard` only")
+    ] = None
+
+
+BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
+    "builtin:command-safety-guard": InterceptorSettings(
+        priority=100, on_error="deny", mode="enforce", profile="balanced"
+    ),
+    "builtin:security-audit": InterceptorSettings(priority=99, on_error="deny", mode="enforce"),
+    "builtin:secret-redaction": InterceptorSettings(priority=90, on_error="deny", mode="enforce"),
+}
+"""The interceptors that are on by default, as they are set if nobody says otherwise."""
+
+
+class Endpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where telemetry goes."""
+
+    endpoint: Annotated[
+        str, Meta(pattern=r"^(https?://[^\s]+)?$", description="OTLP address; empty is off", extra={"secret": True})
+    ] = ""
+
+
+class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """OpenTelemetry. Off unless an endpoint is set."""
+
+    service_name: Annotated[Text, Meta(description="`service.name` of what is sent")] = "interpose"
+    traces: Endpoint = Endpoint()
+    metrics: Endpoint = Endpoint()
+
+
+class Logging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The program's own log. What was decided is in the ledger."""
+
+    level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="what is worth a line")] = "info"
+    format: Annotated[Literal["text", "json"], Meta(description="lines for people or for programs")] = "text"
+    path: Annotated[str, Meta(description="file; empty is the standard error", extra={"path": True})] = ""
+
+
+class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All of it."""
+
+    server: Server = Server()
+    intercept: Intercept = Intercept()
+    cli_validation: CliValidation = CliValidation()
+    approvals: Approvals = Approvals()
+    hooks: Hooks = Hooks()
+    ledger: LedgerConfig = LedgerConfig()
+    store: Store = Store()
+    policy: Policy = Policy()
+    plugins: Annotated[Texts, Meta(description="interceptors of installed packages that are on, by name")] = ()
+    interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
+        field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))
+    )
+    telemetry: Telemetry = Telemetry()
+    logging: Logging = Logging()
+    lock: Annotated[
+        Texts, Meta(description="in /etc/interpose/interpose.yaml only: keys or groups that nobody below can change")
+    ] = ()
