@@ -3,7 +3,8 @@
     message.before -> params.before -> tool.before -> [tool] -> tool.after
 
 Each flow is a generator under the law's one driver (waiting.py), so sync and async callers share every line. A flow
-reads top to bottom: canonical call -> decide -> ask -> record -> execute -> tool.after -> observe -> answer.
+reads top to bottom: canonical call -> decide -> ask -> record -> execute -> tool.after -> observe -> answer. A host
+that runs its tools itself walks the two halves one by one: `before`, then `after`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from interpose.types import (
     HookPoint,
     Message,
     Params,
+    Pending,
     ToolCall,
     ToolOutcome,
     Verdict,
@@ -66,16 +68,19 @@ class Recorder(Protocol):
     def decided(self, verdict: Verdict[ToolCall], /) -> Record | None:
         """Called before the tool runs. If it raises, or the record that it returns fails, the tool does not run."""
 
-    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome, /) -> Record | None:
-        """Called when the outcome is known. The answer waits for the record that it returns."""
+    def finished(
+        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None, /
+    ) -> Record | None:
+        """Called when the outcome is known, with what tool.after said of it. The answer waits for the record."""
 
 
 class ToolRun(Struct, frozen=True):
-    """One call from question to answer. `response` is what the agent gets."""
+    """One call from question to answer. `response` is what the agent gets, `after` what tool.after said of it."""
 
     response: Any
     verdict: Verdict[ToolCall]
     outcome: ToolOutcome
+    after: Verdict[ToolOutcome] | None = None
 
 
 class Engine:
@@ -167,6 +172,22 @@ class Run:
         """`decide` for async callers."""
         return await drive_async(self._decide(call))
 
+    def before(self, call: ToolCall) -> Verdict[ToolCall]:
+        """The first half of the flow, for a host that runs the tool itself: decided, asked and recorded."""
+        return drive(self._on_before(call))
+
+    async def abefore(self, call: ToolCall) -> Verdict[ToolCall]:
+        """`before` for async callers."""
+        return await drive_async(self._on_before(call))
+
+    def after(self, outcome: ToolOutcome, *, decided: bool = True) -> ToolRun:
+        """The second half: what the host's tool gave. `decided` is false if `before` was not called for it here."""
+        return drive(self._on_after(outcome, decided))
+
+    async def aafter(self, outcome: ToolOutcome, *, decided: bool = True) -> ToolRun:
+        """`after` for async callers."""
+        return await drive_async(self._on_after(outcome, decided))
+
     def run_tool(
         self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
     ) -> ToolRun:
@@ -220,25 +241,58 @@ class Run:
     def _on_tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         snapshot = self._engine.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish)
-        self._engine.wire.call(call)
-        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
-        verdict = yield from self._record(verdict)
-        self._announce(HookPoint.TOOL_BEFORE, verdict)
+        verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
+        answer: Any = None
+        outcome = _refused(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
             answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
             outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
-        else:
-            answer = None
-            outcome = ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
-        outcome, response = yield from self._after(snapshot, outcome, look_only=outcome.denied or aborted)
-        yield from observe_all(entries, call, outcome)
-        yield from self._finish(verdict, outcome)
+        done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
             raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
-        return ToolRun(response, verdict, outcome)
+        return done
+
+    def _on_before(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
+        snapshot = self._engine.interceptors.snapshot()
+        call, entries = self._prepare(call, snapshot)
+        verdict = yield from self._gate(snapshot, entries, call)
+        if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
+            yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
+        return verdict
+
+    def _on_after(self, outcome: ToolOutcome, decided: bool) -> Flow[ToolRun]:
+        snapshot = self._engine.interceptors.snapshot()
+        call, entries = self._prepare(outcome.call, snapshot)
+        verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call)
+        if not decided:
+            verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
+        return (yield from self._close(snapshot, entries, verdict, replace(outcome, call=call), look_only=False))
+
+    def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
+        """What stands before the tool: decide, ask, record."""
+        self._engine.wire.call(call)
+        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        verdict = yield from self._record(verdict)
+        self._announce(HookPoint.TOOL_BEFORE, verdict)
+        return verdict
+
+    def _close(
+        self,
+        snapshot: Snapshot,
+        entries: tuple[Registration, ...],
+        verdict: Verdict[ToolCall],
+        outcome: ToolOutcome,
+        *,
+        look_only: bool,
+    ) -> Flow[ToolRun]:
+        """What stands behind the tool: tool.after, observers, the record of the outcome."""
+        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
+        yield from observe_all(entries, outcome.call, outcome)
+        yield from self._finish(verdict, outcome, after)
+        return ToolRun(response, verdict, outcome, after)
 
     def _prepare(
         self, call: ToolCall, snapshot: Snapshot, wish: NeedsConfirmation | None = None
@@ -264,7 +318,7 @@ class Run:
     def _approval(self, snapshot: Snapshot) -> Approve:
         """The approval step: permission.ask, then standing answers, then a person."""
 
-        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny]:
+        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
             request = question(payload, asks)
             tool = payload.name if isinstance(payload, ToolCall) else None
             entries = snapshot.select(HookPoint.PERMISSION_ASK, tool, self._context.agent_id)
@@ -278,12 +332,14 @@ class Run:
 
         return approve
 
-    def _after(self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool) -> Flow[tuple[ToolOutcome, Any]]:
-        """tool.after: the outcome as it ended, and what the agent gets of it."""
+    def _after(
+        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
+    ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
+        """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
         call = outcome.call
         entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
-            return outcome, outcome.result
+            return outcome, outcome.result, None
         try:
             shown = replace(outcome, result=freeze(outcome.result))
         except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
@@ -292,14 +348,14 @@ class Run:
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = _blocked(call, verdict.reason)
-            return replace(outcome, result=withheld), withheld
+            return replace(outcome, result=withheld), withheld, verdict
         if not verdict.rewritten:
-            return outcome, outcome.result
+            return outcome, outcome.result, verdict
         try:
             result = thaw(freeze(verdict.payload.result))
         except BaseException as error:  # noqa: BLE001 - as above, of an interceptor's making
             result = _blocked(call, f"The rewritten result can't be handed on: {text_of(error)}")
-        return replace(outcome, result=result), result
+        return replace(outcome, result=result), result, verdict
 
     def _record(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
         """INVARIANT (law 9): no record, no execution."""
@@ -330,12 +386,14 @@ class Run:
     def _show(self, line: str) -> None:
         tell(self._engine.sinks, hidden(line))
 
-    def _finish(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
+    def _finish(
+        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None
+    ) -> Flow[None]:
         engine = self._engine
         engine.wire.outcome(outcome)
         if engine.recorder is not None:
             try:
-                record = engine.recorder.finished(verdict, outcome)
+                record = engine.recorder.finished(verdict, outcome, after)
             except BaseException:  # noqa: BLE001 - the tool has run: its result is not lost with its record
                 record = None
             if record is not None:
@@ -356,8 +414,18 @@ def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> To
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
+def _refused(verdict: Verdict[ToolCall]) -> ToolOutcome:
+    call = verdict.payload
+    return ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
+
+
 def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:
     return {"status": "blocked", "tool": call.name, "reason": reason or BLOCKED}
+
+
+_UNSEEN = Finding(
+    interceptor="interpose:record", said="note", rule="undecided", reason="The call was not decided here before it ran"
+)
 
 
 class _Refusing:

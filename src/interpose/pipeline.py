@@ -27,33 +27,51 @@ from msgspec.structs import replace
 from interpose.errors import name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
-from interpose.types import Allow, Confirm, Decision, Deny, Finding, Outcome, Report, Severity, Transform, Verdict
+from interpose.types import (
+    Allow,
+    Confirm,
+    Decision,
+    Deny,
+    Finding,
+    Outcome,
+    Pending,
+    Report,
+    Severity,
+    Transform,
+    Verdict,
+)
 from interpose.waiting import Failure, Flow, ask
 
 MAX_ROUNDS = 3
 """How often guards may look again at one rewrite before a chain that keeps rewriting is refused."""
 
-Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny"]]
-"""Puts the question: the approver's name, or why not."""
+Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny | Pending"]]
+"""Puts the question: the approver's name, why not, or that nobody has answered yet."""
 
 
 _SEVERITIES = get_args(Severity)
 _DECISIONS = (Allow, Transform, Confirm, Deny)
+_UNCHANGED: Any = object()
 
 
 class _Chain:
     """The state of one decision."""
 
-    __slots__ = ("asks", "denied", "findings", "payload", "policies", "rewritten", "timings")
+    __slots__ = ("approval", "approver", "asks", "denied", "findings", "original", "payload", "policies", "timings")
 
     def __init__(self, payload: Any) -> None:
         self.payload = payload
+        self.original: Any = _UNCHANGED
+        self.approver = self.approval = ""
         self.findings: list[Finding] = []
         self.asks: list[Finding] = []
         self.denied: Deny | None = None
         self.policies: dict[str, None] = {}
-        self.rewritten = False
         self.timings: list[tuple[str, int]] = []
+
+    @property
+    def rewritten(self) -> bool:
+        return self.original is not _UNCHANGED
 
 
 def decide(
@@ -76,21 +94,23 @@ def decide(
         before = now
         if chain.denied is not None:
             break
-    approver = ""
     if chain.asks and chain.denied is None and approve is not None:
         answer = yield from approve(chain.payload, tuple(chain.asks))
-        if isinstance(answer, Deny):
-            chain.denied = answer
-        else:
-            approver = answer
-    verdict = _verdict(chain, approver, perf_counter_ns() - start)
+        match answer:
+            case Deny():
+                chain.denied = answer
+            case Pending(approval):
+                chain.approval = approval
+            case approver:
+                chain.approver = approver
+    verdict = _verdict(chain, perf_counter_ns() - start)
     for entry in entries[deciding:]:
         if look_only or entry.priority < 0:
             # Observers are shown the final state. Only a failure of theirs is noted.
             answer = yield from ask(entry, entry.look, chain.payload, verdict)
             if type(answer) is Failure:
                 chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
-    return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, approver, verdict.elapsed_ns)
+    return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, verdict.elapsed_ns)
 
 
 def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
@@ -106,7 +126,9 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
             _note(chain, entry, Finding(interceptor=entry.id, said="rewrite", reason=described, mode=entry.mode))
             if entry.mode == "watch":
                 return False
-            chain.payload, chain.rewritten = new, True
+            if not chain.rewritten:
+                chain.original = chain.payload
+            chain.payload = new
             return True
         case Confirm(message, rule, severity, part, instead):
             _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead))
@@ -252,12 +274,12 @@ def _same(old: Any, new: Any) -> bool:
         return False
 
 
-def _verdict(chain: _Chain, approver: str, elapsed_ns: int) -> Verdict[Any]:
+def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
     decision: Decision[Any]
     outcome: Outcome
     if chain.denied is not None:
         outcome, decision = "deny", chain.denied
-    elif chain.asks and not approver:
+    elif chain.asks and not chain.approver:
         first = chain.asks[0]
         message = "\n".join(ask.reason for ask in chain.asks)
         outcome, decision = "ask", Confirm(message, first.rule, first.severity, first.part, first.instead)
@@ -267,6 +289,7 @@ def _verdict(chain: _Chain, approver: str, elapsed_ns: int) -> Verdict[Any]:
         outcome, decision = "allow", Allow()
     return Verdict(
         outcome=outcome, decision=decision, payload=chain.payload, findings=tuple(chain.findings),
-        questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten, approver=approver,
-        elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
+        questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten,
+        approver=chain.approver, elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
+        original=chain.original if chain.rewritten else None, approval=chain.approval,
     )  # fmt: skip

@@ -258,6 +258,18 @@ class Deny(Struct, frozen=True):
 Decision = Allow | Transform[T] | Confirm | Deny
 
 
+class Approved(Struct, frozen=True):
+    """A question was answered with yes. `by` is who said so, for the record."""
+
+    by: str
+
+
+class Pending(Struct, frozen=True):
+    """A question still waits for its answer. `approval` is its id in the queue; empty where another asks the person."""
+
+    approval: str = ""
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """One interceptor's contribution to a verdict."""
 
@@ -290,7 +302,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """What the pipeline says after all interceptors.
 
     `outcome` is the word for `decision`: `ask` means that a person still has to agree, `rewrite` that `payload` is not
-    the payload that came in. `approver` says who answered a question, if one was asked.
+    the payload that came in (`original` is). `approver` says who answered a question, if one was asked; `approval` is
+    the id of a question that waits in the queue.
     """
 
     outcome: Outcome
@@ -305,6 +318,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """The revision of the policy that was asked; several are joined by `+`, none is empty."""
     timings: tuple[tuple[str, int], ...] = ()
     """Nanoseconds per interceptor, in the order in which they ran."""
+    original: T | None = None
+    approval: str = ""
 
     @property
     def allowed(self) -> bool:

@@ -93,7 +93,7 @@ class Recorder:
     def decided(self, _verdict: Any) -> None:
         self._decided()
 
-    def finished(self, _verdict: Any, _outcome: Any) -> None:
+    def finished(self, _verdict: Any, _outcome: Any, _after: Any) -> None:
         self._finished()
 
 

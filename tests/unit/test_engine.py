@@ -46,7 +46,7 @@ class Keep:
     def decided(self, verdict: Verdict[ToolCall]) -> None:
         self.log.append(("decided", verdict))
 
-    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> None:
+    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: object) -> None:
         self.log.append(("finished", outcome))
 
 

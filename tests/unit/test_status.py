@@ -170,7 +170,7 @@ def test_a_failed_record_is_attributed_to_the_record_and_not_to_who_asked() -> N
         def decided(self, _verdict: Any) -> None:
             raise OSError("disk full")
 
-        def finished(self, _verdict: Any, _outcome: Any) -> None:
+        def finished(self, _verdict: Any, _outcome: Any, _after: Any) -> None:
             pass
 
     events: list[InterceptorEvent] = []

@@ -7,17 +7,21 @@ from typing import Protocol
 
 from interpose.errors import name_of, text_of
 from interpose.pipeline import Approve
-from interpose.types import Deny, Finding, PermissionRequest
+from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest
 from interpose.waiting import Ask, Failure, Flow
 
 NO_HANDLER = "Interceptor requested permission but no confirmation handler configured: {message}"
 
 
+Answer = bool | Approved | Deny | Pending
+"""True and Approved let the call run. Pending leaves the question open."""
+
+
 class ConfirmationHandler(Protocol):
     """Puts one question to whoever may answer it. May be async."""
 
-    def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
-        """True lets the call run."""
+    def confirm(self, request: PermissionRequest, /) -> Answer | Awaitable[Answer]:
+        """The answer."""
 
 
 class AutoApprove:
@@ -69,7 +73,7 @@ def standing_answer(answers: Sequence[StandingAnswer], request: PermissionReques
 def ask_person(handler: ConfirmationHandler | None) -> Approve:
     """The approval step of the law with nothing but a handler."""
 
-    def approve(payload: object, asks: tuple[Finding, ...]) -> Flow[str | Deny]:
+    def approve(payload: object, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
         return (yield from put_question(handler, question(payload, asks)))
 
     return approve
@@ -80,13 +84,16 @@ def question(payload: object, asks: Sequence[Finding]) -> PermissionRequest:
     return PermissionRequest("\n".join(dict.fromkeys(ask.reason for ask in asks)), payload, tuple(asks))
 
 
-def put_question(handler: ConfirmationHandler | None, request: PermissionRequest) -> Flow[str | Deny]:
-    """Ask the handler. The approver's name, or why not."""
+def put_question(handler: ConfirmationHandler | None, request: PermissionRequest) -> Flow[str | Deny | Pending]:
+    """Ask the handler. The approver's name, why not, or that the answer is still to come."""
     if handler is None:
         return Deny(NO_HANDLER.format(message=request.message), rule="no-confirmation-handler")
     answer = yield Ask(handler, request)
-    if type(answer) is Deny:
+    # Exact types only: a garbage answer must not get to compare itself.
+    if type(answer) is Deny or type(answer) is Pending:
         return answer
+    if type(answer) is Approved and type(answer.by) is str and answer.by:
+        return answer.by
     if type(answer) is Failure:
         reason = f"Confirmation failed ({text_of(answer.error)}): {request.message}"
         return Deny(reason, rule="confirmation-failed")

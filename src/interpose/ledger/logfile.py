@@ -97,7 +97,9 @@ class LogRecorder:
         draft = self._bodies.decided(verdict)
         self._log.write(_line(draft, draft.decision, f"{draft.rule}: {draft.text}" if draft.rule else draft.text))
 
-    def finished(self, _verdict: Verdict[ToolCall], outcome: ToolOutcome) -> None:
+    def finished(
+        self, _verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
+    ) -> None:
         """One line for an outcome."""
         draft = self._bodies.finished(outcome)
         self._log.write(_line(draft, outcome_word(outcome), f"{outcome.duration_ns / 1e6:.1f} ms"))

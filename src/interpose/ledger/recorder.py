@@ -33,7 +33,9 @@ class LedgerRecorder:
             return None
         return ticket if self._waits else None
 
-    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Ticket | None:
+    def finished(
+        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
+    ) -> Ticket | None:
         """Queue the outcome. One that can't be written now is kept until it can."""
         draft = self.bodies.finished(outcome)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == UNAVAILABLE:
