@@ -7,7 +7,9 @@ InterposeError
 │   └── MatcherError          its matcher is no regular expression, or can match nothing
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
-├── PolicyError               rule files that cannot be loaded; it names file, line, rule and what was expected
+├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
+│   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
+│   └── ConfigError           configuration: each problem names file and line, or variable, and what was expected
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
@@ -55,12 +57,20 @@ class ToolSetError(InterposeError, ValueError):
     """The tool set was never resolved."""
 
 
-class PolicyError(InterposeError, ValueError):
-    """Rule files cannot be loaded. `problems` has everything that is wrong with them."""
+class UnloadableError(InterposeError, ValueError):
+    """What was written for us cannot be loaded. `problems` has everything that is wrong with it."""
 
     def __init__(self, problems: tuple[Any, ...]) -> None:
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
+
+
+class PolicyError(UnloadableError):
+    """Rule files cannot be loaded."""
+
+
+class ConfigError(UnloadableError):
+    """The configuration cannot be loaded."""
 
 
 class LedgerError(InterposeError):

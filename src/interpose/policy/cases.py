@@ -27,8 +27,8 @@ from interpose.policy.interceptor import PolicyInterceptor
 from interpose.policy.model import Example, Problem
 from interpose.policy.schema import example_of
 from interpose.policy.standing import PolicyAnswers
-from interpose.policy.yaml_text import YamlError, read_yaml
 from interpose.types import Confirm, Deny, Finding, Outcome, PermissionRequest, Report, ToolOutcome, Transform
+from interpose.yaml_text import YamlError, read_yaml
 
 
 class CaseForm(Struct, frozen=True, forbid_unknown_fields=True):

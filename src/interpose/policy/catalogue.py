@@ -13,6 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from interpose.config.places import places_of
 from interpose.errors import PolicyError
 from interpose.policy.load import Place, pack_names, pack_text, read
 from interpose.policy.model import Level, Problem, Rule
@@ -38,10 +39,8 @@ class Pack(Struct, frozen=True):
 
 
 def user_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a user's rules stand. A relative XDG_CONFIG_HOME is ignored, as its specification says."""
-    given = environ.get("XDG_CONFIG_HOME", "")
-    base = Path(given) if given.startswith("/") else Path(environ.get("HOME", "/root")) / ".config"
-    return base / "interpose" / "policy"
+    """Where a user's rules stand if the configuration does not say otherwise."""
+    return places_of(environ).config / "policy"
 
 
 def standard_places(

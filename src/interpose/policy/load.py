@@ -19,8 +19,8 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
 from interpose.policy.model import WEIGHT, Level, Problem, Rule
 from interpose.policy.schema import RuleFile, parse
-from interpose.policy.yaml_text import MAX_BYTES
 from interpose.types import FrozenDict, HookPoint
+from interpose.yaml_text import MAX_BYTES
 
 SUFFIXES = (".yaml", ".yml")
 

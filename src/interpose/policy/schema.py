@@ -24,9 +24,9 @@ from interpose.policy.model import (
     StandingRule,
     Target,
 )
-from interpose.policy.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.tools import TOOL_GROUPS, normalize_tool_name
 from interpose.types import FrozenDict, HookPoint, OnError, freeze
+from interpose.yaml_text import Document, Path, YamlError, read_yaml
 
 
 class RuleFile(Struct, frozen=True):
