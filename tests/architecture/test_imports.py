@@ -49,9 +49,9 @@ MAY_USE: dict[str, set[str]] = {
     "policy": LEAVES
     | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration", "yaml_text", "config"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
-    "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store"},
+    "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store", "config"},
     "build": FLOW | {"config", "guards", "plugins", "policy", "ledger", "store"},
-    "config": LEAVES | {"yaml_text", "ledger", "tools"},
+    "config": LEAVES | {"yaml_text", "tools"},
     "surfaces": FLOW | READ_BY_PEOPLE | {"strict_json", "config", "build", "policy"},
     "guarded": FLOW | {"build"},
     "plugins": {"errors", "registry"},

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
-from interpose.ledger.settings import LedgerSettings
+from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, FrozenDict, Mode, OnError
 

@@ -1,74 +1,7 @@
-"""What can be set about a ledger."""
+"""What can be set about a ledger. Its form is the configuration's: whoever reads settings need not load a ledger."""
 
 from __future__ import annotations
 
-from typing import Literal
+from interpose.config.ledger import LedgerSettings, Level, LogSettings
 
-from msgspec import Struct
-
-Level = Literal["written", "durable", "best_effort"]
-"""`written`: handed to the operating system, survives the end of the process. `durable`: synced, survives a power loss.
-`best_effort`: nobody waits."""
-
-_LONGEST_DEADLINE = 3600
-_LONGEST_PAUSE = 7 * 86400
-_LONGEST_AGE = 100 * 366
-_MIB = 1 << 20
-
-
-class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """The human-readable log beside the ledger: none without a `path`.
-
-    It is rotated at `max_bytes`, and so many `archives` are kept. With `on_failure: deny` a call whose line can't be
-    written is refused; the ledger is the record, so the default is to go on and say so in the ledger's status.
-    """
-
-    path: str = ""
-    max_bytes: int = 100 * _MIB
-    archives: int = 5
-    on_failure: Literal["deny", "allow"] = "allow"
-
-    def __post_init__(self) -> None:
-        if "\0" in self.path:
-            raise ValueError("ledger.log.path must not contain NUL")
-        if self.max_bytes < 1:
-            raise ValueError(f"ledger.log.max_bytes must be at least 1, not {self.max_bytes}")
-        if self.archives < 0:
-            raise ValueError(f"ledger.log.archives must be at least 0, not {self.archives}")
-
-
-class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """`deadline` is how long an answer waits for its record, in seconds. `checkpoint_every` counts entries.
-
-    What is older than `max_age_days` or more than `max_bytes` is removed at the start and every `retain_every` seconds.
-    """
-
-    level: Level = "written"
-    on_failure: Literal["deny", "allow"] = "deny"
-    deadline: float = 2.0
-    include_argument_values: bool = True
-    checkpoint_every: int = 1000
-    max_age_days: float | None = None
-    max_bytes: int | None = None
-    retain_every: float = 3600.0
-    log: LogSettings = LogSettings()
-
-    def __post_init__(self) -> None:
-        _within("deadline", self.deadline, _LONGEST_DEADLINE, "seconds")
-        _within("retain_every", self.retain_every, _LONGEST_PAUSE, "seconds")
-        if self.max_age_days is not None:
-            _within("max_age_days", self.max_age_days, _LONGEST_AGE, "days")
-        if self.checkpoint_every < 1:
-            raise ValueError(f"ledger.checkpoint_every must be at least 1, not {self.checkpoint_every}")
-        if self.max_bytes is not None and self.max_bytes < 1:
-            raise ValueError(f"ledger.max_bytes must be at least 1, not {self.max_bytes}")
-
-    @property
-    def retains(self) -> bool:
-        """Whether anything is ever removed."""
-        return self.max_age_days is not None or self.max_bytes is not None
-
-
-def _within(name: str, value: float, most: int, unit: str) -> None:
-    if not 0 < value <= most:  # so that NaN is refused too
-        raise ValueError(f"ledger.{name} must be more than 0 and at most {most} {unit}, not {value}")
+__all__ = ["LedgerSettings", "Level", "LogSettings"]
