@@ -6,39 +6,54 @@ The only module that knows the concrete classes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import HookPoint
+from interpose.types import Deny, HookPoint, ToolCall
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from interpose.config.model import Config, InterceptorSettings
+    from interpose.engine import Engine
+    from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import Place
     from interpose.policy.reload import PolicyReload
+    from interpose.service import Service
 
 _lock = threading.Lock()
 _global: InterceptorRegistry | None = None
 
 
-def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegistry:
-    """The interceptors that are on by default. Those of `tool.before` are guards: they see every rewrite."""
+def add_builtin_interceptors(
+    registry: InterceptorRegistry, settings: Mapping[str, InterceptorSettings] | None = None
+) -> InterceptorRegistry:
+    """The interceptors that are on by default. Those of `tool.before` are guards: they see every rewrite.
+
+    `settings` of the configuration switch them off one by one, or change how they are registered.
+    """
     from interpose.guards.command_safety_guard import CommandSafetyGuard
     from interpose.guards.secret_redaction import SecretRedaction
     from interpose.guards.security_audit import SecurityAudit
 
-    registry.add(
-        id="builtin:command-safety-guard",
+    given = settings or {}
+    profile = _set(given, CommandSafetyGuard.id, "profile")
+    _add(
+        registry,
+        given,
+        id=CommandSafetyGuard.id,
         name=HookPoint.TOOL_BEFORE,
         priority=100,
         tool_matcher=_judging("exec", "process"),
-        interceptor=CommandSafetyGuard(),
+        interceptor=CommandSafetyGuard(profile=profile) if profile else CommandSafetyGuard(),
         guard=True,
     )
-    registry.add(
+    _add(
+        registry,
+        given,
         id="builtin:security-audit",
         name=HookPoint.TOOL_BEFORE,
         priority=99,
@@ -46,7 +61,9 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         interceptor=SecurityAudit(),
         guard=True,
     )
-    registry.add(
+    _add(
+        registry,
+        given,
         id="builtin:secret-redaction",
         name=HookPoint.TOOL_AFTER,
         priority=90,
@@ -54,6 +71,21 @@ def add_builtin_interceptors(registry: InterceptorRegistry) -> InterceptorRegist
         interceptor=SecretRedaction(),
     )
     return registry
+
+
+def _add(registry: InterceptorRegistry, given: Mapping[str, InterceptorSettings], **options: Any) -> None:
+    wanted = given.get(options["id"])
+    if wanted is None:
+        registry.add(**options)
+    elif wanted.enabled:
+        for name in ("priority", "timeout", "on_error", "mode"):
+            if (value := getattr(wanted, name)) is not None:
+                options[name] = value
+        registry.add(**options)
+
+
+def _set(given: Mapping[str, InterceptorSettings], id: str, name: str) -> Any:
+    return getattr(given[id], name) if id in given else None
 
 
 def add_policy(
@@ -89,6 +121,61 @@ def open_ledger(directory: Path, settings: LedgerSettings | None = None) -> Ledg
 
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     return Ledger(directory, SqliteStore(directory / "ledger.db"), settings, owns_store=True)
+
+
+def open_service(config: Config, *, follow: bool = True) -> Service:
+    """All that a process needs to decide for others. With `follow`, changed rule files are taken over as they change.
+
+    Raises PolicyError, PluginError, LedgerError or StoreError if anything of it can't be had.
+    """
+    from pathlib import Path
+
+    from interpose.approvals.desk import Desk
+    from interpose.engine import Engine
+    from interpose.policies import Files, Policies
+    from interpose.policy.catalogue import project_files, project_places, shared_places
+    from interpose.policy.reload import PolicyReload
+    from interpose.service import RuledEngine, Service
+
+    shared = shared_places(config.policy.directory)
+
+    def ruled(files: Files) -> RuledEngine:
+        registry = _registry(config)
+        policy = PolicyReload(registry, shared + project_places(files))
+        if follow:
+            policy.watch()
+        return RuledEngine(Engine(registry, recorder=ledger.recorder), policy)
+
+    def refusing(error: PolicyError) -> Engine:
+        registry = _registry(config)
+        registry.add(id="interpose:policy", name=HookPoint.TOOL_BEFORE, priority=1000, interceptor=_Unreadable(error))
+        return Engine(registry, recorder=ledger.recorder)
+
+    ledger = open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url)
+    try:
+        desk = Desk(ledger.store, timeout=config.approvals.timeout, key=ledger.keys.digests)
+        policies = Policies(ruled(()), ruled, refusing, project_files)
+    except BaseException:
+        ledger.close()
+        raise
+    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies)
+
+
+def _registry(config: Config) -> InterceptorRegistry:
+    registry = add_builtin_interceptors(create_interceptor_registry(), config.interceptors)
+    if config.plugins:
+        from interpose.plugins import load_plugins
+
+        load_plugins(registry, config.plugins)
+    return registry
+
+
+class _Unreadable:
+    def __init__(self, error: PolicyError) -> None:
+        self._deny = Deny(f"The rules of this project can't be loaded: {error}", rule="policy-unreadable")
+
+    def intercept(self, _call: ToolCall) -> Deny:
+        return self._deny
 
 
 def _judging(*names: str) -> str:

@@ -107,9 +107,15 @@ class Engine:
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
 
-    def run(self, context: Context | None = None, *, on_event: Iterable[Listener] = ()) -> Run:
-        """Start a run: one metadata bag, and listeners that hear of this run only."""
-        return Run(self, context or Context(), tuple(on_event))
+    def run(
+        self,
+        context: Context | None = None,
+        *,
+        on_event: Iterable[Listener] = (),
+        confirm: ConfirmationHandler | None = None,
+    ) -> Run:
+        """Start a run: one metadata bag, and listeners and a confirmation handler for this run only."""
+        return Run(self, context or Context(), tuple(on_event), confirm or self.confirm)
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
@@ -141,8 +147,14 @@ class Engine:
 class Run:
     """One run of an agent."""
 
-    def __init__(self, engine: Engine, context: Context, listeners: tuple[Listener, ...]) -> None:
-        self._engine, self._context, self._listeners = engine, context, listeners
+    def __init__(
+        self,
+        engine: Engine,
+        context: Context,
+        listeners: tuple[Listener, ...],
+        confirm: ConfirmationHandler | None,
+    ) -> None:
+        self._engine, self._context, self._listeners, self._confirm = engine, context, listeners, confirm
         self.metadata: dict[str, Any] = EMPTY
         self.stopped = ""
         """Why message.before or params.before ended the run; empty while it may go on."""
@@ -236,7 +248,7 @@ class Run:
 
     def _batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
         flows = [self._on_tool(call, execute, None) for call, execute in calls]
-        return (yield from run_batch(self._engine.confirm, flows, [call.name for call, _ in calls]))
+        return (yield from run_batch(self._confirm, flows, [call.name for call, _ in calls]))
 
     def _on_tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         snapshot = self._engine.interceptors.snapshot()
@@ -328,7 +340,7 @@ class Run:
             request = verdict.payload
             if name := standing_answer((*self._engine.standing, *snapshot.standing), request):
                 return name
-            return (yield from put_question(self._engine.confirm, request))
+            return (yield from put_question(self._confirm, request))
 
         return approve
 

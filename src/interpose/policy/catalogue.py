@@ -25,6 +25,7 @@ STATE = "packs.yaml"
 DEFAULT_PACKS = ("baseline",)
 
 _NOTHING = "version: 1\n"
+_DEEPEST = 64
 _HEAD = "# Written by `interpose policy enable` and `disable`. Rules of your own belong into files beside this one.\n"
 
 
@@ -47,13 +48,35 @@ def standard_places(
     cwd: str = "", *, environ: Mapping[str, str] = os.environ, organisation: str = ORGANISATION
 ) -> tuple[Place, ...]:
     """The places whose rules hold for an agent that works in `cwd`. None of them has to be there."""
-    user = user_directory(environ)
+    files = [str(Path(at) / PROJECT) for at in _upwards(cwd or str(Path.cwd()))]
+    return shared_places(str(user_directory(environ)), organisation=organisation) + project_places(files)
+
+
+def shared_places(user: str, *, organisation: str = ORGANISATION) -> tuple[Place, ...]:
+    """The places whose rules hold wherever an agent works: the organisation's, and the user's in this directory."""
     return (
         Place(organisation, Level.ORGANISATION, _NOTHING),
-        Place(str(user / STATE), Level.USER, _state(DEFAULT_PACKS)),
-        Place(str(user), Level.USER, _NOTHING),
-        Place(str(Path(cwd or Path.cwd()) / PROJECT), Level.PROJECT, _NOTHING),
+        Place(str(Path(user) / STATE), Level.USER, _state(DEFAULT_PACKS)),
+        Place(user, Level.USER, _NOTHING),
     )
+
+
+def project_places(files: Sequence[str]) -> tuple[Place, ...]:
+    """The places of projects' rule files."""
+    return tuple(Place(file, Level.PROJECT, _NOTHING) for file in files)
+
+
+def project_files(cwd: str) -> tuple[str, ...]:
+    """The project rule files that hold in `cwd`: its own, and those of every directory above it.
+
+    INVARIANT: all of them, or an agent could step into a directory of its own making and leave a project's rules.
+    """
+    return tuple(file for at in _upwards(cwd) if os.path.lexists(file := os.path.join(at, PROJECT)))  # noqa: PTH118 - a Path is ten times slower, and this is on the way of every call
+
+
+def _upwards(cwd: str) -> tuple[str, ...]:
+    path = Path(cwd)
+    return tuple(str(at) for at in (path, *path.parents)[:_DEEPEST])
 
 
 def packs(places: Sequence[Place]) -> list[Pack]:

@@ -1,0 +1,121 @@
+"""Which engine decides where: one for everywhere, and one for each set of project rules that tighten it.
+
+A project's rules hold in its directory and below. They also hold for the rest of a session that was seen there: an
+agent chooses its working directory, and must not get rid of rules by leaving it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from time import monotonic
+from typing import Generic, Protocol, TypeVar
+
+from interpose.engine import Engine
+from interpose.errors import PolicyError
+from interpose.types import Context
+
+PROJECTS = 32
+"""Sets of project rules that are kept compiled. The one that was longest out of use makes room."""
+SESSIONS = 10_000
+_LOOK_AGAIN = 1.0
+
+Files = tuple[str, ...]
+
+
+class Ruled(Protocol):
+    """An engine and the rules that it follows."""
+
+    @property
+    def engine(self) -> Engine:
+        """Who decides."""
+
+    def stop(self) -> None:
+        """Stop following the files."""
+
+
+R = TypeVar("R", bound=Ruled)
+
+
+class Policies(Generic[R]):
+    """Engines by the project files that hold. `open_engine` makes one; it raises PolicyError for rules that are broken,
+    and then `refusing` makes the one that decides instead."""
+
+    def __init__(
+        self,
+        shared: R,
+        open_engine: Callable[[Files], R],
+        refusing: Callable[[PolicyError], Engine],
+        find: Callable[[str], Files],
+    ) -> None:
+        self.shared = shared
+        self._open, self._refusing, self._find = open_engine, refusing, find
+        self._lock = threading.Lock()
+        self._projects: OrderedDict[Files, R] = OrderedDict()
+        self._broken: dict[Files, tuple[float, Engine]] = {}
+        self._looked: dict[str, tuple[float, Files]] = {}
+        self._sessions: OrderedDict[str, Files] = OrderedDict()
+
+    def engine(self, context: Context) -> Engine:
+        """The engine whose rules hold for this session in this directory."""
+        files = self._files(context)
+        return self.shared.engine if not files else self._project(files)
+
+    def all(self) -> tuple[R, ...]:
+        """Every engine that is open, the shared one first."""
+        with self._lock:
+            return (self.shared, *self._projects.values())
+
+    def stop(self) -> None:
+        """Stop following files."""
+        for ruled in self.all():
+            ruled.stop()
+
+    def _files(self, context: Context) -> Files:
+        found = self._files_in(context.cwd) if context.cwd.startswith("/") else ()
+        if not context.session_id or (not found and context.session_id not in self._sessions):
+            return found
+        with self._lock:
+            before = self._sessions.get(context.session_id, ())
+            files = tuple(sorted({*before, *found}))
+            self._sessions[context.session_id] = files
+            self._sessions.move_to_end(context.session_id)
+            if len(self._sessions) > SESSIONS:
+                self._sessions.popitem(last=False)
+        return files
+
+    def _files_in(self, cwd: str) -> Files:
+        now = monotonic()
+        looked, files = self._looked.get(cwd, (0.0, ()))
+        if not looked or now - looked > _LOOK_AGAIN:
+            files = self._find(cwd)
+            if len(self._looked) > SESSIONS:
+                self._looked.clear()  # agents choose directories: the memory must not grow with them
+            self._looked[cwd] = (now, files)
+        return files
+
+    def _project(self, files: Files) -> Engine:
+        known = self._projects.get(files)
+        if known is not None:
+            return known.engine
+        now = monotonic()
+        with self._lock:
+            if files in self._projects:
+                return self._projects[files].engine
+            at, refusing = self._broken.get(files, (0.0, None))
+            if refusing is not None and now - at < _LOOK_AGAIN:
+                return refusing
+            try:
+                ruled = self._open(files)
+            except PolicyError as error:
+                # INVARIANT: rules that can't be read hold everything. An agent may break a project's file, not lift it.
+                if len(self._broken) > PROJECTS:
+                    self._broken.clear()
+                self._broken[files] = (now, engine := self._refusing(error))
+                return engine
+            self._broken.pop(files, None)
+            self._projects[files] = ruled
+            if len(self._projects) > PROJECTS:
+                self._projects.popitem(last=False)[1].stop()
+            return ruled.engine
