@@ -11,6 +11,7 @@ InterposeError
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
 │   └── ConfigError           configuration: each problem names file and line, or variable, and what was expected
 ├── LedgerError               a ledger whose files or settings can't be used
+├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
 ├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
@@ -75,6 +76,10 @@ class ConfigError(UnloadableError):
 
 class LedgerError(InterposeError):
     """The ledger can't be opened."""
+
+
+class ServerError(InterposeError):
+    """The server can't start, or can't take over what was reloaded."""
 
 
 class AuditUnavailableError(InterposeError):

@@ -48,7 +48,8 @@ MAY_USE: dict[str, set[str]] = {
     "answers": set(),
     "analysis": {"types", "tools", "shell", "paths", "answers"},
     "policy": LEAVES
-    | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration", "yaml_text", "config"},
+    | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"}
+    | {"yaml_text", "strict_json", "config"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store", "config"},
     "build": FLOW | {"service", "policies", "config", "guards", "plugins", "policy", "ledger", "store"},
