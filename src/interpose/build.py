@@ -111,16 +111,25 @@ def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyR
     return add_policy(registry, standard_places(cwd), packs=())
 
 
-def open_ledger(directory: Path, settings: LedgerSettings | None = None) -> Ledger:
-    """A ledger over SQLite in this directory. Its `recorder` is what an engine takes, `close` ends it.
+def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_url: str = "") -> Ledger:
+    """A ledger over SQLite in this directory, or over the PostgreSQL that the url names; its journal is here always.
 
-    Raises LedgerError or StoreError if the directory can't be used.
+    Its `recorder` is what an engine takes, `close` ends it. Raises LedgerError or StoreError if the directory or the
+    database can't be used.
     """
+    from interpose.errors import StoreError
     from interpose.ledger import Ledger
-    from interpose.store.sqlite import SqliteStore
+    from interpose.store import POSTGRES_SCHEMES, open_store
 
+    if store_url and not store_url.startswith(POSTGRES_SCHEMES):
+        raise StoreError(f"a store is named by {POSTGRES_SCHEMES[0]}..., or not at all for SQLite in {directory}")
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-    return Ledger(directory, SqliteStore(directory / "ledger.db"), settings, owns_store=True)
+    store = open_store(store_url or directory / "ledger.db")
+    try:
+        return Ledger(directory, store, settings, owns_store=True)
+    except BaseException:
+        store.close()
+        raise
 
 
 def open_service(config: Config, *, follow: bool = True) -> Service:
@@ -130,6 +139,7 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     """
     from pathlib import Path
 
+    from interpose.activity import Activity
     from interpose.approvals.desk import Desk
     from interpose.engine import Engine
     from interpose.policies import Files, Policies
@@ -144,21 +154,22 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
         policy = PolicyReload(registry, shared + project_places(files))
         if follow:
             policy.watch()
-        return RuledEngine(Engine(registry, recorder=ledger.recorder), policy)
+        return RuledEngine(Engine(registry, recorder=activity), policy)
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
         registry.add(id="interpose:policy", name=HookPoint.TOOL_BEFORE, priority=1000, interceptor=_Unreadable(error))
-        return Engine(registry, recorder=ledger.recorder)
+        return Engine(registry, recorder=activity)
 
     ledger = open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url)
+    activity = Activity(ledger.recorder)
     try:
         desk = Desk(ledger.store, timeout=config.approvals.timeout, key=ledger.keys.digests)
         policies = Policies(ruled(()), ruled, refusing, project_files)
     except BaseException:
         ledger.close()
         raise
-    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies)
+    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies, activity=activity)
 
 
 def _registry(config: Config) -> InterceptorRegistry:

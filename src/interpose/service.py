@@ -11,6 +11,7 @@ from interpose.opencalls import OpenCalls
 from interpose.types import Context
 
 if TYPE_CHECKING:
+    from interpose.activity import Activity
     from interpose.approvals.desk import Desk
     from interpose.config.model import Config
     from interpose.engine import Engine
@@ -35,9 +36,17 @@ class Service:
     """What a process needs to decide for others. Made by `build.open_service`."""
 
     def __init__(
-        self, config: Config, *, store: Store, ledger: Ledger, desk: Desk, policies: Policies[RuledEngine]
+        self,
+        config: Config,
+        *,
+        store: Store,
+        ledger: Ledger,
+        desk: Desk,
+        policies: Policies[RuledEngine],
+        activity: Activity,
     ) -> None:
         self.config, self.store, self.ledger, self.desk, self.policies = config, store, ledger, desk, policies
+        self.activity = activity
         self.calls = OpenCalls()
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:

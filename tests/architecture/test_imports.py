@@ -52,12 +52,15 @@ MAY_USE: dict[str, set[str]] = {
     | {"yaml_text", "strict_json", "config"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store", "config"},
-    "build": FLOW | {"service", "policies", "config", "guards", "plugins", "policy", "ledger", "store"},
+    "build": FLOW | {"activity", "service", "policies", "config", "guards", "plugins", "policy", "ledger", "store"},
     "config": LEAVES | {"yaml_text", "tools"},
-    "surfaces": FLOW | READ_BY_PEOPLE | {"strict_json", "service", "opencalls", "config", "build", "policy"},
+    "surfaces": FLOW
+    | READ_BY_PEOPLE
+    | {"activity", "strict_json", "service", "opencalls", "config", "build", "policy"},
     "opencalls": {"types", "errors"},
     "policies": {"types", "errors", "engine"},
-    "service": FLOW | {"opencalls", "policies", "policy", "config", "ledger", "store"},
+    "activity": {"types", "waiting", "engine"},
+    "service": FLOW | {"activity", "opencalls", "policies", "policy", "config", "ledger", "store"},
     "guarded": FLOW | {"build"},
     "plugins": {"errors", "registry"},
     "testing": FLOW,
