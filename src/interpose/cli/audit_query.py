@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +15,10 @@ from msgspec import Struct
 from interpose.cli.calls import UsageError
 from interpose.errors import LedgerError, StoreError, text_of
 from interpose.ledger import recover_all
+from interpose.ledger.times import moment_ns
 from interpose.store import POSTGRES_SCHEMES, open_store
 from interpose.store.protocols import Query, Store
 
-_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
-_AGO = re.compile(r"(\d{1,9})([smhdw])")
 _FILTERS = {
     "session": "calls of this session",
     "agent": "calls of this agent",
@@ -76,15 +74,10 @@ def query_of(args: argparse.Namespace, now: float) -> Query:
 
 
 def _time_ns(text: str, now: float) -> int | None:
-    if not text:
-        return None
-    if ago := _AGO.fullmatch(text):
-        return int((now - int(ago[1]) * _UNITS[ago[2]]) * 1e9)
     try:
-        moment = datetime.fromisoformat(text)
-        return int(moment.astimezone().timestamp()) * 1_000_000_000
-    except (ValueError, OverflowError, OSError):
-        raise UsageError(f"{text!r} is no time: say 90m, 2h, 7d, or 2026-01-31T08:00") from None
+        return moment_ns(text, now) if text else None
+    except ValueError as error:
+        raise UsageError(str(error)) from None
 
 
 def time_text(time_ns: int, *, utc: bool = False) -> str:
