@@ -10,9 +10,10 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("audit", "check", "demo", "explain", "policy", "redact", "status")
+VERBS = ("audit", "check", "config", "demo", "explain", "policy", "redact", "status")
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
+EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
 

@@ -182,12 +182,17 @@ def judge_rows(
 _encode = msgspec.json.Encoder().encode
 
 
-def encoded(answer: dict[str, Any]) -> bytes:
+def encoded(answer: Any) -> bytes:
     """An answer as JSON. A command can spell characters that are none (`$'\\ud800'`); these are shown escaped."""
     try:
         return _encode(answer)
     except UnicodeEncodeError:
         return _encode(_writable(msgspec.to_builtins(answer)))
+
+
+def print_json(data: Any) -> None:
+    """Print an answer for programs that people may look at."""
+    sys.stdout.buffer.write(msgspec.json.format(encoded(data), indent=2) + b"\n")
 
 
 def _writable(value: Any) -> Any:

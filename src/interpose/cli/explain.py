@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from interpose.cli import EXIT_USAGE
+from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
 from interpose.cli.check import EXIT_CODES, encoded
 from interpose.cli.explain_text import explanation_text
@@ -26,7 +26,6 @@ from interpose.types import Context, ToolCall
 
 HELP = "show what every guard and rule says to a call, who decides, and what would be allowed instead"
 
-EXIT_CONFIG = 78
 
 _EPILOG = """exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 the policy can't be loaded
 

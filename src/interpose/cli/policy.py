@@ -8,11 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError
-from interpose.cli.check import encoded
+from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import PolicyError
@@ -27,7 +25,6 @@ from interpose.policy.trials import Trial, pack_texts, run_trials
 HELP = "switch packs of rules on and off; test rule files, and read them for mistakes"
 
 EXIT_FAILED = 1
-EXIT_CONFIG = 78
 
 _EPILOG = """exit codes: 0 done or clean, 1 a test failed or lint has remarks, 64 wrong usage, 70 internal error,
 78 rules that can't be loaded
@@ -81,14 +78,10 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_INTERNAL
 
 
-def _print_json(data: Any) -> None:
-    sys.stdout.buffer.write(msgspec.json.format(encoded(data), indent=2) + b"\n")
-
-
 def _list(args: argparse.Namespace) -> int:
     found = packs(standard_places())
     if args.json:
-        _print_json([_pack_data(each) for each in found])
+        print_json([_pack_data(each) for each in found])
         return 0
     ink = Ink(colours_wanted())
     names = max(len(each.name) for each in found)
@@ -113,7 +106,7 @@ def _pack_data(each: Pack) -> dict[str, Any]:
 def _show(args: argparse.Namespace) -> int:
     shown = pack(_known(args.name))
     if args.json:
-        _print_json({"name": shown.name, "summary": shown.summary, "rules": [_rule_data(rule) for rule in shown.rules]})
+        print_json({"name": shown.name, "summary": shown.summary, "rules": [_rule_data(rule) for rule in shown.rules]})
     elif args.yaml:
         print(pack_text(shown.name).text, end="")
     else:
@@ -147,7 +140,7 @@ def _switch(args: argparse.Namespace) -> int:
     changed = switch(_known(args.name), on=on)
     (now,) = (each for each in packs(standard_places()) if each.name == args.name)
     if args.json:
-        _print_json({"name": now.name, "on": bool(now.on), "by": now.on, "changed": changed})
+        print_json({"name": now.name, "on": bool(now.on), "by": now.on, "changed": changed})
     else:
         state = f"is {'on' if on else 'off'}" if changed else f"was {'on' if on else 'off'} already"
         print(f"{now.name} {state}")
@@ -174,7 +167,7 @@ def _test(args: argparse.Namespace) -> int:
         write_junit(args.junit, trials)
     if args.json:
         counts = {status: sum(trial.status == status for trial in trials) for status in _COLOURS}
-        _print_json({"tests": len(trials), **counts, "trials": trials})
+        print_json({"tests": len(trials), **counts, "trials": trials})
     else:
         _print_trials(trials, failed)
     return EXIT_FAILED if failed else 0
@@ -193,7 +186,7 @@ def _lint(args: argparse.Namespace) -> int:
     texts = [text for text in read(_places(args)) if not is_case_file(text.text)]
     remarks = lint([*texts, *pack_texts(texts, [_known(name) for name in args.pack])])
     if args.json:
-        _print_json(remarks)
+        print_json(remarks)
     else:
         _print_remarks(remarks)
     return EXIT_FAILED if remarks else 0
@@ -210,7 +203,7 @@ def _print_remarks(remarks: Sequence[Remark]) -> None:
 
 
 def _schema(_args: argparse.Namespace) -> int:
-    _print_json(json_schema())
+    print_json(json_schema())
     return 0
 
 

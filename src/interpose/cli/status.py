@@ -9,9 +9,8 @@ from typing import Any
 import msgspec
 
 from interpose.build import add_builtin_interceptors, add_standard_policy
-from interpose.cli import version
+from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.check import encoded
-from interpose.cli.policy import EXIT_CONFIG
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import PolicyError
 from interpose.policy.catalogue import packs, standard_places

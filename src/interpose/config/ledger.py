@@ -1,7 +1,5 @@
 """What can be set about a ledger."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
@@ -24,8 +22,8 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     """
 
     path: Annotated[str, Meta(description="the log file; empty is none", extra={"path": True})] = ""
-    max_bytes: Annotated[int, Meta(description="size at which it is rotated")] = 100 * _MIB
-    archives: Annotated[int, Meta(description="how many rotated files are kept")] = 5
+    max_bytes: Annotated[int, Meta(ge=1, description="size at which it is rotated")] = 100 * _MIB
+    archives: Annotated[int, Meta(ge=0, description="how many rotated files are kept")] = 5
     on_failure: Annotated[
         Literal["deny", "allow"], Meta(description="what a line that can't be written means for its call")
     ] = "allow"
@@ -52,12 +50,18 @@ class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     on_failure: Annotated[
         Literal["deny", "allow"], Meta(description="what a record that can't be written means for its call")
     ] = "deny"
-    deadline: Annotated[float, Meta(description="seconds that an answer waits for its record")] = 2.0
+    deadline: Annotated[float, Meta(gt=0, le=_LONGEST_DEADLINE, description="seconds that an answer waits for it")] = (
+        2.0
+    )
     include_argument_values: Annotated[bool, Meta(description="false keeps the names of arguments only")] = True
-    checkpoint_every: Annotated[int, Meta(description="entries between signed checkpoints")] = 1000
-    max_age_days: Annotated[float | None, Meta(description="records older than this are removed")] = None
-    max_bytes: Annotated[int | None, Meta(description="the oldest records are removed above this size")] = None
-    retain_every: Annotated[float, Meta(description="seconds between removals")] = 3600.0
+    checkpoint_every: Annotated[int, Meta(ge=1, description="entries between signed checkpoints")] = 1000
+    max_age_days: Annotated[
+        Annotated[float, Meta(gt=0, le=_LONGEST_AGE)] | None, Meta(description="records older than this are removed")
+    ] = None
+    max_bytes: Annotated[
+        Annotated[int, Meta(ge=1)] | None, Meta(description="the oldest records are removed above this size")
+    ] = None
+    retain_every: Annotated[float, Meta(gt=0, le=_LONGEST_PAUSE, description="seconds between removals")] = 3600.0
     log: LogSettings = LogSettings()
 
     def __post_init__(self) -> None:

@@ -2,15 +2,16 @@
 
 `load()` of config/load.py makes a Config: it fills in `{config}`, `{state}` and `{runtime}` (config/places.py), so that
 whoever is handed one finds absolute paths. An empty path means: none.
-"""
 
-from __future__ import annotations
+Annotations are no texts here, as they are elsewhere: evaluating them took five times as long as the rest of loading.
+"""
 
 from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
+from msgspec.structs import force_setattr
 
 from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
@@ -21,6 +22,22 @@ Seconds = Annotated[float, Meta(gt=0, le=86400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
+
+# Secret, since a password or a key may stand in an address. `(?!\n)`: `$` alone would take the end of a line, too.
+HttpAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^(https?://[^\s]+)?$(?!\n)",
+        extra={"secret": True, "form": "an address that starts with http:// or https://"},
+    ),
+]
+DatabaseAddress = Annotated[
+    str,
+    Meta(
+        pattern=r"^(postgres(ql)?://[^\s]+)?$(?!\n)",
+        extra={"secret": True, "form": "an address that starts with postgresql://"},
+    ),
+]
 
 
 class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -105,11 +122,11 @@ class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
 class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who is told of new questions."""
 
-    url: Annotated[
-        str,
-        Meta(pattern=r"^(https?://[^\s]+)?$", description="where new questions are posted", extra={"secret": True}),
-    ] = ""
+    url: Annotated[HttpAddress, Meta(description="where new questions are posted; empty is nowhere")] = ""
     headers: Annotated[dict[str, str], Meta(description="headers that are sent along", extra={"secret": True})] = EMPTY
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "headers", FrozenDict(self.headers))
 
 
 class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -144,14 +161,7 @@ class LedgerConfig(LedgerSettings, frozen=True, kw_only=True, forbid_unknown_fie
 class Store(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records, approvals and grants are."""
 
-    url: Annotated[
-        str,
-        Meta(
-            pattern=r"^(postgres(ql)?://[^\s]+)?$",
-            description="`postgresql://...`; empty is SQLite in the ledger's directory",
-            extra={"secret": True},
-        ),
-    ] = ""
+    url: Annotated[DatabaseAddress, Meta(description="empty is SQLite in the ledger's directory")] = ""
 
 
 class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -188,9 +198,7 @@ BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
 class Endpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where telemetry goes."""
 
-    endpoint: Annotated[
-        str, Meta(pattern=r"^(https?://[^\s]+)?$", description="OTLP address; empty is off", extra={"secret": True})
-    ] = ""
+    endpoint: Annotated[HttpAddress, Meta(description="OTLP address; empty is off")] = ""
 
 
 class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -229,3 +237,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     lock: Annotated[
         Texts, Meta(description="in /etc/interpose/interpose.yaml only: keys or groups that nobody below can change")
     ] = ()
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "interceptors", FrozenDict(self.interceptors))
