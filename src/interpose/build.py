@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interpose.config.model import Config, InterceptorSettings
-    from interpose.engine import Engine
+    from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
+    from interpose.policies import Policies
     from interpose.policy.load import Place
     from interpose.policy.reload import PolicyReload
-    from interpose.service import Service
+    from interpose.service import RuledEngine, Service
 
 _lock = threading.Lock()
 _global: InterceptorRegistry | None = None
@@ -118,12 +119,12 @@ def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_u
     database can't be used.
     """
     from interpose.errors import StoreError
-    from interpose.ledger import Ledger
+    from interpose.ledger import Ledger, make_directory
     from interpose.store import POSTGRES_SCHEMES, open_store
 
     if store_url and not store_url.startswith(POSTGRES_SCHEMES):
         raise StoreError(f"a store is named by {POSTGRES_SCHEMES[0]}..., or not at all for SQLite in {directory}")
-    directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+    make_directory(directory)
     store = open_store(store_url or directory / "ledger.db")
     try:
         return Ledger(directory, store, settings, owns_store=True)
@@ -141,11 +142,36 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
 
     from interpose.activity import Activity
     from interpose.approvals.desk import Desk
+    from interpose.service import Service
+
+    ledger = open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url)
+    activity = Activity(ledger.recorder)
+    try:
+        desk = Desk(ledger.store, timeout=config.approvals.timeout, key=ledger.keys.digests)
+        policies = _policies(config, activity, follow=follow)
+    except BaseException:
+        ledger.close()
+        raise
+    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+
+
+def reconfigure(service: Service, config: Config) -> None:
+    """Let a service go on under a changed configuration: its interceptors, its rules, its answers.
+
+    Calls under way end as they began. Where it listens and where it records stay as they are until it is started
+    anew. Raises PolicyError or PluginError, and then nothing has changed.
+    """
+    before, after = service.policies, _policies(config, service.activity, follow=True)
+    service.config, service.policies = config, after
+    before.stop()
+
+
+def _policies(config: Config, recorder: Recorder, *, follow: bool) -> Policies[RuledEngine]:
     from interpose.engine import Engine
     from interpose.policies import Files, Policies
     from interpose.policy.catalogue import project_files, project_places, shared_places
     from interpose.policy.reload import PolicyReload
-    from interpose.service import RuledEngine, Service
+    from interpose.service import RuledEngine
 
     shared = shared_places(config.policy.directory)
 
@@ -154,22 +180,14 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
         policy = PolicyReload(registry, shared + project_places(files))
         if follow:
             policy.watch()
-        return RuledEngine(Engine(registry, recorder=activity), policy)
+        return RuledEngine(Engine(registry, recorder=recorder), policy)
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
         registry.add(id="interpose:policy", name=HookPoint.TOOL_BEFORE, priority=1000, interceptor=_Unreadable(error))
-        return Engine(registry, recorder=activity)
+        return Engine(registry, recorder=recorder)
 
-    ledger = open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url)
-    activity = Activity(ledger.recorder)
-    try:
-        desk = Desk(ledger.store, timeout=config.approvals.timeout, key=ledger.keys.digests)
-        policies = Policies(ruled(()), ruled, refusing, project_files)
-    except BaseException:
-        ledger.close()
-        raise
-    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+    return Policies(ruled(()), ruled, refusing, project_files)
 
 
 def _registry(config: Config) -> InterceptorRegistry:
