@@ -16,6 +16,12 @@ InterposeError
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
 │   └── SequenceTakenError    another entry has this number in its writer's sequence
+├── ApprovalError             a question that can't be asked or answered so
+│   ├── UnboundError          it is about something that has no exact form
+│   ├── NoQuestionError       there is no question of this id
+│   ├── AnsweredError         somebody has answered it
+│   ├── TooLateError          it timed out
+│   └── ScopeError            a yes can't count for so much, or says nothing
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -96,6 +102,30 @@ class StoreError(InterposeError):
 
 class SequenceTakenError(StoreError):
     """Another entry has this number in its writer's sequence."""
+
+
+class ApprovalError(InterposeError):
+    """A question can't be asked or answered so."""
+
+
+class UnboundError(ApprovalError):
+    """What is asked about has no exact form."""
+
+
+class NoQuestionError(ApprovalError):
+    """There is no such question."""
+
+
+class AnsweredError(ApprovalError):
+    """Somebody has answered already."""
+
+
+class TooLateError(ApprovalError):
+    """The question timed out."""
+
+
+class ScopeError(ApprovalError, ValueError):
+    """A yes can't count for that."""
 
 
 class BlockedError(InterposeError):

@@ -35,7 +35,7 @@ MAY_USE: dict[str, set[str]] = {
     "registry": {"types", "errors", "interceptor", "registration"},
     "pipeline": {"types", "errors", "points", "interceptor", "waiting"},
     "observing": {"types", "errors", "interceptor", "waiting"},
-    "approvals": {"types", "errors", "texts", "pipeline", "waiting"},
+    "approvals": {"types", "errors", "texts", "pipeline", "waiting", "secrets", "store"},
     "batch": {"types", "approvals", "waiting"},
     "chain": CORE | {"pipeline", "observing", "approvals"},
     "status": {"types", "errors", "texts", "tools", "secrets"},

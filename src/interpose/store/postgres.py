@@ -17,6 +17,7 @@ from interpose.store import schema
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, folded, needles, row_of, storable, threes
+from interpose.store.state import Undone
 
 try:
     import asyncpg
@@ -138,6 +139,21 @@ class PostgresStore(EntryReader):
     def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes something. One that may have been done is not done again."""
         return self._wait(self._attempt(lambda connection: _rows(connection, sql, values), again=False))
+
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+        """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
+
+        async def change(connection: Connection) -> bool:
+            try:
+                async with connection.transaction():
+                    for sql, values in statements:
+                        if not await _rows(connection, sql, values):
+                            raise Undone
+            except Undone:
+                return False
+            return True
+
+        return self._wait(self._attempt(change, again=False))
 
     def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
         if self._closed or not self._thread.is_alive():

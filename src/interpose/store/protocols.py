@@ -163,11 +163,23 @@ class Approvals(Protocol):
     def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
         """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
 
+    def approve(self, id: str, answer: str, grant: Grant, *, approver: str, now_ns: int) -> bool:
+        """Answer a question and keep what the answer grants: both, or neither and False."""
+
     def approval(self, id: str) -> Approval | None:
         """A question with its answer."""
 
+    def approvals(self, *, limit: int = 1000) -> list[Approval]:
+        """Questions, answered or not, the newest first."""
+
+    def settled(self, ids: Sequence[str], *, now_ns: int) -> list[str]:
+        """Which of these questions can't be answered any more: somebody did, or it is too late."""
+
     def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
         """Questions that can still be answered, the oldest first."""
+
+    def forget_approvals(self, before_ns: int) -> int:
+        """Forget questions that ended before then, and grants that did. Says how many questions."""
 
 
 class Grant(Struct, frozen=True, kw_only=True):

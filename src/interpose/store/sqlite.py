@@ -22,6 +22,7 @@ from interpose.store.indexing import Indexer, forget, match_of
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, needles, row_of, storable
+from interpose.store.state import Undone
 
 _CHUNK = 2000
 """Entries that one transaction of `drop` forgets, so that writers get their turn in between."""
@@ -149,6 +150,17 @@ class SqliteStore(EntryReader):
         """Rows of a statement that changes something, in a transaction of its own."""
         with self._writing(durable=True) as connection:
             return connection.execute(_numbered(sql), values).fetchall()
+
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+        """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
+        try:
+            with self._writing(durable=True) as connection:
+                for sql, values in statements:
+                    if not connection.execute(_numbered(sql), values).fetchall():
+                        raise Undone
+        except Undone:
+            return False
+        return True
 
     def backlog(self) -> int:
         """Entries that the index of words has not reached."""

@@ -1,12 +1,14 @@
 """Sessions, approvals, grants, counters and pins, written once for both stores.
 
-INVARIANT: each change is one conditional statement, or a loop that repeats one. What a race decides is decided by the
-database: the statement says in its WHERE what must still hold, and its answer says whether it did.
+INVARIANT: each change is one conditional statement, a loop that repeats one, or a few of them in one transaction. What
+a race decides is decided by the database: the statement says in its WHERE what must still hold, and its answer says
+whether it did.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any
 
 from interpose.store.protocols import Approval, Grant, SessionState
@@ -15,6 +17,14 @@ from interpose.store.rows import storable
 _SESSION = "session, version, updated_ns, body"
 _APPROVAL = "id, session, created_ns, expires_ns, body, answer, approver, answered_ns"
 _GRANT = "id, subject, uses, expires_ns, created_ns, body"
+_ANSWER = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
+             WHERE id = $1 AND answer = '' AND expires_ns > $4 RETURNING id"""
+_GIVE = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
+_IDS_AT_ONCE = 500
+
+
+class Undone(Exception):  # noqa: N818 - it ends a transaction, it is no error
+    """A statement of a transaction found that something no longer holds."""
 
 
 class SharedState(ABC):
@@ -27,6 +37,10 @@ class SharedState(ABC):
     @abstractmethod
     def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes something, in a transaction of its own."""
+
+    @abstractmethod
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+        """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
 
     def load_session(self, session: str) -> SessionState | None:
         """A session as it is now."""
@@ -59,16 +73,32 @@ class SharedState(ABC):
 
     def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
         """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
-        if not answer:
-            return False
-        sql = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
-                 WHERE id = $1 AND answer = '' AND expires_ns > $4 RETURNING id"""
-        return bool(self.write(sql, storable(id), storable(answer), storable(approver), now_ns))
+        return bool(answer and self.write(_ANSWER, storable(id), storable(answer), storable(approver), now_ns))
+
+    def approve(self, id: str, answer: str, grant: Grant, *, approver: str, now_ns: int) -> bool:
+        """Answer a question and keep what the answer grants: both, or neither and False."""
+        answered = storable(id), storable(answer), storable(approver), now_ns
+        return bool(answer) and self.write_all((_ANSWER, answered), (_GIVE, _given(grant)))
 
     def approval(self, id: str) -> Approval | None:
         """A question with its answer."""
         rows = self.read(f"SELECT {_APPROVAL} FROM approvals WHERE id = $1", storable(id))
         return _approval(rows[0]) if rows else None
+
+    def approvals(self, *, limit: int = 1000) -> list[Approval]:
+        """Questions, answered or not, the newest first."""
+        sql = f"SELECT {_APPROVAL} FROM approvals ORDER BY created_ns DESC, id LIMIT $1"
+        return [_approval(row) for row in self.read(sql, limit)]
+
+    def settled(self, ids: Sequence[str], *, now_ns: int) -> list[str]:
+        """Which of these questions can't be answered any more: somebody did, or it is too late."""
+        found: list[str] = []
+        for start in range(0, len(ids), _IDS_AT_ONCE):
+            wanted = [storable(id) for id in ids[start : start + _IDS_AT_ONCE]]
+            holders = ", ".join(f"${number}" for number in range(2, len(wanted) + 2))
+            sql = f"SELECT id FROM approvals WHERE id IN ({holders}) AND (answer <> '' OR expires_ns <= $1)"
+            found += [str(id) for (id,) in self.read(sql, now_ns, *wanted)]
+        return found
 
     def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
         """Questions that can still be answered, the oldest first."""
@@ -76,11 +106,14 @@ class SharedState(ABC):
                   ORDER BY created_ns, id LIMIT $2"""
         return [_approval(row) for row in self.read(sql, now_ns, limit)]
 
+    def forget_approvals(self, before_ns: int) -> int:
+        """Forget questions that ended before then, and grants that did. Says how many questions."""
+        self.write("DELETE FROM grants WHERE expires_ns < $1 RETURNING id", before_ns)
+        return len(self.write("DELETE FROM approvals WHERE expires_ns < $1 RETURNING id", before_ns))
+
     def give(self, grant: Grant) -> bool:
         """Keep a grant. False if its id is taken."""
-        sql = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
-        names = storable(grant.id), storable(grant.subject)
-        return bool(self.write(sql, *names, grant.uses, grant.expires_ns, grant.created_ns, grant.body))
+        return bool(self.write(_GIVE, *_given(grant)))
 
     def take(self, subject: str, *, now_ns: int) -> Grant | None:
         """Use up one use of a grant, of the one that ends first. As it is afterwards; None if there is none."""
@@ -156,6 +189,11 @@ class SharedState(ABC):
 
 def _session(row: tuple[Any, ...]) -> SessionState:
     return SessionState(**dict(zip(SessionState.__struct_fields__, row, strict=True)))
+
+
+def _given(grant: Grant) -> tuple[Any, ...]:
+    names = storable(grant.id), storable(grant.subject)
+    return (*names, grant.uses, grant.expires_ns, grant.created_ns, grant.body)
 
 
 def _approval(row: tuple[Any, ...]) -> Approval:

@@ -1,0 +1,69 @@
+"""What an approval is bound to: keyed digests of exactly what was asked about, by whom and where.
+
+Digests are keyed, so that who reads the store can't find out an argument by trying.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.errors import UnboundError, text_of
+from interpose.types import Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
+
+
+class Subject(Struct, frozen=True):
+    """What is asked about. `content` is all that would really happen, as JSON has it."""
+
+    point: HookPoint
+    tool: str
+    content: Any
+    context: Context
+
+
+class Bound(Struct, frozen=True):
+    """The digests of a subject: `session` holds in its session only, `principal` in all sessions of its principal."""
+
+    session: str
+    principal: str
+
+
+def subject_of(request: PermissionRequest) -> Subject:
+    """What a question is about. UnboundError if it is about nothing that can be approved."""
+    match request.subject:
+        case ToolCall() as call:
+            return Subject(HookPoint.TOOL_BEFORE, call.name, call.arguments, call.context)
+        case ToolOutcome(call=call) as outcome:
+            content = {"arguments": call.arguments, "result": outcome.result}
+            return Subject(HookPoint.TOOL_AFTER, call.name, content, call.context)
+        case Message() as message:
+            content = {"text": message.text, "provider": message.provider, "model": message.model}
+            return Subject(HookPoint.MESSAGE_BEFORE, "", content, message.context)
+        case Params() as params:
+            content = {name: getattr(params, name) for name in _PARAMETERS}
+            return Subject(HookPoint.PARAMS_BEFORE, "", content, params.context)
+        case _:
+            raise UnboundError("the question is about nothing that can be approved")
+
+
+_PARAMETERS = ("model", "provider", "think_level", "reasoning_level", "temperature", "extras", "message")
+
+
+def bound(subject: Subject, key: bytes) -> Bound:
+    """The digests of a subject. UnboundError if two different calls could have the same."""
+    context = subject.context
+    try:
+        content = json.dumps(subject.content, sort_keys=True, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise UnboundError(f"what it would do has no exact form: {text_of(error)}") from None
+    for_principal = (subject.point, subject.tool, content, context.cwd, context.principal)
+    return Bound(digest(key, b"session", *for_principal, context.session_id), digest(key, b"principal", *for_principal))
+
+
+def digest(key: bytes, use: bytes, *parts: str) -> str:
+    """A keyed digest of texts. The same texts joined otherwise have another one."""
+    whole = json.dumps(parts).encode()
+    return hashlib.blake2b(whole, key=key[: hashlib.blake2b.MAX_KEY_SIZE], person=use, digest_size=20).hexdigest()

@@ -1,0 +1,173 @@
+"""Questions as people see them, and as the store keeps them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from datetime import UTC, datetime
+from typing import Any, Literal
+
+from msgspec import MsgspecError, Struct, structs, to_builtins
+from msgspec import json as fast
+
+from interpose.approvals.binding import Bound, Subject
+from interpose.approvals.scopes import Scope
+from interpose.secrets import Redactor
+from interpose.store.protocols import Approval
+from interpose.types import Finding, HookPoint, PermissionRequest, thaw
+
+State = Literal["waiting", "approved", "denied", "expired"]
+
+SHOWN_LIMIT = 64 * 1024
+WORDS_LIMIT = 8 * 1024
+"""Letters of arguments, and of each reason, that a question shows. Its digest covers all of them."""
+
+_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+_ID_LENGTH = 8
+_MISREAD = str.maketrans({"i": "1", "l": "1", "o": "0", "-": "", " ": ""})
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """What a person said. `scope` belongs to a yes."""
+
+    approved: bool
+    by: str
+    at: datetime
+    scope: Scope | None = None
+    comment: str = ""
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A question to a person, without its secrets. `arguments` are those that would really be used.
+
+    `instead` is a safer way, if somebody knows one. Arguments that are too long to be shown are a text that was cut.
+    """
+
+    id: str
+    state: State = "waiting"
+    asked: datetime
+    expires: datetime
+    message: str
+    point: HookPoint
+    tool: str
+    arguments: Any
+    session: str = ""
+    agent: str = ""
+    role: str = ""
+    principal: str = ""
+    cwd: str = ""
+    source: str = ""
+    instead: str = ""
+    findings: tuple[Finding, ...] = ()
+    answer: Answer | None = None
+
+
+class Kept(Struct, frozen=True):
+    """A question as the store has it."""
+
+    question: Question
+    bound: Bound
+
+
+_kept = fast.Decoder(Kept).decode
+_answer = fast.Decoder(Answer).decode
+_question = fast.Decoder(Question).decode
+
+
+def question_id(seed: str) -> str:
+    """Eight letters and digits that are easy to say and hard to misread. The same seed has the same id."""
+    number = int.from_bytes(hashlib.blake2b(seed.encode(), digest_size=5).digest())
+    return "".join(_LETTERS[number >> (5 * place) & 31] for place in range(_ID_LENGTH))
+
+
+def spoken_id(text: str) -> str:
+    """The id that somebody meant: capitals, dashes and letters that look like digits are forgiven."""
+    return text.strip().lower().translate(_MISREAD)
+
+
+def moment(time_ns: int) -> datetime:
+    """A point in time. What lies beyond the calendar is its end."""
+    return datetime.fromtimestamp(min(time_ns / 1e9, _LAST), UTC)
+
+
+_LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
+
+
+def written(
+    id: str, request: PermissionRequest, subject: Subject, *, redactor: Redactor, asked_ns: int, expires_ns: int
+) -> Question:
+    """A question as it is shown: without secrets, and cut where nobody would read on."""
+
+    def hidden(text: str) -> str:
+        shown = redactor.redact(text).text
+        return shown if len(shown) <= WORDS_LIMIT else shown[:WORDS_LIMIT] + "…"
+
+    context = subject.context
+    arguments, _ = redactor.redact_value(thaw(subject.content))
+    text = json.dumps(arguments)
+    fields = {
+        "id": id,
+        "asked": moment(asked_ns).isoformat(),
+        "expires": moment(expires_ns).isoformat(),
+        "message": hidden(request.message),
+        "point": subject.point,
+        "tool": subject.tool,
+        "arguments": arguments if len(text) <= SHOWN_LIMIT else text[:SHOWN_LIMIT] + "…",
+        "session": context.session_id,
+        "agent": context.agent_id,
+        "role": context.role,
+        "principal": context.principal,
+        "cwd": context.cwd,
+        "source": context.source,
+        "instead": hidden(next((found.instead for found in request.findings if found.instead), "")),
+        "findings": [
+            to_builtins(found) | {name: hidden(getattr(found, name)) for name in ("reason", "part", "instead")}
+            for found in request.findings
+        ],
+    }
+    # Half a character has no UTF-8: it is spelled out, so that a person sees that something is there.
+    whole = _HALF.sub(lambda half: f"\\\\u{ord(half[0]):04x}", json.dumps(fields, ensure_ascii=False))
+    return _question(whole)
+
+
+def row_of(kept: Kept, *, asked_ns: int, expires_ns: int) -> Approval:
+    """A question on its way into the store."""
+    question = kept.question
+    return Approval(
+        id=question.id, session=question.session, created_ns=asked_ns, expires_ns=expires_ns, body=fast.encode(kept)
+    )
+
+
+def kept_of(row: Approval) -> Kept | None:
+    """What the store has; None if somebody put something else there."""
+    try:
+        return _kept(row.body)
+    except MsgspecError:
+        return None
+
+
+def seen(row: Approval, now_ns: int) -> Question | None:
+    """A question as it stands now."""
+    kept = kept_of(row)
+    if kept is None:
+        return None
+    answer = answer_of(row)
+    state: State = "waiting" if row.expires_ns > now_ns else "expired"
+    if row.answer:
+        state = "approved" if answer is not None and answer.approved else "denied"
+    return structs.replace(kept.question, state=state, answer=answer)
+
+
+def answer_of(row: Approval) -> Answer | None:
+    """The answer to a question. One that can't be read is none, and was no yes."""
+    try:
+        return _answer(row.answer) if row.answer else None
+    except MsgspecError:
+        return None
+
+
+def answer_text(answer: Answer) -> str:
+    """An answer on its way into the store."""
+    return fast.encode(answer).decode()

@@ -1,0 +1,67 @@
+"""Those who wait for an answer: one thread asks the store for them all, and what is answered here wakes them at once."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from typing import Any
+
+from interpose.errors import StoreError
+
+POLL_SECONDS = 0.15
+
+
+class Waiters:
+    """Any number of coroutines, on any loops."""
+
+    def __init__(self, settled: Callable[[Sequence[str]], Iterable[str]]) -> None:
+        """`settled` says which questions need not be waited for any more. It may block."""
+        self._settled = settled
+        self._lock = threading.Lock()
+        self._waiting: dict[str, set[Future[Any]]] = {}
+        self._thread: threading.Thread | None = None
+
+    async def wait(self, id: str, seconds: float) -> None:
+        """Come back when a question is settled, or when the time is up."""
+        future: Future[Any] = Future()
+        with self._lock:
+            self._waiting.setdefault(id, set()).add(future)
+            if self._thread is None or not self._thread.is_alive():
+                self._thread = threading.Thread(target=self._poll, name="interpose:approvals", daemon=True)
+                self._thread.start()
+        try:
+            await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
+        finally:
+            self._leave(id, future)
+
+    def wake(self, ids: Iterable[str]) -> None:
+        """These are settled."""
+        with self._lock:
+            ready = [future for id in ids for future in self._waiting.pop(id, ())]
+        for future in ready:
+            if future.set_running_or_notify_cancel():
+                future.set_result(None)
+
+    def _leave(self, id: str, future: Future[Any]) -> None:
+        with self._lock:
+            if (others := self._waiting.get(id)) is not None:
+                others.discard(future)
+                if not others:
+                    del self._waiting[id]
+        future.cancel()
+
+    def _poll(self) -> None:
+        pause = threading.Event()
+        while True:
+            pause.wait(POLL_SECONDS)
+            with self._lock:
+                ids = [*self._waiting]
+                if not ids:
+                    self._thread = None
+                    return
+            try:
+                self.wake(self._settled(ids))
+            except StoreError:
+                continue  # it may come back, and nobody waits for ever
