@@ -15,13 +15,14 @@ import msgspec
 
 from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
-from interpose.cli.audit_stats import drawn, stats
+from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.calls import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import LedgerError, StoreError
-from interpose.ledger import Broken, Record, records, search, shaped, verify_directory
+from interpose.ledger import Broken, Record, records, search, shapes, verify_directory
+from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
 HELP = "what was decided and what came of it: search it, count it, verify it, export it"
@@ -53,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act.add_argument("-n", "--limit", type=_count, default=20, help="how many at most (default: 20)")
     for act in (tail, finding, counting, export):
         add_filters(act)
-    for act in (show, export):
+    for act in (tail, finding, show, export):
         act.add_argument("--format", choices=("record", "seed", "maybe-dont"), help="the shape of the JSON")
     for act in (tail, finding, show, counting, proving):
         act.add_argument("--json", action="store_true", help="print JSON")
@@ -127,7 +128,7 @@ def _search(args: argparse.Namespace, ledger: Opened) -> int:
         raise UsageError("say the text once: as TEXT or with --text")
     found = search(ledger.store, query_of(args, time.time()), args.limit)
     _print(found, args)
-    if not found and not args.json:
+    if not found and not (args.json or args.format):
         print("nothing found", file=sys.stderr)
     return 0 if found else EXIT_BROKEN
 
@@ -138,7 +139,8 @@ def _show(args: argparse.Namespace, ledger: Opened) -> int:
         print(f"interpose audit show: there is no call {visible(args.call)}", file=sys.stderr)
         return EXIT_BROKEN
     if args.json or args.format:
-        _write_json(shaped(record, args.format or "record"), indent=2)
+        for shape in shapes(record, args.format or "record"):
+            _write_json(shape, indent=2)
     else:
         print(page(record, Ink(colours_wanted())))
     return 0
@@ -155,8 +157,7 @@ def _one(named: str, ledger: Opened) -> Record | None:
 
 
 def _stats(args: argparse.Namespace, ledger: Opened) -> int:
-    query = msgspec.structs.replace(query_of(args, time.time()), kinds=("decided",))
-    counted = stats(ledger.store, query)
+    counted = stats(ledger.store, query_of(args, time.time()))
     if args.json:
         _write_json(msgspec.to_builtins(counted), indent=2)
     else:
@@ -200,21 +201,18 @@ def _export(args: argparse.Namespace, ledger: Opened) -> int:
 
 def _write_records(file: BinaryIO, query: Query, args: argparse.Namespace, ledger: Opened) -> None:
     after: int | None = None
-    decided = msgspec.structs.replace(query, kinds=("decided",))
-    while entries := ledger.store.query(decided, PAGE, after, oldest_first=True):
-        after = entries[-1].position
-        wanted = {entry.call_id: entry.seq for entry in entries}
-        found = records(ledger.store.of_calls(list(wanted)))
-        for record in sorted(found, key=lambda each: each.position):
-            # A call that was decided twice is exported once, with its last decision.
-            if wanted.get(record.call_id) == record.seq:
-                file.write(encoded(shaped(record, args.format or "record")) + b"\n")
+    while found := search(ledger.store, query, PAGE, after, oldest_first=True):
+        after = found[-1].position
+        for record in found:
+            for shape in shapes(record, args.format or "record"):
+                file.write(encoded(shape) + b"\n")
 
 
 def _print(found: list[Record], args: argparse.Namespace) -> None:
-    if args.json:
+    if args.json or args.format:
         for record in found:
-            _write_json(shaped(record, "record"))
+            for shape in shapes(record, args.format or "record"):
+                _write_json(shape)
         return
     for line in lines(found, Ink(colours_wanted()), _width()):
         print(line)

@@ -12,6 +12,7 @@ from interpose.cli.audit_query import time_text
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, columns, cut, visible
 from interpose.ledger import Record
+from interpose.types import Finding
 
 COLOURS = {"allow": "32", "rewrite": "36", "ask": "33", "deny": "31"}
 _OUTCOMES = {"success": "32", "error": "31", "denied": "2", "unknown": "33"}
@@ -95,30 +96,74 @@ def page(record: Record, ink: Ink) -> str:
     names = max(len(name) for name, _ in facts)
     parts += ["", *(f"  {ink(f'{name:{names}}', '2')}  {value}" for name, value in facts)]
     parts += _block("arguments", record.arguments, ink)
-    if record.findings:
-        parts += ["", ink("findings", "1")]
-        for found in record.findings:
-            watched = " (watch)" if found.mode == "watch" else ""
-            rule = f" {visible(found.rule)}" if found.rule else ""
-            said = ink(f"{found.said:7}", COLOURS.get(found.said, "2"))
-            parts.append(f"  {said}  {visible(found.interceptor)}{rule}{watched}: {visible(found.reason)}")
+    if record.original_arguments is not UNSET:
+        parts += ["", ink("rewritten", "1"), *_changes(record.original_arguments, record.arguments, ink)]
+    parts += _findings("findings", record.findings, ink)
     if record.effects:
         parts += ["", ink("effects", "1")]
         kinds = max(len(effect.kind) for effect in record.effects)
         parts += [f"  {each.kind:{kinds}}  {each.certainty:8}  {visible(each.resource)}" for each in record.effects]
-    if record.timings:
-        parts += ["", ink("interceptors", "1")]
-        longest = max(len(visible(name)) for name, _ in record.timings)
-        parts += [f"  {visible(name):{longest}}  {duration(spent):>8}" for name, spent in record.timings]
-    return "\n".join([*parts, *_block("result", record.result, ink)])
+    parts += _timings("interceptors", record.timings, ink)
+    if record.after is not None:
+        parts += _findings("findings about the result", record.after.said.findings, ink)
+        parts += _timings("interceptors of the result", record.after.timings, ink)
+    parts += _block("result", record.result, ink)
+    return "\n".join([*parts, *_block("what the tool gave", record.original_result, ink)])
+
+
+def _findings(title: str, findings: Sequence[Finding], ink: Ink) -> list[str]:
+    if not findings:
+        return []
+    parts = ["", ink(title, "1")]
+    for found in findings:
+        watched = " (watch)" if found.mode == "watch" else ""
+        rule = f" {visible(found.rule)}" if found.rule else ""
+        said = ink(f"{found.said:7}", COLOURS.get(found.said, "2"))
+        parts.append(f"  {said}  {visible(found.interceptor)}{rule}{watched}: {visible(found.reason)}")
+    return parts
+
+
+def _timings(title: str, timings: Sequence[tuple[str, int]], ink: Ink) -> list[str]:
+    if not timings:
+        return []
+    longest = max(len(visible(name)) for name, _ in timings)
+    return ["", ink(title, "1"), *(f"  {visible(name):{longest}}  {duration(spent):>8}" for name, spent in timings)]
+
+
+def _changes(old: Any, new: Any, ink: Ink) -> list[str]:
+    """What came in and what ran instead, without what is the same in both."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        return _changed_text(_text(old), _text(new), ink)
+    shown: list[str] = []
+    for name in dict.fromkeys((*old, *new)):
+        before, now = old.get(name, UNSET), new.get(name, UNSET)
+        if before != now:
+            shown.append(f"  {visible(name)}")
+            shown += _changed_text(_text(before), _text(now), ink)
+    return shown
+
+
+def _changed_text(old: str, new: str, ink: Ink) -> list[str]:
+    # Equal lines at both ends are left out; a true difference takes too long for what an agent may choose.
+    before, now = (text.split("\n") if text else [] for text in (old, new))
+    head = next((at for at, (a, b) in enumerate(zip(before, now, strict=False)) if a != b), min(len(before), len(now)))
+    before, now = before[head:], now[head:]
+    while before and now and before[-1] == now[-1]:
+        before.pop()
+        now.pop()
+    return [ink(f"  - {visible(line)}", "31") for line in before] + [ink(f"  + {visible(line)}", "32") for line in now]
 
 
 def _facts(record: Record) -> list[tuple[str, str]]:
-    outcome: str = "never came" if record.outcome == "unknown" else record.outcome
+    outcome: str = record.outcome
+    if outcome == "unknown":
+        outcome = "waits for an answer" if record.decision == "ask" else "never came"
     if record.exit_code is not None:
         outcome += f", exit code {record.exit_code}"
     if record.outcome in ("success", "error"):
         outcome += f", {duration(record.duration_ns)}, {record.bytes:,} bytes"
+    if record.after is not None and record.after.result != "passed":
+        outcome += f", result {record.after.result}"
     facts = [
         ("time", f"{time_text(record.time_ns)} ({time_text(record.time_ns, utc=True)} UTC)"),
         ("outcome", outcome),
@@ -132,9 +177,10 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("source", record.source),
         ("asked as", record.original_name if record.original_name != record.tool else ""),
         ("rule", record.rule),
-        ("approver", record.approver),
+        ("approved by", record.approver),
+        ("question", record.approval),
         ("policy", record.policy),
-        ("rewritten", "yes" if record.rewritten else ""),
+        ("result", "" if record.after is None else record.after.said.reason),
         ("decided in", duration(record.elapsed_ns)),
         ("entry", f"{record.seq} of writer {record.writer}"),
     ]
@@ -144,5 +190,10 @@ def _facts(record: Record) -> list[tuple[str, str]]:
 def _block(name: str, value: Any, ink: Ink) -> list[str]:
     if value is UNSET or value is None:
         return []
-    text = value if isinstance(value, str) else msgspec.json.format(encoded(value), indent=2).decode()
-    return ["", ink(name, "1"), *(f"  {visible(line)}" for line in text.split("\n"))]
+    return ["", ink(name, "1"), *(f"  {visible(line)}" for line in _text(value).split("\n"))]
+
+
+def _text(value: Any) -> str:
+    if value is UNSET:
+        return ""
+    return value if isinstance(value, str) else msgspec.json.format(encoded(value), indent=2).decode()

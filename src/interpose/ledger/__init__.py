@@ -7,8 +7,8 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
-from interpose.ledger.formats import Format, shaped
-from interpose.ledger.ledger import Ledger
+from interpose.ledger.formats import Format, shapes
+from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
 from interpose.ledger.record import Record, records, search
 from interpose.ledger.recovery import recover_all
 from interpose.ledger.retention import retain
@@ -16,6 +16,6 @@ from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.verify import Broken, Verification, verify, verify_directory
 
 __all__ = [
-    "Broken", "Format", "Ledger", "LedgerSettings", "LogSettings", "Record", "Verification", "records", "recover_all",
-    "retain", "search", "shaped", "verify", "verify_directory",
+    "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record", "Verification",
+    "make_directory", "records", "recover_all", "retain", "search", "shapes", "verify", "verify_directory",
 ]  # fmt: skip

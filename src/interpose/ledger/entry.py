@@ -24,7 +24,7 @@ class SeenEffect(Struct, frozen=True, omit_defaults=True):
 
 
 class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What was said about a call, in words that may quote it."""
+    """What was said about a call or a result, in words that may quote it."""
 
     reason: str = ""
     questions: tuple[str, ...] = ()
@@ -36,10 +36,15 @@ NOTHING_SAID = Said()
 
 
 class Decided(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The decision about a call. `arguments` are those that the tool gets, without their secrets."""
+    """The decision about a call. `arguments` are those that the tool gets, without their secrets.
+
+    `original` are the arguments that came in, if they are others. `approval` is the id of a question that waits.
+    """
 
     arguments: Raw = NOT_KEPT
     arguments_digest: str = ""
+    original: Raw = NOT_KEPT
+    original_digest: str = ""
     original_name: str = ""
     role: str = ""
     principal: str = ""
@@ -49,13 +54,29 @@ class Decided(Struct, frozen=True, kw_only=True, omit_defaults=True):
     said: Said = NOTHING_SAID
     rewritten: bool = False
     approver: str = ""
+    approval: str = ""
+    elapsed_ns: int = 0
+    policy: str = ""
+    timings: tuple[tuple[str, int], ...] = ()
+
+
+class After(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What `tool.after` made of a result: handed on as it was, rewritten, or withheld from the agent."""
+
+    result: Literal["passed", "rewritten", "withheld"] = "passed"
+    rule: str = ""
+    said: Said = NOTHING_SAID
+    approver: str = ""
     elapsed_ns: int = 0
     policy: str = ""
     timings: tuple[tuple[str, int], ...] = ()
 
 
 class Finished(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What came of a call. `bytes` is the length of its result, of which `result` may be a part."""
+    """What came of a call. `bytes` is the length of what the agent got, of which `result` may be a part.
+
+    `original` is what the tool gave, if the agent got something else.
+    """
 
     outcome: OutcomeWord
     duration_ns: int = 0
@@ -63,4 +84,7 @@ class Finished(Struct, frozen=True, kw_only=True, omit_defaults=True):
     bytes: int = 0
     result: Raw = NOT_KEPT
     result_digest: str = ""
+    original: Raw = NOT_KEPT
+    original_digest: str = ""
     approver: str = ""
+    after: After | None = None

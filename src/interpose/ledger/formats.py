@@ -7,55 +7,59 @@ from typing import Any, Literal
 
 from msgspec import UNSET, to_builtins
 
+from interpose.ledger.entry import After
 from interpose.ledger.record import Record
+from interpose.types import Finding
 
 Format = Literal["record", "seed", "maybe-dont"]
 
-_SOURCES = {"library": "intercept", "hook": "intercept", "http": "intercept"}
+_SOURCES = frozenset({"mcp", "cli", "action"})
+"""What others call where a call came from. All else is asked for through an endpoint or a hook: `intercept`."""
 
 
-def shaped(record: Record, format: Format) -> dict[str, Any]:  # noqa: A002 - the word of the command line
-    """A record as a plain dict in one of the formats."""
+def shapes(record: Record, format: Format) -> list[dict[str, Any]]:  # noqa: A002 - the word of the command line
+    """A record as plain dicts in one of the formats: several where a format has an entry for each phase of a call."""
     match format:
         case "record":
             shown: dict[str, Any] = to_builtins(record)
-            return {name: value for name, value in shown.items() if value is not UNSET}
+            return [{name: value for name, value in shown.items() if value is not UNSET}]
         case "seed":
-            return seed_entry(record)
+            return seed_entries(record)
         case "maybe-dont":
-            return maybe_dont_entry(record)
+            return [maybe_dont_entry(record)]
 
 
-def seed_entry(record: Record) -> dict[str, Any]:
-    """The audit entry of the intercept endpoint."""
+def seed_entries(record: Record) -> list[dict[str, Any]]:
+    """The audit entries of the intercept endpoint: one for the call, and one for its result if anybody looked at it."""
+    entries = [_seed_entry(record, "request_validation", record.time_ns, _action(record), record.elapsed_ns)]
+    if (after := _response(record)) is not None:
+        action = "deny" if after.result == "withheld" else "allow"
+        entries.append(_seed_entry(record, "response_validation", record.finished_ns, action, after.elapsed_ns))
+    return entries
+
+
+def _seed_entry(record: Record, phase: str, time_ns: int, action: str, elapsed_ns: int) -> dict[str, Any]:
+    tool: dict[str, Any] = {"name": _name(record), "arguments": _given(record.arguments)}
+    if record.original_arguments is not UNSET:
+        tool["original_arguments"] = record.original_arguments
     return {
-        "timestamp": _second(record.time_ns),
-        "source": _SOURCES.get(record.source, record.source),
-        "phase": "request_validation",
-        "tool": {"name": _name(record), "arguments": _given(record.arguments)},
+        "timestamp": _second(time_ns),
+        "source": _source(record),
+        "phase": phase,
+        "tool": tool,
         "context": _context(record),
-        "decision": _action(record),
-        "duration_ms": _milliseconds(record.elapsed_ns),
+        "decision": action,
+        "duration_ms": _milliseconds(elapsed_ns),
     }
 
 
 def maybe_dont_entry(record: Record) -> dict[str, Any]:
     """One line of Maybe Don't's audit log. Every rule that spoke stands under `cel`: there is one engine for all."""
-    action, blocked = _action(record), _milliseconds(record.elapsed_ns)
-    results = [
-        {
-            "rule": found.rule or found.interceptor,
-            "action": "deny" if found.said in ("deny", "ask") else "allow",
-            "mode": "enforce" if found.mode == "enforce" else "audit_only",
-            "result": found.said,
-            "evaluation_ms": _spent(record, found.interceptor),
-            "error": found.reason if found.said == "error" else "",
-        }
-        for found in record.findings
-    ]
-    watched = any(found.mode == "watch" and found.said in ("deny", "ask") for found in record.findings)
+    action, reason, spent = _action(record), "", record.elapsed_ns
+    if action == "deny":
+        reason = "request_policy"
     entry: dict[str, Any] = {
-        "source": _SOURCES.get(record.source, record.source),
+        "source": _source(record),
         "validation_started": _nanosecond(record.time_ns - record.elapsed_ns),
         "created_at": _nanosecond(record.time_ns),
         "tool": {
@@ -71,21 +75,34 @@ def maybe_dont_entry(record: Record) -> dict[str, Any]:
             "client_id": record.principal or record.agent,
             "session_id": record.session,
         },
-        "request_validation": {
-            "cel": {
-                "action": action,
-                "blocked_ms": blocked,
-                "evaluation_ms": blocked,
-                "deciding_rule": record.rule,
-                "reason": record.reason,
-                "results": results,
-            }
-        },
+        "request_validation": _validation(
+            action, record.rule, record.reason, record.findings, record.timings, record.elapsed_ns
+        ),
+    }
+    if record.original_arguments is not UNSET:
+        entry["tool"]["original_params"] = record.original_arguments
+    findings = record.findings
+    if (after := _response(record)) is not None:
+        findings += after.said.findings
+        spent += after.elapsed_ns
+        match after.result:
+            case "withheld":
+                action, reason = "deny", "response_policy"
+            case "rewritten":
+                action, reason = "redact", "response_policy"
+            case "passed":
+                pass
+        said = "allow" if after.result == "passed" else action
+        entry["response_validation"] = _validation(
+            said, after.rule, after.said.reason, after.said.findings, after.timings, after.elapsed_ns
+        )
+    watched = any(found.mode == "watch" and found.said in ("deny", "ask") for found in findings)
+    entry |= {
         "recommended_action": "deny" if watched else action,
         "action": action,
-        "action_reason": "request_policy" if action == "deny" else "audit_mode" if watched else "",
-        "duration_ms": blocked + _milliseconds(record.duration_ns),
-        "total_blocked_ms": blocked,
+        "action_reason": reason or ("audit_mode" if watched else ""),
+        "duration_ms": _milliseconds(spent) + _milliseconds(record.duration_ns),
+        "total_blocked_ms": _milliseconds(spent),
     }
     command = record.arguments.get("command") if isinstance(record.arguments, dict) else None
     if record.tool == "exec" and isinstance(command, str):
@@ -96,6 +113,47 @@ def maybe_dont_entry(record: Record) -> dict[str, Any]:
             "working_directory": record.cwd,
         }
     return entry
+
+
+def _validation(
+    action: str,
+    rule: str,
+    reason: str,
+    findings: tuple[Finding, ...],
+    timings: tuple[tuple[str, int], ...],
+    elapsed_ns: int,
+) -> dict[str, Any]:
+    results = [
+        {
+            "rule": found.rule or found.interceptor,
+            "action": "deny" if found.said in ("deny", "ask") else "allow",
+            "mode": "enforce" if found.mode == "enforce" else "audit_only",
+            "result": found.said,
+            "evaluation_ms": _milliseconds(sum(spent for name, spent in timings if name == found.interceptor)),
+            "error": found.reason if found.said == "error" else "",
+        }
+        for found in findings
+    ]
+    spent = _milliseconds(elapsed_ns)
+    return {
+        "cel": {
+            "action": action,
+            "blocked_ms": spent,
+            "evaluation_ms": spent,
+            "deciding_rule": rule,
+            "reason": reason,
+            "results": results,
+        }
+    }
+
+
+def _response(record: Record) -> After | None:
+    """What was said about a result. A call that was refused has none."""
+    return None if record.outcome == "denied" else record.after
+
+
+def _source(record: Record) -> str:
+    return record.source if record.source in _SOURCES else "intercept"
 
 
 def _action(record: Record) -> str:
@@ -120,10 +178,6 @@ def _context(record: Record) -> dict[str, Any]:
     elif record.agent:
         context["principal"] = {"type": "agent", "id": record.agent}
     return context
-
-
-def _spent(record: Record, interceptor: str) -> int:
-    return _milliseconds(sum(spent for name, spent in record.timings if name == interceptor))
 
 
 def _milliseconds(nanoseconds: int) -> int:

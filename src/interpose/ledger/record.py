@@ -9,7 +9,7 @@ from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType
 from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from interpose.ledger.entry import Decided, Finished, OutcomeWord, SeenEffect
+from interpose.ledger.entry import After, Decided, Finished, OutcomeWord, SeenEffect
 from interpose.store.protocols import EntryStore, Query, StoredEntry
 from interpose.types import Finding
 
@@ -25,7 +25,9 @@ _NO_DECISION = Decided()
 class Record(Struct, frozen=True, kw_only=True):
     """One call: what was decided, and what came of it. Arguments and result are without their secrets.
 
-    `arguments` and `result` are UNSET where their values are not kept.
+    `arguments` are those that the tool got, `original_arguments` those that came in if they are others. `result` is
+    what the agent got, `original_result` what the tool gave if that is something else; `after` says why. All four are
+    UNSET where there is none, or where values are not kept. `approval` is the id of the question that was asked.
     """
 
     call_id: str
@@ -45,8 +47,12 @@ class Record(Struct, frozen=True, kw_only=True):
     bytes: int
     arguments: Any | UnsetType
     arguments_digest: str
+    original_arguments: Any | UnsetType
+    original_arguments_digest: str
     result: Any | UnsetType
     result_digest: str
+    original_result: Any | UnsetType
+    original_result_digest: str
     original_name: str
     role: str
     principal: str
@@ -58,9 +64,11 @@ class Record(Struct, frozen=True, kw_only=True):
     effects: tuple[SeenEffect, ...]
     rewritten: bool
     approver: str
+    approval: str
     elapsed_ns: int
     policy: str
     timings: tuple[tuple[str, int], ...]
+    after: After | None
     position: int
 
 
@@ -68,31 +76,50 @@ def records(entries: Iterable[StoredEntry]) -> list[Record]:
     """The records of these entries, in the order of their first ones. Entries that belong to no call are left out.
 
     Of several decisions or outcomes of one call the last counts: a refusal for want of a record comes after what was
-    hanging in the storage when it was given.
+    hanging in the storage when it was given, and the answer of a person after the question.
     """
-    decided: dict[str, StoredEntry] = {}
+    decided: dict[str, list[StoredEntry]] = {}
     finished: dict[str, StoredEntry] = {}
     for entry in entries:
         if entry.kind == "decided":
-            decided[entry.call_id] = entry
+            decided.setdefault(entry.call_id, []).append(entry)
         elif entry.kind == "finished":
             finished[entry.call_id] = entry
-    return [record(first, finished.get(call)) for call, first in decided.items()]
+    return [_of_call(made, finished.get(call)) for call, made in decided.items()]
 
 
-def search(store: EntryStore, query: Query, limit: int, after: int | None = None) -> list[Record]:
+def _of_call(decided: list[StoredEntry], finished: StoredEntry | None) -> Record:
+    last = record(decided[-1], finished)
+    if last.approval or len(decided) == 1:
+        return last
+    asked = next((said.approval for entry in decided[-2::-1] if (said := _said(entry)).approval), "")
+    return replace(last, approval=asked) if asked else last
+
+
+def search(
+    store: EntryStore, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+) -> list[Record]:
     """The newest records whose decisions match. `after` is the position of the last one of the page before."""
-    found = store.query(replace(query, kinds=("decided",)), limit, after)
-    known = {one.call_id: one for one in records(store.of_calls([entry.call_id for entry in found]))}
-    return [known[entry.call_id] for entry in found if entry.call_id in known]
+    query = replace(query, kinds=("decided",))
+    found: list[Record] = []
+    while (room := limit - len(found)) > 0:
+        page = store.query(query, room, after, oldest_first=oldest_first)
+        known = {one.call_id: one for one in records(store.of_calls([entry.call_id for entry in page]))}
+        # A call that was decided more than once is found once, at the decision that counts.
+        found += [
+            one
+            for entry in page
+            if (one := known.get(entry.call_id)) and (one.writer, one.seq) == (entry.writer, entry.seq)
+        ]
+        if len(page) < room:
+            break
+        after = page[-1].position
+    return found
 
 
 def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
     """The record of a decision and of its outcome, if it came. A body that can't be read leaves its fields empty."""
-    try:
-        said = _decided(decided.body)
-    except MsgspecError:
-        said = _NO_DECISION
+    said = _said(decided)
     end: Finished | None = None
     if finished is not None:
         try:
@@ -107,13 +134,24 @@ def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
         finished_ns=0 if finished is None else finished.time_ns, duration_ns=0 if end is None else end.duration_ns,
         exit_code=None if end is None else end.exit_code, bytes=0 if end is None else end.bytes,
         arguments=_value(said.arguments), arguments_digest=said.arguments_digest,
+        original_arguments=_value(said.original), original_arguments_digest=said.original_digest,
         result=UNSET if end is None else _value(end.result), result_digest="" if end is None else end.result_digest,
+        original_result=UNSET if end is None else _value(end.original),
+        original_result_digest="" if end is None else end.original_digest,
         original_name=said.original_name, role=said.role, principal=said.principal, cwd=said.cwd,
         trace_id=said.trace_id, source=said.source, questions=words.questions, findings=words.findings,
         effects=words.effects, rewritten=said.rewritten,
-        approver=said.approver or ("" if end is None else end.approver), elapsed_ns=said.elapsed_ns,
-        policy=said.policy, timings=said.timings, position=decided.position,
+        approver=said.approver or ("" if end is None else end.approver), approval=said.approval,
+        elapsed_ns=said.elapsed_ns, policy=said.policy, timings=said.timings,
+        after=None if end is None else end.after, position=decided.position,
     )  # fmt: skip
+
+
+def _said(decided: StoredEntry) -> Decided:
+    try:
+        return _decided(decided.body)
+    except MsgspecError:
+        return _NO_DECISION
 
 
 def _value(raw: Raw) -> Any | UnsetType:

@@ -1,63 +1,103 @@
 """Retention: old entries go, the chain still verifies.
 
 First the removal is noted and signed in the remover's own chain, then the entries go. What is left of a chain starts
-behind an entry whose hash that note knows.
+behind an entry whose hash that note knows. Few go at a time: those who write wait for the store no longer than that.
 """
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
+from itertools import islice
 from time import time_ns
+from typing import TYPE_CHECKING
 
+from interpose.errors import text_of
 from interpose.ledger.chain import entries_of
 from interpose.ledger.checkpoints import Head, retained
-from interpose.ledger.ledger import CLOSING, Ledger
 from interpose.store.protocols import EntryStore, StoredEntry
 
+if TYPE_CHECKING:
+    from interpose.ledger.ledger import Ledger
+
+AT_ONCE = 5000
 _DAY_NS = 86_400_000_000_000
 _PASSES = 8
+_PATIENCE = 10.0
 
 
-def retain(ledger: Ledger, *, now_ns: int | None = None) -> int:
+class Retention:
+    """Removes by itself: at the start, and then every so often. A failure is told in `problem` and tried again."""
+
+    def __init__(self, ledger: Ledger, pause: Callable[[float], bool] | None = None) -> None:
+        """`pause` waits so many seconds, and says True when it is over for good."""
+        self._ledger, self._end = ledger, threading.Event()
+        self._pause = pause or self._end.wait
+        self.problem = ""
+        self._thread = threading.Thread(target=self._run, name="interpose:ledger-retention", daemon=True)
+        self._thread.start()
+
+    def close(self, timeout: float) -> None:
+        """Stop, at the latest after the entries that go just now."""
+        self._end.set()
+        self._thread.join(timeout)
+
+    def _run(self) -> None:
+        while True:
+            try:
+                retain(self._ledger, stopped=self._end.is_set)
+            except Exception as error:  # noqa: BLE001 - whatever a store raises, the next time may be better
+                self.problem = text_of(error)
+            else:
+                self.problem = ""
+            if self._pause(self._ledger.settings.retain_every):
+                return
+
+
+def retain(ledger: Ledger, *, now_ns: int | None = None, stopped: Callable[[], bool] = lambda: False) -> int:
     """Remove what the settings say is too old or too much. Says how many entries went."""
     settings = ledger.settings
     removed = 0
     if settings.max_age_days is not None:
         before = (time_ns() if now_ns is None else now_ns) - int(settings.max_age_days * _DAY_NS)
-        removed += _remove(ledger, before)
+        removed += _remove(ledger, before, stopped)
     if settings.max_bytes is not None:
         for _ in range(_PASSES):
             size = ledger.store.size()
-            if size <= settings.max_bytes:
+            if size <= settings.max_bytes or stopped():
                 break
             oldest, newest = _span(ledger.store)
-            gone = _remove(ledger, oldest + int((newest - oldest) * (1 - settings.max_bytes / size)) + 1)
+            before = oldest + int((newest - oldest) * (1 - settings.max_bytes / size)) + 1
+            gone = _remove(ledger, before, stopped)
             if not gone:
                 break
             removed += gone
     return removed
 
 
-def _remove(ledger: Ledger, before_ns: int) -> int:
+def _remove(ledger: Ledger, before_ns: int, stopped: Callable[[], bool]) -> int:
     removed = 0
     for writer in ledger.store.writers():
-        last = _last_before(ledger.store, writer, before_ns)
-        if last is None:
-            continue
-        note = retained(Head(writer, last.seq, last.hash.hex()), ledger.keys.checkpoints)
-        ledger.writer.submit((note,), keep=False).wait()
-        # INVARIANT: the note is in the store before what it explains is gone.
-        if not ledger.flush(CLOSING):
-            break
-        removed += ledger.store.drop(writer, last.seq)
+        # The last entry of a chain always stays. It is looked up once: notes about removals make our own chain longer.
+        head = ledger.store.head(writer)
+        while head is not None and not stopped():
+            last = _last_before(ledger.store, writer, before_ns, head.seq)
+            if last is None:
+                break
+            note = retained(Head(writer, last.seq, last.hash.hex()), ledger.keys.checkpoints)
+            ledger.writer.submit((note,), keep=False).wait()
+            # INVARIANT: the note is in the store before what it explains is gone.
+            if not ledger.flush(_PATIENCE):
+                return removed
+            removed += ledger.store.drop(writer, last.seq)
     return removed
 
 
-def _last_before(store: EntryStore, writer: str, before_ns: int) -> StoredEntry | None:
-    """The last of the entries at the start of a chain that are older. The chain's own last entry always stays."""
+def _last_before(store: EntryStore, writer: str, before_ns: int, end_seq: int) -> StoredEntry | None:
+    """The last of the first entries of a chain that are older."""
     last: StoredEntry | None = None
-    head = store.head(writer)
-    for entry in entries_of(store, writer):
-        if entry.time_ns >= before_ns or head is None or entry.seq >= head.seq:
+    for entry in islice(entries_of(store, writer), AT_ONCE):
+        if entry.time_ns >= before_ns or entry.seq >= end_seq:
             break
         last = entry
     return last

@@ -6,13 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.engine import Engine
-from interpose.ledger.bodies import Bodies
-from interpose.ledger.keys import Keys
-from interpose.ledger.logfile import LogFile, LogRecorder
-from tests.ledgers import guarded, run
-
-KEY = "AKIA" + "QWERTYUIOPASDFGH"
+from interpose.ledger.logfile import LogFile
 
 
 def names(directory: Path) -> list[str]:
@@ -40,14 +34,14 @@ def test_few_archives(tmp_path: Path, archives: int, want: list[str]) -> None:
 
 def test_it_goes_on_where_an_earlier_process_stopped(tmp_path: Path) -> None:
     for _ in range(3):
-        log = LogFile(tmp_path / "a.log", max_bytes=1000)
+        log = LogFile(tmp_path / "a.log", max_bytes=1000, archives=1)
         log.write("again")
         log.close()
     assert (tmp_path / "a.log").read_text() == "again\n" * 3
 
 
 def test_it_follows_a_file_that_somebody_else_rotated(tmp_path: Path) -> None:
-    one = LogFile(tmp_path / "a.log")
+    one = LogFile(tmp_path / "a.log", max_bytes=1000, archives=1)
     one.write("first")
     (tmp_path / "a.log").rename(tmp_path / "a.log.1")
     one.write("second")
@@ -59,16 +53,3 @@ def test_a_line_longer_than_a_file_is_written(tmp_path: Path) -> None:
     log.write("x" * 50)
     log.write("y")
     assert (tmp_path / "a.log.1").read_text() == "x" * 50 + "\n"
-
-
-def test_calls_and_outcomes_have_a_line_without_secrets(tmp_path: Path) -> None:
-    log = LogFile(tmp_path / "a.log")
-    engine = Engine(guarded(), recorder=LogRecorder(log, Bodies(Keys.of(b"k" * 32))))
-    run(engine, f"echo {KEY}", call_id="one")
-    run(engine, "rm -rf /\nforged line", call_id="two")
-    lines = (tmp_path / "a.log").read_text().splitlines()
-    assert len(lines) == 4
-    assert [line.split()[2] for line in lines] == ["allow", "success", "deny", "denied"]
-    assert KEY not in "".join(lines)
-    assert "no-rm" in lines[2]
-    assert all(line.endswith(("[one]", "[two]")) for line in lines)

@@ -3,17 +3,33 @@
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from interpose.build import open_ledger
 from interpose.engine import Engine
-from interpose.ledger import LedgerSettings, verify_directory
+from interpose.ledger import LedgerSettings, search, verify_directory
 from interpose.ledger.record import Record
-from interpose.types import Context, ToolCall, Transform
+from interpose.store.protocols import Query
+from interpose.types import (
+    Allow,
+    Approved,
+    Confirm,
+    Context,
+    Decision,
+    Deny,
+    Pending,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Transform,
+)
 from tests.ledgers import all_records, guarded, run, shell_call
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
@@ -82,19 +98,167 @@ def test_a_decision_without_outcome_is_marked(tmp_path: Path) -> None:
         assert [record.outcome for record in all_records(ledger.store)] == ["unknown"]
 
 
-def test_the_recorded_call_is_the_executed_call(tmp_path: Path) -> None:
-    class Tamed:
-        def intercept(self, call: ToolCall) -> Transform[ToolCall]:
-            return Transform(call.with_arguments({"command": "ls --safe"}))
+class Tamed:
+    """Lets something else run than what came in."""
 
+    def intercept(self, call: ToolCall) -> Transform[ToolCall]:
+        return Transform(call.with_arguments({"command": f"{call.arguments['command']} --safe"}))
+
+
+def test_the_recorded_call_is_the_executed_call(tmp_path: Path) -> None:
     ran: list[Any] = []
     registry = guarded()
     registry.add(id="tamed", name="tool.before", interceptor=Tamed())
     with open_ledger(tmp_path) as ledger:
-        Engine(registry, recorder=ledger.recorder).run_tool(shell_call("ls"), ran.append)
+        Engine(registry, recorder=ledger.recorder).run_tool(shell_call(f"ls {KEY}"), ran.append)
+        Engine(guarded(), recorder=ledger.recorder).run_tool(shell_call(f"ls {KEY}"), ran.append)
+        ledger.flush()
+        (plain, record) = all_records(ledger.store)
+        assert search(ledger.store, Query(text="--safe"), 10) == [record]
+    assert ran[0] == {"command": f"ls {KEY} --safe"}
+    hidden = record.arguments["command"]
+    assert (record.decision, record.rewritten) == ("rewrite", True)
+    assert hidden.startswith("ls [redacted:")
+    assert hidden.endswith("] --safe")
+    assert record.original_arguments == {"command": hidden.removesuffix(" --safe")}
+    assert record.original_arguments_digest == plain.arguments_digest != record.arguments_digest
+    assert (plain.original_arguments, plain.original_arguments_digest) == (UNSET, "")
+
+
+class Looks:
+    """Keeps results back that are poison, and shortens others."""
+
+    def intercept(self, outcome: ToolOutcome) -> Decision[ToolOutcome]:
+        if "poison" in str(outcome.result):
+            return Deny(f"Poison: {outcome.result}", rule="injection")
+        return Transform(replace(outcome, result="short")) if len(str(outcome.result)) > 100 else Allow()
+
+
+RESULTS: list[tuple[str, Any, str, Any]] = [
+    ("handed on as it was", "fine", "passed", UNSET),
+    ("withheld", f"poison {KEY}", "withheld", "poison [redacted:aws-access-key-id:"),
+    ("rewritten", "x" * 200, "rewritten", "x" * 200),
+]
+
+
+@pytest.mark.parametrize(("note", "result", "became", "original"), RESULTS, ids=[case[0] for case in RESULTS])
+def test_what_was_said_about_a_result(tmp_path: Path, note: str, result: Any, became: str, original: Any) -> None:
+    registry = guarded()
+    registry.add(id="looks", name="tool.after", interceptor=Looks())
+    with open_ledger(tmp_path) as ledger:
+        answer = run(Engine(registry, recorder=ledger.recorder), "ls", result)
         ledger.flush()
         (record,) = all_records(ledger.store)
-    assert (record.arguments, record.decision, record.rewritten) == (ran[0], "rewrite", True)
+    assert record.after is not None
+    assert record.after.result == became, note
+    assert [name for name, _ in record.after.timings] == ["looks"]
+    assert KEY not in str(record)
+    assert bool(record.original_result_digest) == (became != "passed")
+    if became == "withheld":
+        assert record.after.rule == "injection"
+        assert [found.said for found in record.after.said.findings] == ["deny"]
+        assert record.original_result.startswith(original)
+        assert record.result["status"] == answer["status"] == "blocked"
+    else:
+        assert (record.result, record.original_result) == (answer, original)
+    assert record.outcome == "success"
+
+
+class Asks:
+    def intercept(self, _call: ToolCall) -> Confirm:
+        return Confirm("Really?")
+
+
+class Queue:
+    """The first question waits, the next one is answered."""
+
+    asked = False
+
+    def confirm(self, _request: PermissionRequest) -> Pending | Approved:
+        if self.asked:
+            return Approved("ann@example.com")
+        self.asked = True
+        return Pending("question-1")
+
+
+def test_who_approved_and_which_question_it_was(tmp_path: Path) -> None:
+    registry = guarded()
+    registry.add(id="asks", name="tool.before", interceptor=Asks())
+    with open_ledger(tmp_path) as ledger:
+        asking = Engine(registry, confirm=Queue(), recorder=ledger.recorder).run(shell_call("ls").context)
+        call = shell_call("ls", call_id="one")
+        assert asking.before(call).outcome == "ask"
+        ledger.flush()
+        (record,) = all_records(ledger.store)
+        assert (record.decision, record.outcome, record.approval) == ("ask", "unknown", "question-1")
+        verdict = asking.before(call)
+        asking.after(ToolOutcome(verdict.payload, "done"))
+        ledger.flush()
+        (record,) = all_records(ledger.store)
+    assert (record.decision, record.outcome) == ("allow", "success")
+    assert (record.approver, record.approval) == ("ann@example.com", "question-1")
+
+
+def test_an_outcome_whose_decision_was_never_seen_has_a_record(tmp_path: Path) -> None:
+    with open_ledger(tmp_path) as ledger:
+        after = Engine(guarded(), recorder=ledger.recorder).run(shell_call("ls").context)
+        after.after(ToolOutcome(shell_call("ls"), "done"), decided=False)
+        ledger.flush()
+        (record,) = all_records(ledger.store)
+    assert (record.outcome, record.result) == ("success", "done")
+    assert [found.said for found in record.findings] == ["note"]
+
+
+@dataclass
+class Login:
+    """A result of the tool's own making."""
+
+    key: str
+
+
+class Printed:
+    def __repr__(self) -> str:
+        return f"key {KEY}"
+
+
+@pytest.mark.parametrize(
+    ("note", "result"),
+    [
+        ("a dataclass", Login(KEY)),
+        ("an object with a text", Printed()),
+        ("bytes", KEY.encode()),
+        ("deep", [[Login(KEY)]]),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_secrets_in_objects_are_hidden_too(tmp_path: Path, note: str, result: Any) -> None:
+    with open_ledger(tmp_path) as ledger:
+        engine = Engine(guarded(), recorder=ledger.recorder)
+        run(engine, "ls", result)
+        engine.run_tool(ToolCall("exec", {"command": "ls", "login": result}), lambda _arguments: "done")
+        ledger.flush()
+        found = str([(one.result, one.arguments) for one in all_records(ledger.store)])
+    assert KEY not in found, note
+    assert b64encode(KEY.encode()).decode() not in found, note
+
+
+def test_a_call_that_was_seen_before_is_recorded_as_the_first_time(tmp_path: Path) -> None:
+    commands = [f"cat /etc/hosts {KEY}", f"cat /etc/hosts {KEY}", "ls"] * 2
+    found = recorded(tmp_path, *[(command, "done") for command in commands])
+    for first, again in ((0, 1), (0, 3), (2, 5)):
+        for name in ("arguments", "arguments_digest", "effects", "rule"):
+            assert getattr(found[first], name) == getattr(found[again], name)
+
+
+def test_the_same_arguments_elsewhere_are_another_call(tmp_path: Path) -> None:
+    """What a relative path means depends on where the call runs."""
+    with open_ledger(tmp_path) as ledger:
+        bodies = ledger.recorder.bodies
+        drafts = [
+            bodies.decided(Engine(guarded()).decide(ToolCall("exec", {"command": "cat x"}, context=Context(cwd=cwd))))
+            for cwd in ("/one", "/two")
+        ]
+    assert [draft.paths for draft in drafts] == [("/one/x",), ("/two/x",)]
 
 
 def test_secrets_never_reach_a_file(tmp_path: Path) -> None:

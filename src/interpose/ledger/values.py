@@ -1,0 +1,200 @@
+"""Values as they are kept: without their secrets, cut to size, with a keyed digest. Never failing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import MsgspecError, Raw, Struct
+from msgspec.json import Decoder, Encoder
+
+from interpose.analysis import effects_of_call, home_directory
+from interpose.answers import Answers
+from interpose.errors import text_of
+from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
+from interpose.ledger.keys import Keys
+from interpose.secrets import Redactor
+from interpose.types import FrozenDict, FrozenList, ToolCall
+
+ARGUMENTS_LIMIT = 256 * 1024
+RESULT_LIMIT = 64 * 1024
+TEXT_LIMIT = 8 * 1024
+"""Bytes of arguments, of a result and of searchable text that are kept; the digest covers all of it."""
+_OVERLAP = 8 * 1024
+_EFFECT_BYTES = 256
+_PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
+
+_encode = Encoder(enc_hook=text_of).encode
+_said = Decoder(Said).decode
+_any = Decoder().decode
+
+
+class KeptCall(Struct, frozen=True):
+    """A call's arguments, the words in them that can be searched for, and what it would do."""
+
+    arguments: Raw
+    words: str
+    effects: tuple[SeenEffect, ...]
+
+
+class KeptResult(Struct, frozen=True):
+    """A result, its digest and its whole length."""
+
+    result: Raw
+    digest: str
+    bytes: int
+
+
+class Values:
+    """Hides secrets in what is kept. One for each ledger: its keys decide what digests look like."""
+
+    def __init__(self, keys: Keys, *, include_argument_values: bool) -> None:
+        self._redactor, self._key = Redactor(keys.redaction), keys.digests
+        self._values = include_argument_values
+        self._known: Answers[KeptCall] = Answers()
+
+    def call(self, call: ToolCall) -> tuple[KeptCall, str]:
+        """The call as it is kept, and the digest of its arguments."""
+        plain = json_of(call.arguments)
+        digest = self._digest(plain)
+        if not _is_plain(call.arguments):
+            return self._kept_call(call, plain), digest
+        # INVARIANT: the key holds all that the answer depends on. The digest is keyed, so nothing secret is kept here.
+        key = (digest, len(plain), call.name, call.context.cwd, home_directory())
+        known = self._known.get(key)
+        if known is None:
+            known = self._kept_call(call, plain)
+            self._known.put(key, known, len(plain) + len(known.words) + _EFFECT_BYTES * (1 + len(known.effects)))
+        return known, digest
+
+    def result(self, result: object) -> KeptResult:
+        """A result as it is kept."""
+        plain = json_of(result)
+        kept = self._kept_result(result, plain) if self._values else NOT_KEPT
+        return KeptResult(kept, self._digest(plain), len(plain))
+
+    def said(self, said: Said) -> Said:
+        """What was said, without the secrets that it quotes."""
+        plain = json_of(said)
+        hidden, found = self._redactor.redact_bytes(plain)
+        if not found:
+            return said if plain.isascii() else _said(plain)
+        try:
+            return _said(hidden)
+        except MsgspecError:
+            pass  # a marker stands where JSON needs something else
+        try:
+            return _said(_encode(self._redactor.redact_value(_any(plain))[0]))
+        except MsgspecError:
+            return Said(reason="(withheld: it could not be searched for secrets)")
+
+    def _kept_call(self, call: ToolCall, plain: bytes) -> KeptCall:
+        found = _effects(call)
+        effects = self.said(Said(effects=found)).effects if found else ()
+        if not self._values:
+            return KeptCall(NOT_KEPT, "", effects)
+        hidden, encoded = self._hidden(call.arguments, plain)
+        kept = Raw(encoded) if len(encoded) <= ARGUMENTS_LIMIT else _part(encoded, ARGUMENTS_LIMIT)
+        return KeptCall(kept, " ".join(_strings(hidden, TEXT_LIMIT)), effects)
+
+    def _kept_result(self, result: object, plain: bytes) -> Raw:
+        if len(plain) > RESULT_LIMIT:
+            return _part(self._redactor.redact_bytes(plain[: RESULT_LIMIT + _OVERLAP])[0], RESULT_LIMIT)
+        return Raw(self._hidden(result, plain)[1])
+
+    def _hidden(self, value: object, plain: bytes) -> tuple[Any, bytes]:
+        """The value and its JSON, both without secrets."""
+        hidden, found = self._redactor.redact_value(value)
+        encoded = json_of(hidden) if found else plain
+        if _is_plain(value):
+            return hidden, encoded
+        # Once more as it is written: objects have names and texts only now.
+        try:
+            written = _any(encoded)
+        except (MsgspecError, RecursionError):
+            written = encoded.decode()
+            encoded = _encode(written)
+        hidden, found = self._redactor.redact_value(written)
+        return hidden, json_of(hidden) if found else encoded
+
+    def _digest(self, data: bytes) -> str:
+        return hashlib.blake2b(data, digest_size=16, key=self._key).hexdigest()
+
+
+def json_of(value: object) -> bytes:
+    """JSON of any value; of half characters and of what has no JSON form, the text."""
+    try:
+        try:
+            return _encode(value)
+        except UnicodeEncodeError:
+            return _encode(_whole(value))
+    except Exception as error:  # noqa: BLE001 - results are any Python value
+        return _encode(f"(not kept: {clean(text_of(error))})")
+
+
+def clean(text: str) -> str:
+    """Text that every store can keep: no half characters, no NUL."""
+    if text.isascii():
+        return text.replace("\0", "\\0") if "\0" in text else text
+    return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def _effects(call: ToolCall) -> tuple[SeenEffect, ...]:
+    try:
+        found = effects_of_call(call, home_directory())
+    except Exception:  # noqa: BLE001 - a call that was refused because it can't be read has a record all the same
+        return ()
+    return tuple(SeenEffect(effect.kind, effect.resource, effect.certainty) for effect in found)
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is nothing but JSON: no object of it gets its names and texts only when it is written."""
+    left = [value]
+    while left:
+        one: Any = left.pop()
+        kind = type(one)
+        if kind not in _PLAIN:
+            return False
+        if kind is dict or kind is FrozenDict:
+            for key, item in one.items():
+                if type(key) is not str:
+                    return False
+                if type(item) is not str:
+                    left.append(item)
+        elif kind is list or kind is FrozenList or kind is tuple:
+            left.extend(one)
+    return True
+
+
+def _whole(value: Any) -> Any:
+    """The value with its half characters escaped."""
+    kind = type(value)
+    if kind is str:
+        return clean(value)
+    if issubclass(kind, dict):
+        return {clean(text_of(key)): _whole(one) for key, one in value.items()}
+    if issubclass(kind, list | tuple):
+        return [_whole(one) for one in value]
+    if hasattr(kind, "__struct_fields__"):
+        return {name: _whole(getattr(value, name)) for name in kind.__struct_fields__}
+    return value
+
+
+def _part(data: bytes, limit: int) -> Raw:
+    return Raw(_encode(data[:limit].decode("utf-8", "ignore") + ("…" if len(data) > limit else "")))
+
+
+def _strings(value: Any, room: int) -> Iterator[str]:
+    """The texts in nested data, until `room` characters are used up."""
+    left = [value]
+    while left and room > 0:
+        one = left.pop()
+        kind = type(one)
+        if kind is str:
+            room -= len(one) + 1
+            yield one
+        elif issubclass(kind, dict):
+            left.extend(reversed(one.values()))
+        elif issubclass(kind, list | tuple):
+            left.extend(reversed(one))
