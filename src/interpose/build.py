@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from interpose.policy.load import Place
     from interpose.policy.reload import PolicyReload
     from interpose.service import RuledEngine, Service
+    from interpose.store.protocols import Store
 
 _lock = threading.Lock()
 _global: InterceptorRegistry | None = None
@@ -118,6 +119,10 @@ def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_u
     Its `recorder` is what an engine takes, `close` ends it. Raises LedgerError or StoreError if the directory or the
     database can't be used.
     """
+    return _ledger_and_store(directory, settings, store_url)[0]
+
+
+def _ledger_and_store(directory: Path, settings: LedgerSettings | None, store_url: str) -> tuple[Ledger, Store]:
     from interpose.errors import StoreError
     from interpose.ledger import Ledger, make_directory
     from interpose.store import POSTGRES_SCHEMES, open_store
@@ -127,7 +132,7 @@ def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_u
     make_directory(directory)
     store = open_store(store_url or directory / "ledger.db")
     try:
-        return Ledger(directory, store, settings, owns_store=True)
+        return Ledger(directory, store, settings, owns_store=True), store
     except BaseException:
         store.close()
         raise
@@ -144,15 +149,15 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     from interpose.approvals.desk import Desk
     from interpose.service import Service
 
-    ledger = open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url)
+    ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
     try:
-        desk = Desk(ledger.store, timeout=config.approvals.timeout, key=ledger.keys.digests)
+        desk = Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests)
         policies = _policies(config, activity, follow=follow)
     except BaseException:
         ledger.close()
         raise
-    return Service(config, store=ledger.store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+    return Service(config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity)
 
 
 def reconfigure(service: Service, config: Config) -> None:
