@@ -1,4 +1,4 @@
-"""Those who wait for an answer: one thread asks the store for them all, and what is answered here wakes them at once."""
+"""Those who wait for an answer: one thread asks the store for them all; what is answered here wakes them at once."""
 
 from __future__ import annotations
 
