@@ -16,10 +16,11 @@ import pytest
 from interpose.build import open_ledger
 from interpose.cli import main
 from interpose.cli.audit_query import default_directory
-from interpose.cli.audit_stats import drawn, stats
+from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import duration
 from interpose.cli.rendering import Ink
 from interpose.engine import Engine
+from interpose.ledger.stats import stats
 from interpose.registry import InterceptorRegistry
 from interpose.store import open_store
 from interpose.store.protocols import Query
@@ -333,6 +334,7 @@ import os
 from pathlib import Path
 from interpose.build import open_ledger
 from interpose.engine import Engine
+from interpose.ledger.stats import stats
 from interpose.registry import InterceptorRegistry
 from interpose.store.sqlite import SqliteStore
 from interpose.types import ToolCall

@@ -16,6 +16,8 @@ Access = Role | Literal["open"]
 
 Headers = tuple[tuple[str, str], ...]
 
+JSON = "application/json"
+
 
 class Peer(Struct, frozen=True, kw_only=True):
     """The other end of a connection. `subject` is the common name of a verified client certificate."""
@@ -103,7 +105,8 @@ class Route(Struct, frozen=True):
     """One method of one path, and all that the API document says about it.
 
     In a `path`, `{name}` stands for one segment, which the handler finds in `params`. `codes` are the error answers
-    that the handler gives by itself: status and error code.
+    that the handler gives by itself: status and error code. `answer` is the JSON of a success; `produces` are all
+    content types that it may have.
     """
 
     method: str
@@ -115,6 +118,7 @@ class Route(Struct, frozen=True):
     answer: type | None = None
     query: type | None = None
     codes: tuple[tuple[int, str], ...] = ()
+    produces: tuple[str, ...] = (JSON,)
 
 
 Routes = Sequence[Route]

@@ -1,0 +1,207 @@
+"""`/api/v1/audit`: the ledger for those who may read it. Pages, one record, counts, and an export of everything."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
+from time import time
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+from msgspec import UNSET, Meta, Struct, UnsetType, json
+from msgspec.structs import replace
+
+from interpose.errors import StoreError, text_of
+from interpose.ledger import Format, Record, records, search, shapes
+from interpose.ledger.stats import Stats, stats
+from interpose.ledger.times import moment_ns
+from interpose.store.protocols import Query
+from interpose.surfaces.http.messages import JSON, Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http.query import Word, invalid_query, query_of
+from interpose.types import Outcome
+
+if TYPE_CHECKING:
+    from interpose.service import Service
+
+T = TypeVar("T")
+
+NDJSON = "application/x-ndjson"
+EXPORT_PAGE = 200
+"""Records that an export holds in memory at a time."""
+SAMPLE = 1000
+READERS = 2
+"""Threads that search: reading the ledger never takes those away that decisions and approvals need."""
+CATCHING_UP = 1.0
+"""Seconds that a reader waits for the store to have what was recorded before it asked."""
+
+Moment = Annotated[
+    str,
+    Meta(
+        max_length=64,
+        description="so long ago (90s, 15m, 2h, 7d, 1w), or a date and time",
+        examples=["2h", "2026-01-31T08:00:00Z"],
+        extra_json_schema={"anyOf": [{"pattern": "^[0-9]{1,9}[smhdw]$"}, {"format": "date-time"}]},
+    ),
+]
+
+
+class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which records are wanted. All that is given must hold."""
+
+    session: Annotated[Word, Meta(description="calls of this session")] = ""
+    agent: Annotated[Word, Meta(description="calls of this agent")] = ""
+    tool: Annotated[Word, Meta(description="calls of this tool")] = ""
+    decision: Annotated[Outcome | UnsetType, Meta(description="what was decided")] = UNSET
+    rule: Annotated[Word, Meta(description="what this rule decided")] = ""
+    effect: Annotated[Word, Meta(description="calls with this effect, such as fs.delete")] = ""
+    path: Annotated[Word, Meta(description="calls that touch this path or something under it")] = ""
+    host: Annotated[Word, Meta(description="calls that reach this host")] = ""
+    text: Annotated[Word, Meta(description="calls whose arguments or reasons contain this")] = ""
+    since: Moment | UnsetType = UNSET
+    until: Moment | UnsetType = UNSET
+
+
+class ShapedFilters(Filters, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Filters, and the shape of what they find."""
+
+    format: Annotated[Format, Meta(description="shape of a record")] = "record"
+
+
+class PageQuery(ShapedFilters, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One page, the newest records first."""
+
+    limit: Annotated[int, Meta(ge=1, le=1000, description="records of a page, at most")] = 50
+    cursor: Annotated[str, Meta(pattern="^p[0-9a-f]{1,15}$", description="`next` of the page before")] | UnsetType = (
+        UNSET
+    )
+
+
+class ShapeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The shape of one record."""
+
+    format: Annotated[Format, Meta(description="shape of the record")] = "record"
+
+
+class AuditPage(Struct, frozen=True):
+    """Records, the newest first. With `next` as `cursor` the same question gets the next page; null is the last one."""
+
+    records: list[dict[str, Any]]
+    next: str | None
+
+
+class AuditCall(Struct, frozen=True):
+    """One call. Formats that keep its phases apart have several records of it."""
+
+    records: list[dict[str, Any]]
+
+
+_STORE = (503, "store_unavailable")
+_QUERY = (400, "invalid_query")
+
+
+class _Audit:
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="interpose:audit")
+
+    async def page(self, request: Request) -> Response:
+        """A page, or everything if the caller wants lines."""
+        if NDJSON in request.headers.get("accept", ""):
+            return await self.export(request)
+        wanted = query_of(request, PageQuery)
+        after = None if isinstance(wanted.cursor, UnsetType) else int(wanted.cursor[1:], 16)
+        query = _query(wanted)
+        found = await self._read(lambda: search(self._service.store, query, wanted.limit + 1, after))
+        shown = found[: wanted.limit]
+        return json_response(
+            AuditPage(
+                [shape for one in shown for shape in shapes(one, wanted.format)],
+                f"p{shown[-1].position:x}" if len(found) > len(shown) else None,
+            )
+        )
+
+    async def export(self, request: Request) -> Response:
+        """All records that match, the oldest first, one JSON text a line."""
+        wanted = query_of(request, ShapedFilters)
+        query = _query(wanted)
+        if query.until_ns is None:
+            # What is decided while we write is not waited for: an export ends.
+            query = replace(query, until_ns=int(time() * 1e9))
+        first = await self._read(lambda: self._after(query, None))
+        return Response(headers=(("Content-Type", NDJSON),), stream=self._lines(query, first, wanted.format))
+
+    async def call(self, request: Request) -> Response:
+        """One call by its id."""
+        wanted = query_of(request, ShapeQuery)
+        found = await self._read(lambda: records(self._service.store.of_calls([request.params["id"]])))
+        if not found:
+            raise Refusal(404, "not_found", "there is no call of this id")
+        return json_response(AuditCall(shapes(found[-1], wanted.format)))
+
+    async def stats(self, request: Request) -> Response:
+        """Counts of what matches."""
+        query = _query(query_of(request, Filters))
+        return json_response(await self._read(lambda: stats(self._service.store, query, SAMPLE)))
+
+    async def _lines(self, query: Query, found: list[Record], shape: Format) -> AsyncIterator[bytes]:
+        while found:
+            yield b"".join(json.encode(line) + b"\n" for one in found for line in shapes(one, shape))
+            if len(found) < EXPORT_PAGE:
+                return
+            last = found[-1].position
+            found = await self._read(lambda last=last: self._after(query, last))  # type: ignore[misc]
+
+    def _after(self, query: Query, position: int | None) -> list[Record]:
+        return search(self._service.store, query, EXPORT_PAGE, position, oldest_first=True)
+
+    async def _read(self, read: Callable[[], T]) -> T:
+        def caught_up() -> T:
+            self._service.ledger.flush(CATCHING_UP)
+            return read()
+
+        try:
+            return await asyncio.get_running_loop().run_in_executor(self._readers, caught_up)
+        except StoreError as error:
+            raise Refusal(503, _STORE[1], f"the ledger can't be read now: {text_of(error)}") from None
+
+
+def _query(wanted: Filters) -> Query:
+    now = time()
+    return Query(
+        session=wanted.session, agent=wanted.agent, tool=wanted.tool,
+        decision="" if isinstance(wanted.decision, UnsetType) else wanted.decision,
+        rule=wanted.rule, effect=wanted.effect, path=wanted.path, host=wanted.host, text=wanted.text,
+        since_ns=_moment("since", wanted.since, now), until_ns=_moment("until", wanted.until, now),
+    )  # fmt: skip
+
+
+def _moment(name: str, text: str | UnsetType, now: float) -> int | None:
+    if isinstance(text, UnsetType):
+        return None
+    try:
+        return moment_ns(text, now)
+    except ValueError as error:
+        raise invalid_query(name, text_of(error)) from None
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """What auditors may ask."""
+    audit = _Audit(service)
+    return (
+        Route(
+            "GET", "/api/v1/audit", audit.page, "auditor", "Search the ledger, the newest records first",
+            query=PageQuery, answer=AuditPage, codes=(_QUERY, _STORE), produces=(JSON, NDJSON),
+        ),
+        Route(
+            "GET", "/api/v1/audit/export", audit.export, "auditor", "Every record that matches, one JSON text a line",
+            query=ShapedFilters, codes=(_QUERY, _STORE), produces=(NDJSON,),
+        ),
+        Route(
+            "GET", "/api/v1/audit/stats", audit.stats, "auditor", "Decisions counted by time, rule, agent and tool",
+            query=Filters, answer=Stats, codes=(_QUERY, _STORE),
+        ),
+        Route(
+            "GET", "/api/v1/audit/{id}", audit.call, "auditor", "Everything about one call",
+            query=ShapeQuery, answer=AuditCall, codes=(_QUERY, (404, "not_found"), _STORE),
+        ),
+    )  # fmt: skip
