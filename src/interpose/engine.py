@@ -184,13 +184,15 @@ class Run:
         """`decide` for async callers."""
         return await drive_async(self._decide(call))
 
-    def before(self, call: ToolCall) -> Verdict[ToolCall]:
+    def before(self, call: ToolCall, *, requires_confirmation: NeedsConfirmation | None = None) -> Verdict[ToolCall]:
         """The first half of the flow, for a host that runs the tool itself: decided, asked and recorded."""
-        return drive(self._on_before(call))
+        return drive(self._on_before(call, requires_confirmation))
 
-    async def abefore(self, call: ToolCall) -> Verdict[ToolCall]:
+    async def abefore(
+        self, call: ToolCall, *, requires_confirmation: NeedsConfirmation | None = None
+    ) -> Verdict[ToolCall]:
         """`before` for async callers."""
-        return await drive_async(self._on_before(call))
+        return await drive_async(self._on_before(call, requires_confirmation))
 
     def after(self, outcome: ToolOutcome, *, decided: bool = True) -> ToolRun:
         """The second half: what the host's tool gave. `decided` is false if `before` was not called for it here."""
@@ -267,9 +269,9 @@ class Run:
             raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
         return done
 
-    def _on_before(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
+    def _on_before(self, call: ToolCall, wish: NeedsConfirmation | None) -> Flow[Verdict[ToolCall]]:
         snapshot = self._engine.interceptors.snapshot()
-        call, entries = self._prepare(call, snapshot)
+        call, entries = self._prepare(call, snapshot, wish)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)

@@ -135,6 +135,11 @@ def normalize_tool_name(name: str) -> str:
     return TOOL_ALIASES.get(plain) or _BY_PLAIN_NAME.get(_plain_key(plain), plain)
 
 
+def plain_name(name: str) -> str:
+    """A name without case, underscores and hyphens, as two names are compared."""
+    return _plain_key(name.strip())
+
+
 def mcp_name(name: str) -> McpName | None:
     """The server and tool of an MCP tool name in any agent's spelling, or None."""
     plain = name.strip()
@@ -177,6 +182,27 @@ def canonical(call: ToolCall) -> ToolCall:
             inner = f"mcp__{server or ''}__{inner}"
         name, arguments = normalize_tool_name(inner), _frozen(original, carried)
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
+
+
+def carrying(name: str, arguments: Mapping[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of an agent's own call, so that what it carries has the arguments `inner`.
+
+    The way back of `canonical`, for a call that it understood: a tool that carries no other gets `inner` itself.
+    """
+    keys = WRAPPER_TOOLS.get(normalize_tool_name(name))
+    if keys is None:
+        return inner
+    given = arguments.get(keys[1], FrozenDict())
+    as_text = isinstance(given, str)
+    carried: Any = _decoded(name, keys[1], given) if as_text else given
+    again = inner if keys[2] else carrying(arguments[keys[0]], carried, inner)
+    return {**arguments, keys[1]: _encoded(again) if as_text else again}
+
+
+def _encoded(value: object) -> str:
+    import json
+
+    return json.dumps(value)
 
 
 def _frozen(tool: str, arguments: dict[str, Any]) -> FrozenDict:

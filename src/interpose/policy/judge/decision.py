@@ -87,6 +87,15 @@ def _reason(judged: Judged) -> str:
             return f"{judged.rule.text} (Judge: {reason})" if reason else judged.rule.text
 
 
+def words_of(reason: str) -> tuple[str, str]:
+    """A reason taken apart: the rule's own words, and the judge's or why it failed; empty if it said nothing."""
+    for mark in (" (Judge: ", " (The judge failed: "):
+        text, found, said = reason.partition(mark)
+        if found and said.endswith(")"):
+            return text, said[:-1]
+    return reason, ""
+
+
 def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:
     """The payload without the texts that the rules quoted; None if a rule quoted none, or they can't be cut exactly."""
     cuts: dict[str, str] = {}

@@ -1,0 +1,133 @@
+"""What callers say: bodies, headers, and the contexts and calls that they mean. Translated here and nowhere else.
+
+A value that is null counts as not given. Fields that nobody knows are ignored, so that newer callers are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import Annotated, Any, TypeVar
+
+from msgspec import Meta, Struct, ValidationError, convert
+
+from interpose.errors import InvalidCallError
+from interpose.surfaces.http.messages import Headers, Refusal, Request
+from interpose.surfaces.http.strict_json import CODE, decode
+from interpose.tools import KNOWN_TOOL_NAMES, canonical, normalize_tool_name, plain_name
+from interpose.types import Context, FrozenDict, ToolCall
+
+B = TypeVar("B")
+
+Name = Annotated[str, Meta(max_length=1024)]
+"""What names something: a session, a trace, a tool, an agent."""
+Directory = Annotated[str, Meta(max_length=4096)]
+Arguments = dict[str, Any]
+
+CLIENT_HEADERS = ("x-interpose-client-id", "x-maybe-dont-client-id")
+LARGE = 32 * 1024
+"""Bodies above this are decided in a thread: judging and redacting them takes long enough to keep others waiting."""
+
+_LONGEST_CLIENT = 256
+_WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?(\d{1,9})\"?\s*(?=$|[,;])", re.ASCII | re.IGNORECASE)
+
+
+class Principal(Struct, frozen=True):
+    """The identity of the actor."""
+
+    type: Name | None = None
+    id: Name | None = None
+
+
+class Said(Struct, frozen=True, rename="camel"):
+    """`context`: who acts, as the caller says."""
+
+    session_id: Name | None = None
+    trace_id: Name | None = None
+    span_id: Name | None = None
+    timestamp: Annotated[str, Meta(max_length=64)] | float | None = None
+    principal: Principal | None = None
+    agent_id: Name | None = None
+
+
+NOBODY = Said()
+
+
+def require_json(request: Request, status: int) -> None:
+    """Refuse a body that is not announced as JSON: a web page may send any other kind without being asked first."""
+    given = request.headers.get("content-type", "")
+    if given != "application/json" and given.partition(";")[0].strip().lower() != "application/json":
+        text = f"Content-Type must be application/json, not {given!r}" if given else "Content-Type is missing"
+        raise Refusal(status, "invalid_content_type", text)
+
+
+def body_of(request: Request, kind: type[B]) -> B:
+    """The body as a value of `kind`."""
+    return as_kind(decode(request.body), kind)
+
+
+def as_kind(value: Any, kind: type[B]) -> B:
+    """A JSON value as a value of `kind`. The refusal says which field is wrong."""
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        what, _, where = str(error).partition(" - at `$.")
+        name = where.removesuffix("`")
+        raise Refusal(400, CODE, f"{name}: {what}" if name else f"the body: {what}") from None
+
+
+def context_of(request: Request, source: str, said: Said = NOBODY, *, cwd: str | None, principal: str = "") -> Context:
+    """Who asks. The name of a token is added to a principal: callers may claim to act for anybody."""
+    client = client_of(request)
+    named, agent = said.principal, said.agent_id or ""
+    if named is not None and named.id:
+        principal = f"{named.type}:{named.id}" if named.type else named.id
+        agent = agent or (named.id if named.type == "agent" else "")
+    principal = principal or client
+    if name := request.caller.name:
+        principal = f"{principal} via {name}" if principal else name
+    return Context(
+        session_id=said.session_id or "", agent_id=agent or client, principal=principal, cwd=cwd or "",
+        trace_id=said.trace_id or "", source=source,
+    )  # fmt: skip
+
+
+def client_of(request: Request) -> str:
+    """What the client calls itself."""
+    headers = request.headers
+    for name in CLIENT_HEADERS:
+        if name in headers:
+            return headers[name].strip()[:_LONGEST_CLIENT]
+    return ""
+
+
+def call_of(name: str, arguments: Arguments | None, context: Context, shell_tools: tuple[str, ...]) -> ToolCall:
+    """The call that is meant. Tools that the configuration calls shells are judged as commands.
+
+    INVARIANT: names are only added. What is a shell by its own name stays one, whatever the configuration lists.
+    """
+    try:
+        call = ToolCall(name, arguments if arguments is not None else FrozenDict(), context=context)
+        call = canonical(call)
+    except InvalidCallError:
+        return call  # the engine refuses it, and records that it did
+    except ValueError as error:
+        raise Refusal(400, CODE, f"arguments: {error}") from None
+    if plain_name(call.name) in _added_shells(shell_tools):
+        return ToolCall("exec", call.arguments, call.call_id, context, original_name=call.original_name)
+    return call
+
+
+@lru_cache(maxsize=8)
+def _added_shells(names: tuple[str, ...]) -> frozenset[str]:
+    """The listed names that are no known tools: `read` stays a file tool."""
+    return frozenset(plain_name(name) for name in names if normalize_tool_name(name) not in KNOWN_TOOL_NAMES)
+
+
+def wait_of(request: Request, limit: float) -> tuple[float, Headers]:
+    """How long the caller would wait for a person (`Prefer: wait=N`), and the header that says what it gets."""
+    prefer = request.headers.get("prefer")
+    if prefer is None or (found := _WAIT.search(prefer)) is None or len(request.body) > LARGE:
+        return 0.0, ()
+    seconds = min(float(found[1]), limit)
+    return seconds, (("Preference-Applied", f"wait={seconds:g}"),)

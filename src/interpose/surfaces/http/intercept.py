@@ -1,0 +1,152 @@
+"""`POST /api/v1/intercept`: the published endpoint for agents' hooks, with its fields, codes and order of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from interpose.surfaces.http import deciding, incoming
+from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
+from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http.strict_json import decode
+from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
+from interpose.tools import carrying
+from interpose.types import ToolOutcome, thaw
+
+if TYPE_CHECKING:
+    from interpose.service import Service
+
+PATH = "/api/v1/intercept"
+SOURCE = "intercept"
+EVENT = "tools/call"
+_NOT_JSON = "Request body must be valid JSON"
+
+
+class Payload(Struct, frozen=True):
+    """The call, and its result in the response phase."""
+
+    name: Name | None = None
+    arguments: Arguments | None = None
+    result: Any = None
+
+
+class Settings(Struct, frozen=True):
+    """`config`: how this one event is to be looked at."""
+
+    working_directory: Directory | None = None
+
+
+class InterceptBody(Struct, frozen=True):
+    """One event of an agent's tool call."""
+
+    event: str | None = None
+    phase: str | None = None
+    payload: Payload | None = None
+    context: Said | None = None
+    config: Settings | None = None
+
+
+CODES = (
+    (400, "intercept_disabled"),
+    (415, "invalid_content_type"),
+    (400, "invalid_request"),
+    (400, "missing_event"),
+    (400, "unsupported_event"),
+    (400, "missing_phase"),
+    (400, "invalid_phase"),
+    (400, "missing_payload_name"),
+    (400, "response_phase_missing_result"),
+)
+"""In the order in which they are checked."""
+
+
+class Event(Struct, frozen=True):
+    """A body that passed all checks."""
+
+    phase: Phase
+    name: str
+    payload: Payload
+    context: Said
+    cwd: str | None
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """The route."""
+    return (
+        Route(
+            "POST", PATH, handler(service), "agent", "Judge a tool call before it runs, or its result after",
+            body=InterceptBody, answer=InterceptAnswer, codes=CODES,
+        ),
+    )  # fmt: skip
+
+
+def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """The handler of the route. The configuration is looked up for each request, as it may be reloaded."""
+
+    async def intercept(request: Request) -> Response:
+        settings = service.config.intercept
+        seed = settings.identity == "maybe-dont"
+        event = _checked(request, enabled=settings.enabled, seed=seed)
+        context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
+        call = incoming.call_of(event.name, event.payload.arguments, context, settings.shell_tool_names)
+        wait, headers = incoming.wait_of(request, settings.wait_limit)
+        mutated: Mutated | None = None
+        verdict: Any
+        given = event.payload.arguments or {}
+        if event.phase == "request":
+            verdict = await deciding.before(service, request, call, wait=wait)
+            if verdict.allowed and verdict.rewritten:
+                mutated = Mutated(event.name, carrying(event.name, given, thaw(verdict.payload.arguments)))
+        else:
+            outcome = ToolOutcome(call, event.payload.result, _is_error(event.payload.result))
+            verdict, result = await deciding.after(service, request, outcome, wait=wait)
+            if verdict.allowed and verdict.rewritten:
+                mutated = Mutated(event.name, given, result)
+        answer = intercept_answer(verdict, phase=event.phase, request_id=request.request_id, seed=seed, mutated=mutated)
+        return json_response(answer, headers=headers)
+
+    return intercept
+
+
+def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
+    """The event of a request. The first fault in the published order is the one that is said."""
+    if not enabled:
+        raise Refusal(400, "intercept_disabled", "The intercept endpoint is switched off (intercept.enabled)")
+    incoming.require_json(request, 415)
+    body = _body(request, seed)
+    if not body.event:
+        raise Refusal(400, "missing_event", "event is missing or empty")
+    if body.event != EVENT:
+        raise Refusal(400, "unsupported_event", f"event {_short(body.event)} is not supported, only {EVENT!r} is")
+    if not body.phase:
+        raise Refusal(400, "missing_phase", "phase is missing or empty")
+    if body.phase != "request" and body.phase != "response":
+        raise Refusal(400, "invalid_phase", f"phase must be 'request' or 'response', not {_short(body.phase)}")
+    payload = body.payload
+    if payload is None or payload.name is None or not payload.name.strip():
+        raise Refusal(400, "missing_payload_name", "payload.name is missing or empty")
+    phase: Phase = "request" if body.phase == "request" else "response"
+    if phase == "response" and payload.result is None:
+        raise Refusal(400, "response_phase_missing_result", "payload.result is required in the response phase")
+    cwd = body.config.working_directory if body.config is not None else None
+    return Event(phase, payload.name, payload, body.context or NOBODY, cwd)
+
+
+def _body(request: Request, seed: bool) -> InterceptBody:
+    try:
+        value = decode(request.body)
+    except Refusal as refusal:
+        if seed:
+            raise Refusal(refusal.status, refusal.code, _NOT_JSON) from None
+        raise
+    return incoming.as_kind(value, InterceptBody)
+
+
+def _is_error(result: Any) -> bool:
+    return isinstance(result, dict) and result.get("isError") is True
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= 64 else f"{text[:64]}...")

@@ -1,0 +1,277 @@
+"""`POST /api/v1/cli/validate` and `POST /api/v1/action/validate`: the published endpoints for wrappers of commands and
+for frameworks that ask how risky an action is. Answers have the fields of both shapes that are documented."""
+
+from __future__ import annotations
+
+import posixpath
+import shlex
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from interpose import __version__
+from interpose.surfaces.http import deciding, incoming
+from interpose.surfaces.http.incoming import Arguments, Directory, Name, Said
+from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http.verdicts import (
+    PolicyType,
+    RuleResult,
+    Severity,
+    deciding_of,
+    instead_of,
+    milliseconds,
+    policy_name,
+    policy_type,
+    told,
+)
+from interpose.tools import KNOWN_TOOL_NAMES, command_of, normalize_tool_name, tool_behind
+from interpose.types import Deny, Outcome, ToolCall, Verdict
+
+if TYPE_CHECKING:
+    from interpose.service import Service
+
+CLI_PATH = "/api/v1/cli/validate"
+ACTION_PATH = "/api/v1/action/validate"
+CLI_CODES = (
+    (400, "cli_validation_disabled"),
+    (400, "invalid_content_type"),
+    (400, "invalid_request"),
+    (400, "missing_command"),
+)
+ACTION_CODES = ((400, "invalid_content_type"), (400, "invalid_request"), (400, "missing_target"))
+
+_REWRITTEN = "A rule lets this run only in another form"
+
+Risk = Literal["high", "medium", "low", "unknown"]
+
+
+class ClientInfo(Struct, frozen=True):
+    """The machine and the user that a command would run as."""
+
+    hostname: Name | None = None
+    username: Name | None = None
+    os: Name | None = None
+    os_version: Name | None = None
+    arch: Name | None = None
+    shell: Name | None = None
+    cli_version: Name | None = None
+
+
+class CliBody(Struct, frozen=True):
+    """A program and its arguments, as they would be executed. One text with a whole command line is understood too."""
+
+    command: str | None = None
+    arguments: tuple[str, ...] | None = None
+    working_directory: Directory | None = None
+    client_info: ClientInfo | None = None
+
+
+class Denial(Struct, frozen=True):
+    """The rule that refused."""
+
+    policy_name: str
+    engine: PolicyType
+    message: str
+
+
+class CliAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Whether a command may run. `note` says why it was not looked at."""
+
+    allowed: bool
+    request_id: str
+    duration_ms: int
+    policies_evaluated: int
+    denial: Denial | None = None
+    note: str = ""
+    validation_required: bool
+    message: str
+    action_reason: Literal["", "request_policy", "audit_mode"]
+    server_version: str
+    client_version: str = ""
+    results: tuple[RuleResult, ...]
+    decision: Outcome | Literal[""] = ""
+    approval_id: str = ""
+    approver: str = ""
+    policy: str = ""
+    instead: str = ""
+
+
+class Reasoning(Struct, frozen=True):
+    """What the agent says about its action. It is the agent's word, and decides nothing."""
+
+    thought: str | None = None
+    summary: str | None = None
+
+
+class ActionBody(Struct, frozen=True):
+    """An action: the tool that is its target, and its parameters."""
+
+    target: Name | None = None
+    action_type: Name | None = None
+    parameters: Arguments | None = None
+    actor: Name | None = None
+    external_id: Name | None = None
+    context: Reasoning | None = None
+
+
+class ActionAnswer(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How risky an action is. `high` is refused, `medium` would be if a rule did not only watch."""
+
+    request_id: str
+    allowed: bool
+    risk_level: Risk
+    message: str
+    server_version: str
+    results: tuple[RuleResult, ...]
+    duration_ms: int
+    decision: Outcome
+    approval_id: str = ""
+    approver: str = ""
+    policy: str = ""
+    instead: str = ""
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """Both routes."""
+    return (
+        Route(
+            "POST", CLI_PATH, cli_handler(service), "agent", "Judge a command before it runs",
+            body=CliBody, answer=CliAnswer, codes=CLI_CODES,
+        ),
+        Route(
+            "POST", ACTION_PATH, action_handler(service), "agent", "Say how risky an action is",
+            body=ActionBody, answer=ActionAnswer, codes=ACTION_CODES,
+        ),
+    )  # fmt: skip
+
+
+def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """The handler for commands."""
+
+    async def validate_command(request: Request) -> Response:
+        config = service.config
+        if not config.cli_validation.enabled:
+            raise Refusal(400, "cli_validation_disabled", "Commands are not validated here (cli_validation.enabled)")
+        incoming.require_json(request, 400)
+        body = incoming.body_of(request, CliBody)
+        if body.command is None or not body.command.strip():
+            raise Refusal(400, "missing_command", "command is missing or empty")
+        client = body.client_info or ClientInfo()
+        if not _is_validated(body.command, config.cli_validation.validate_commands):
+            return json_response(_not_validated(request, client))
+        context = incoming.context_of(
+            request, "cli", cwd=body.working_directory, principal=f"user:{client.username}" if client.username else ""
+        )
+        words = (body.command, *(body.arguments or ()))
+        text = body.command if len(words) == 1 else shlex.join(words)
+        call = ToolCall("exec", {"command": text}, context=context)
+        wait, headers = incoming.wait_of(request, config.intercept.wait_limit)
+        verdict = _as_asked(await deciding.before(service, request, call, wait=wait))
+        return json_response(_cli_answer(verdict, request, client), headers=headers)
+
+    return validate_command
+
+
+def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
+    """The handler for actions."""
+
+    async def validate_action(request: Request) -> Response:
+        incoming.require_json(request, 400)
+        body = incoming.body_of(request, ActionBody)
+        if body.target is None or not body.target.strip():
+            raise Refusal(400, "missing_target", "target is missing or empty")
+        said = Said(trace_id=body.external_id)
+        context = incoming.context_of(request, "action", said, cwd=None, principal=body.actor or "")
+        settings = service.config.intercept
+        call = incoming.call_of(_tool_of(body), body.parameters, context, settings.shell_tool_names)
+        wait, headers = incoming.wait_of(request, settings.wait_limit)
+        verdict = _as_asked(await deciding.before(service, request, call, wait=wait))
+        return json_response(_action_answer(verdict, request), headers=headers)
+
+    return validate_action
+
+
+def _as_asked(verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
+    """INVARIANT: nothing runs but what was decided. These answers have no place for another call than the one that was
+    asked about, so what a rule would rewrite is refused, and the answer says what to run instead."""
+    if not verdict.allowed or not verdict.rewritten:
+        return verdict
+    instead = command_of(verdict.payload) or encode(verdict.payload.arguments).decode()
+    return replace(verdict, outcome="deny", decision=Deny(_REWRITTEN, rule="rewritten", instead=instead))
+
+
+def _is_validated(command: str, names: tuple[str, ...]) -> bool:
+    """Whether a command is one of those that are validated. One text with several words is not one name."""
+    return "*" in names or command in names or posixpath.basename(command) in names or len(command.split()) > 1
+
+
+def _not_validated(request: Request, client: ClientInfo) -> CliAnswer:
+    return CliAnswer(
+        allowed=True, request_id=request.request_id, duration_ms=0, policies_evaluated=0, validation_required=False,
+        note="This command is not among cli_validation.validate_commands", message="", action_reason="",
+        server_version=__version__, client_version=client.cli_version or "", results=(),
+    )  # fmt: skip
+
+
+def _cli_answer(verdict: Verdict[Any], request: Request, client: ClientInfo) -> CliAnswer:
+    said = told(verdict)
+    decided = deciding_of(verdict)
+    return CliAnswer(
+        allowed=verdict.allowed,
+        request_id=request.request_id,
+        duration_ms=milliseconds(verdict),
+        policies_evaluated=len(verdict.timings),
+        denial=None
+        if decided is None
+        else Denial(policy_name(decided), policy_type(decided.interceptor), said.messages[0].message),
+        validation_required=True,
+        message=said.messages[0].message if said.messages else "",
+        action_reason="request_policy" if not verdict.allowed else "audit_mode" if said.severity == "warn" else "",
+        server_version=__version__,
+        client_version=client.cli_version or "",
+        results=said.results,
+        decision=verdict.outcome,
+        approval_id=verdict.approval,
+        approver=verdict.approver,
+        policy=verdict.policy,
+        instead=instead_of(verdict),
+    )
+
+
+def _tool_of(body: ActionBody) -> str:
+    """The tool that an action is judged as: its target, or its type where only that is a tool that we know."""
+    target, kind = body.target or "", body.action_type or ""
+    return kind if not _is_known(target) and _is_known(kind) else target
+
+
+def _is_known(name: str) -> bool:
+    return normalize_tool_name(name) in KNOWN_TOOL_NAMES or bool(tool_behind(name))
+
+
+def _action_answer(verdict: Verdict[Any], request: Request) -> ActionAnswer:
+    said = told(verdict)
+    return ActionAnswer(
+        request_id=request.request_id,
+        allowed=verdict.allowed,
+        risk_level=_risk(verdict, said.severity),
+        message=said.messages[0].message if said.messages else "",
+        server_version=__version__,
+        results=said.results,
+        duration_ms=milliseconds(verdict),
+        decision=verdict.outcome,
+        approval_id=verdict.approval,
+        approver=verdict.approver,
+        policy=verdict.policy,
+        instead=instead_of(verdict),
+    )
+
+
+def _risk(verdict: Verdict[Any], severity: Severity) -> Risk:
+    if not verdict.allowed:
+        return "high"
+    if severity == "warn":
+        return "medium"
+    return "low" if verdict.timings else "unknown"

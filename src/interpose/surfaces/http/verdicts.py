@@ -1,0 +1,233 @@
+"""What verdicts are on the wire: one translation for every route that gives them.
+
+The words are those of the published intercept API. What it has no word for (questions, rewrites, safer commands) is
+added beside them, and left out where an answer must look exactly as published (`seed`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from msgspec import UNSET, Struct, UnsetType, field
+
+from interpose import __version__
+from interpose.errors import text_of
+from interpose.policy.interceptor import ID as POLICY
+from interpose.policy.judge.decision import ID as JUDGE
+from interpose.policy.judge.decision import words_of
+from interpose.types import Confirm, Deny, Finding, Outcome, ToolCall, ToolOutcome, Verdict
+
+Phase = Literal["request", "response"]
+Severity = Literal["info", "warn", "error"]
+PolicyType = Literal["cel", "ai", "guard"]
+Action = Literal["deny", "ask", "rewrite", "redact", "error", "note"]
+
+
+class RuleMessage(Struct, frozen=True, omit_defaults=True):
+    """What a rule says. `path` is the field of the payload that it is about."""
+
+    message: str
+    severity: Severity
+    path: str = ""
+
+
+class RuleResult(Struct, frozen=True, omit_defaults=True):
+    """What a rule did. `part` is the text that it objects to, `instead` what would be safer."""
+
+    policy_name: str
+    policy_type: PolicyType
+    action: Action
+    message: str
+    mode: Literal["", "watch"] = ""
+    part: str = ""
+    instead: str = ""
+
+
+class Info(Struct, frozen=True, omit_defaults=True):
+    """What is behind an answer. `policy` is the revision of the rules, `approver` who said yes to a question."""
+
+    request_id: str
+    server_version: str
+    results: tuple[RuleResult, ...]
+    decision: Outcome | Literal[""] = ""
+    approval_id: str = ""
+    approver: str = ""
+    policy: str = ""
+    instead: str = ""
+
+
+class Mutated(Struct, frozen=True):
+    """The payload as it should go on. `result` is there in the response phase."""
+
+    name: str
+    arguments: dict[str, Any]
+    result: Any | UnsetType = UNSET
+
+
+class InterceptAnswer(Struct, frozen=True, kw_only=True):
+    """The answer of the intercept endpoint."""
+
+    interceptor: Literal["interpose", "maybe-dont"]
+    type: Literal["validation", "mutation"]
+    phase: Phase
+    valid: bool
+    modified: bool | UnsetType = UNSET
+    severity: Severity
+    messages: tuple[RuleMessage, ...]
+    payload: Mutated | UnsetType = UNSET
+    duration_ms: int = field(name="durationMs")
+    info: Info
+
+
+class Told(Struct, frozen=True):
+    """What the rules of a verdict said. The one that decided comes first."""
+
+    messages: tuple[RuleMessage, ...] = ()
+    results: tuple[RuleResult, ...] = ()
+    severity: Severity = "info"
+
+
+_NOTHING = Told()
+_WEIGHT: Mapping[Severity, int] = {"info": 0, "warn": 1, "error": 2}
+
+
+def told(verdict: Verdict[Any], *, seed: bool = False) -> Told:
+    """What is said about a verdict. Notes decide nothing and are left to the ledger."""
+    decided = deciding_of(verdict)
+    findings = [found for found in verdict.findings if found.said != "note" and found is not decided]
+    if decided is not None:
+        findings.insert(0, decided)
+    if not findings:
+        return _NOTHING if verdict.allowed else Told(severity="error")
+    messages = tuple(_message(found, verdict) for found in findings)
+    worst = max((one.severity for one in messages), key=_WEIGHT.__getitem__) if verdict.allowed else "error"
+    return Told(messages, tuple(_result(found, verdict, seed) for found in findings), worst)
+
+
+def deciding_of(verdict: Verdict[Any]) -> Finding | None:
+    """The finding that decided; None if the call may run. A refusal that no interceptor gave is put into one."""
+    match verdict.decision:
+        case Deny(reason, rule, severity, part, instead):
+            said: Literal["deny", "ask"] = "deny"
+        case Confirm(reason, rule, severity, part, instead):
+            said = "ask"
+        case _:
+            return None
+    for found in verdict.findings:
+        if found.said == said and found.mode == "enforce" and found.rule == rule and reason.startswith(found.reason):
+            return found
+    return Finding(
+        interceptor="interpose", said=said, reason=reason, rule=rule, severity=severity, part=part, instead=instead
+    )
+
+
+def policy_type(interceptor: str) -> PolicyType:
+    """The kind of engine behind an interceptor's id."""
+    if interceptor == POLICY or interceptor.startswith(f"{POLICY}:"):
+        return "ai" if interceptor == JUDGE or interceptor.startswith(f"{JUDGE}:") else "cel"
+    return "guard"
+
+
+def policy_name(found: Finding) -> str:
+    """The rule that spoke, or who spoke where there is no rule."""
+    return found.rule or found.interceptor
+
+
+def failed(error: Exception, payload: Any = None) -> Verdict[Any]:
+    """INVARIANT: what could not be decided is refused, in an answer like any other."""
+    return Verdict(outcome="deny", decision=Deny(f"The decision failed: {text_of(error)}", "decision-failed"),
+                   payload=payload)  # fmt: skip
+
+
+def milliseconds(verdict: Verdict[Any]) -> int:
+    """How long it took."""
+    return verdict.elapsed_ns // 1_000_000
+
+
+def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: str, *, seed: bool) -> Info:
+    """The `info` of an answer. As published it says nothing of our own, but how a question is answered."""
+    if seed:
+        asked = verdict.outcome == "ask"
+        return Info(request_id, __version__, results, "ask" if asked else "", verdict.approval if asked else "")
+    return Info(
+        request_id, __version__, results, verdict.outcome, verdict.approval, verdict.approver, verdict.policy,
+        instead_of(verdict),
+    )  # fmt: skip
+
+
+def instead_of(verdict: Verdict[Any]) -> str:
+    """The safer command, if the verdict knows one."""
+    match verdict.decision:
+        case Deny(instead=instead) | Confirm(instead=instead):
+            return instead
+        case _:
+            return ""
+
+
+def intercept_answer(
+    verdict: Verdict[Any], *, phase: Phase, request_id: str, seed: bool, mutated: Mutated | None
+) -> InterceptAnswer:
+    """A verdict as the intercept endpoint says it. `mutated` is the payload that should go on instead."""
+    said = told(verdict, seed=seed)
+    return InterceptAnswer(
+        interceptor="maybe-dont" if seed else "interpose",
+        type="validation" if mutated is None else "mutation",
+        phase=phase,
+        valid=verdict.allowed,
+        modified=UNSET if mutated is None else True,
+        severity=said.severity,
+        messages=said.messages,
+        payload=UNSET if mutated is None else mutated,
+        duration_ms=milliseconds(verdict),
+        info=info_of(verdict, said.results, request_id, seed=seed),
+    )
+
+
+def _message(found: Finding, verdict: Verdict[Any]) -> RuleMessage:
+    return RuleMessage(_text(found, verdict), _severity(found, verdict), _path(found.part, verdict))
+
+
+def _result(found: Finding, verdict: Verdict[Any], seed: bool) -> RuleResult:
+    words = words_of(found.reason)[1] if policy_type(found.interceptor) == "ai" else ""
+    text = words or _text(found, verdict)
+    name, kind, action = policy_name(found), policy_type(found.interceptor), _action(found, verdict)
+    if seed:
+        return RuleResult(name, kind, action, text)
+    return RuleResult(name, kind, action, text, "watch" if found.mode == "watch" else "", found.part, found.instead)
+
+
+def _text(found: Finding, verdict: Verdict[Any]) -> str:
+    if found.said == "rewrite":
+        verb = "would rewrite" if found.mode == "watch" else "rewrote"
+        return f"{policy_name(found)} {verb} {'the result' if _is_outcome(verdict) else found.reason}"
+    return words_of(found.reason)[0] if policy_type(found.interceptor) == "ai" else found.reason
+
+
+def _severity(found: Finding, verdict: Verdict[Any]) -> Severity:
+    if found.mode == "watch" or found.said == "error":
+        return "warn"
+    if found.said == "rewrite" or verdict.allowed:
+        return "info"  # a question in an allowed call was answered with yes
+    return "error"
+
+
+def _action(found: Finding, verdict: Verdict[Any]) -> Action:
+    return "redact" if found.said == "rewrite" and _is_outcome(verdict) else found.said
+
+
+def _is_outcome(verdict: Verdict[Any]) -> bool:
+    return isinstance(verdict.payload, ToolOutcome)
+
+
+def _path(part: str, verdict: Verdict[Any]) -> str:
+    """The argument that a part is the name of, or stands in."""
+    if not part or not isinstance(verdict.payload, ToolCall):
+        return ""
+    arguments = verdict.payload.arguments
+    if part in arguments:
+        return f"arguments.{part}"
+    for name, value in arguments.items():
+        if type(value) is str and part in value:
+            return f"arguments.{name}"
+    return ""
