@@ -29,6 +29,11 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     `is_text` says that it comes from where everything is text. A text of a file counts as such if a variable made it.
     """
     filled = substituted(value, environ)
+    if isinstance(filled, str) and not filled.isascii():
+        try:
+            filled.encode()
+        except UnicodeEncodeError:
+            raise WrongValueError("expected UTF-8 text") from None
     if isinstance(filled, str) and (is_text or filled != value):
         filled = from_text(filled, key.type)
     try:
