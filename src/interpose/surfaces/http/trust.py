@@ -135,10 +135,11 @@ class Door:
         self.loopback = loopback
         self._remembered: set[str] = set()
 
-    def admit(self, headers: dict[str, str], target: str | None, reached: str) -> None:
+    def admit(self, headers: dict[str, str], target: str | None, reached: str) -> Headers:
         """Refuse a request whose Host or Origin is not known.
 
-        `target` is the authority of an absolute-form target, `reached` the address that the connection came to.
+        `target` is the authority of an absolute-form target, `reached` the address that the connection came to. What
+        comes back lets a page of an allowed origin read the answer.
         """
         host = headers.get("host")
         if host is None:
@@ -148,7 +149,8 @@ class Door:
         if target is not None and target not in self._remembered:
             self._check_host(target, reached)
         if "origin" in headers or "sec-fetch-site" in headers:
-            self._check_origin(headers, host if target is None else target)
+            return self._check_origin(headers, host if target is None else target)
+        return ()
 
     def _check_host(self, text: str, reached: str) -> None:
         try:
@@ -172,7 +174,7 @@ class Door:
         local = found.loopback and (self.loopback or is_loopback(reached))
         return port == self.port and (local or found.host == reached)
 
-    def _check_origin(self, headers: dict[str, str], host: str) -> None:
+    def _check_origin(self, headers: dict[str, str], host: str) -> Headers:
         origin = headers.get("origin")
         site = headers.get("sec-fetch-site", "none")
         if origin is not None:
@@ -181,7 +183,7 @@ class Door:
             except ValueError:
                 found = None
             if found in self.trust.allowed_origins:
-                return
+                return (("Access-Control-Allow-Origin", origin), ("Vary", "Origin"))
             own = parse_authority(host)
             if found != (self.scheme, Authority(own.host, own.port or _DEFAULT_PORT[self.scheme])):
                 raise Refusal(
@@ -191,6 +193,7 @@ class Door:
                 )
         if site not in {"none", "same-origin"}:
             raise Refusal(403, "forbidden_origin", "pages of another site may not ask")
+        return ()
 
     def client_of(self, peer: Peer, headers: dict[str, str]) -> str:
         """The address that a request came from: the last that a trusted proxy saw and that is no trusted proxy."""
@@ -233,6 +236,14 @@ class Door:
             if peer.subject or (local and (access == "open" or self.trust.open_agents)):
                 return Caller("agent", peer.subject)
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)
+
+
+def preflight(allowed: Headers, methods: str) -> Headers:
+    """What a browser wants to know before it lets a page of an allowed origin ask."""
+    if not allowed:
+        return ()
+    names = "Authorization, Content-Type, Prefer, X-Request-ID, X-Maybe-Dont-Client-ID"
+    return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", names))
 
 
 _CHALLENGE: Headers = (("WWW-Authenticate", "Bearer"),)
