@@ -54,7 +54,10 @@ def scope(kind: ScopeKind, *, uses: int | None = None, until: datetime | None = 
         raise ScopeError(f"uses must be between 1 and {MAX_USES}, not {uses}")
     if until is not None and until.tzinfo is None:
         raise ScopeError("the time needs a time zone, such as 2026-01-31T18:00:00Z")
-    return Scope(kind, uses or 1, until.astimezone(UTC) if until else None)
+    try:
+        return Scope(kind, uses or 1, until.astimezone(UTC) if until else None)
+    except OverflowError:
+        raise ScopeError("the time lies beyond the calendar") from None
 
 
 def end_of(chosen: Scope, session: str, now: datetime) -> datetime:

@@ -125,6 +125,20 @@ class SessionState(Struct, frozen=True, kw_only=True):
     body: bytes
 
 
+class SessionTally(Struct, frozen=True):
+    """A session's decisions, counted by what they were. `agent` is one of its agents."""
+
+    session: str
+    agent: str
+    first_ns: int
+    last_ns: int
+    count: int
+    allow: int
+    rewrite: int
+    ask: int
+    deny: int
+
+
 class Sessions(Protocol):
     """State of sessions, changed only by those who saw its last version."""
 
@@ -139,6 +153,9 @@ class Sessions(Protocol):
 
     def end_session(self, session: str) -> bool:
         """Forget a session. False if there is none."""
+
+    def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
+        """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""
 
 
 class Approval(Struct, frozen=True, kw_only=True):

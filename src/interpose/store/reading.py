@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.store.protocols import Query, StoredEntry, Tally
+from interpose.store.protocols import Query, SessionTally, StoredEntry, Tally
 from interpose.store.rows import SELECTED, conditions, entry_of, storable
 from interpose.store.state import SharedState
+from interpose.types import Outcome
 
 
 class EntryReader(SharedState):
@@ -42,6 +43,15 @@ class EntryReader(SharedState):
         sql = f"""SELECT time_ns / ${len(values) + 1} AS stretch, decision, rule, agent, tool, count(*) FROM entries
                   WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
         return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
+
+    def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
+        """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""
+        words = ", ".join(f"count(CASE WHEN decision = '{word}' THEN 1 END)" for word in get_args(Outcome))
+        found, values = conditions(Query(kinds=("decided",), session=session, since_ns=since_ns), self.contains)
+        sql = f"""SELECT session, max(agent), min(time_ns), max(time_ns), count(*), {words} FROM entries
+                  WHERE {" AND ".join(found)} AND session <> '' GROUP BY session
+                  ORDER BY 4 DESC, 1 LIMIT ${len(values) + 1}"""
+        return [SessionTally(*row) for row in self.read(sql, *values, limit)]
 
     @abstractmethod
     def contains(self, column: str, number: int) -> str:

@@ -464,7 +464,7 @@ def test_the_engine_asks_about_what_would_really_run(store: Store) -> None:
 
 
 def test_a_store_that_is_away_denies() -> None:
-    desk = made(Away(), Clock())  # type: ignore[arg-type]  # that is the fault
+    desk = made(Away(), Clock())
     verdict = engine(desk, 5).run(HERE).before(ToolCall("exec", {"command": "x"}))
     assert verdict.outcome == "deny"
     assert "the store is away" in verdict.reason
@@ -474,7 +474,7 @@ def test_who_goes_away_leaves_nothing_behind(store: Store) -> None:
     desk = made(store, Clock())
 
     async def gone() -> None:
-        waiting = asyncio.create_task(desk.waiting(30).confirm(request()))  # type: ignore[var-annotated]
+        waiting = asyncio.create_task(desk.waiting(30).confirm(request()))
         while not desk._waiters._waiting:
             await asyncio.sleep(0)
         waiting.cancel()

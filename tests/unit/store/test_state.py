@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from interpose.store import open_store
-from interpose.store.protocols import Approval, Grant, Store
+from interpose.store.protocols import NEVER, Approval, Grant, Kind, SessionTally, Store, StoredEntry
 
 R = TypeVar("R")
 WORKERS = 64
@@ -86,6 +86,68 @@ def test_of_many_answers_one_counts(store: Store) -> None:
     question = store.approval("q")
     assert question is not None
     assert question.approver == f"p{counted.index(True)}"
+
+
+def test_a_yes_and_what_it_grants_are_one(store: Store) -> None:
+    for id in ("q", "taken", "late"):
+        store.ask(Approval(id=id, created_ns=1, expires_ns=5 if id == "late" else 100, body=b""))
+    store.give(Grant(id="taken", subject="x", created_ns=0))
+    yes = [
+        store.approve(id, "yes", Grant(id=id, subject="y", created_ns=1), approver="ann", now_ns=10)
+        for id in ("q", "q", "taken", "late", "nope")
+    ]
+    assert yes == [True, False, False, False, False]
+    assert [grant.id for grant in store.grants("y", now_ns=10)] == ["q"]
+    assert [each.id for each in store.waiting(now_ns=10)] == ["taken"], "without its grant there is no yes"
+    assert not store.approve("taken", "", Grant(id="g", subject="y", created_ns=1), approver="ann", now_ns=10)
+    assert sorted(store.settled(["q", "taken", "late", "nope"], now_ns=10)) == ["late", "q"]
+    assert store.settled([], now_ns=10) == []
+    assert len(store.approvals()) == 3
+    assert len(store.approvals(limit=2)) == 2
+
+
+def test_of_many_who_say_yes_one_grants(store: Store) -> None:
+    store.ask(Approval(id="q", created_ns=1, body=b""))
+
+    def approve(number: int) -> bool:
+        return store.approve("q", "yes", Grant(id=f"g{number}", subject="x", created_ns=1), approver="p", now_ns=2)
+
+    assert race(approve).count(True) == 1
+    assert len(store.grants("x", now_ns=2)) == 1
+
+
+def test_thousands_of_questions_are_looked_after_at_once(store: Store) -> None:
+    ids = [f"q{number}" for number in range(1200)]
+    store.ask(Approval(id=ids[0], created_ns=1, expires_ns=2, body=b""))
+    store.ask(Approval(id=ids[-1], created_ns=1, expires_ns=2, body=b""))
+    assert store.settled(ids, now_ns=2) == [ids[0], ids[-1]]
+
+
+def test_what_is_long_over_is_forgotten(store: Store) -> None:
+    for id, end in (("old", 10), ("new", 20), ("endless", NEVER)):
+        store.ask(Approval(id=id, created_ns=1, expires_ns=end, body=b""))
+        store.give(Grant(id=id, subject="x", created_ns=1, expires_ns=end))
+    assert store.forget_approvals(20) == 1
+    assert sorted(each.id for each in store.approvals()) == ["endless", "new"]
+    assert sorted(grant.id for grant in store.grants(now_ns=5)) == ["endless", "new"]
+
+
+def test_sessions_that_the_ledger_saw(store: Store) -> None:
+    def entry(seq: int, session: str, decision: str, kind: Kind = "decided") -> StoredEntry:
+        return StoredEntry(
+            writer="w", seq=seq, kind=kind, time_ns=seq * 10, prev=b"", hash=b"", body=b"{}", session=session,
+            agent="main" if session else "", decision=decision, call_id=f"c{seq}",
+        )  # fmt: skip
+
+    said = [("s1", "allow"), ("s2", "deny"), ("s1", "ask"), ("s1", "allow"), ("", "allow"), ("s2", "rewrite")]
+    store.append([entry(seq, session, decision) for seq, (session, decision) in enumerate(said, 1)])
+    store.append([entry(7, "s1", "success", "finished")])
+    s1, s2 = SessionTally("s1", "main", 10, 40, 3, 2, 0, 1, 0), SessionTally("s2", "main", 20, 60, 2, 0, 1, 0, 1)
+    assert store.session_tallies() == [s2, s1]
+    assert store.session_tallies(limit=1) == [s2]
+    assert store.session_tallies(session="s1") == [s1]
+    assert [each.session for each in store.session_tallies(since_ns=41)] == ["s2"]
+    assert store.session_tallies(session="s3") == []
 
 
 def test_grants_are_used_up_the_one_that_ends_first(store: Store) -> None:
