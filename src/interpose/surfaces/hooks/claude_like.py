@@ -1,0 +1,78 @@
+"""The language of Claude Code, which several hosts speak with differences of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, refused, spoken
+from interpose.surfaces.hooks.reading import Fields, read_event
+
+EVENTS: Points = {
+    "PreToolUse": "tool.before",
+    "PostToolUse": "tool.after",
+    "UserPromptSubmit": "message.before",
+    "SessionStart": "session.start",
+    "SessionEnd": "session.end",
+    "SubagentStart": "subagent.start",
+    "PreCompact": "compact.before",
+    "SubagentStop": "ignored",
+    "Stop": "ignored",
+}
+"""What all of them have."""
+
+
+class ClaudeLike(Struct, frozen=True):
+    """A host that reads decisions from `hookSpecificOutput`. No opinion is no output."""
+
+    facts: HostFacts
+    points: Points = EVENTS
+    fields: Fields = Fields()
+
+    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+        """The event."""
+        return read_event(self.facts, self.points, self.fields, raw, hint)
+
+    def allow(self, _event: Event) -> Reply:
+        """Nothing: the host's own permissions still hold."""
+        return Reply()
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """Refuse, in the form of the event."""
+        match event.point:
+            case "permission.ask":
+                return _specific(event, decision={"behavior": "deny", "message": reason})
+            case "message.before":
+                return spoken({"decision": "block", "reason": reason})
+            case _:
+                return permission(event, "deny", reason)
+
+    def ask(self, event: Event, reason: str) -> Reply:
+        """The host's own prompt."""
+        return permission(event, "ask", reason)
+
+    def rewrite(self, event: Event, arguments: dict[str, Any]) -> Reply:
+        """`updatedInput` counts only beside `allow`."""
+        return _specific(event, permissionDecision="allow", updatedInput=arguments)
+
+    def replace(self, event: Event, result: Any) -> Reply:
+        """Another result, in the tool's own shape."""
+        return _specific(event, updatedToolOutput=result)
+
+    def context(self, event: Event, text: str) -> Reply:
+        """A text beside the result."""
+        return _specific(event, additionalContext=text)
+
+    def broken(self, reason: str) -> Reply:
+        """Exit code 2 blocks with or without a fail-closed switch."""
+        return refused(reason)
+
+
+def permission(event: Event, decision: str, reason: str) -> Reply:
+    """What is to become of a call."""
+    return _specific(event, permissionDecision=decision, permissionDecisionReason=reason)
+
+
+def _specific(event: Event, **fields: Any) -> Reply:
+    return spoken({"hookSpecificOutput": {"hookEventName": event.name, **fields}})

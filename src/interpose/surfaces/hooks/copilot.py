@@ -1,0 +1,120 @@
+"""GitHub Copilot CLI. Events in PascalCase carry snake_case fields, those in camelCase carry camelCase ones."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
+from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, spoken
+from interpose.surfaces.hooks.reading import Fields, read_event
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.shapes import plain_text
+
+POINTS: Points = {
+    **EVENTS,
+    "PostToolUseFailure": "tool.after",
+    "PermissionRequest": "permission.ask",
+    "preToolUse": "tool.before",
+    "postToolUse": "tool.after",
+    "postToolUseFailure": "tool.after",
+    "permissionRequest": "permission.ask",
+    "userPromptSubmitted": "message.before",
+    "sessionStart": "session.start",
+    "sessionEnd": "session.end",
+    "subagentStart": "subagent.start",
+    "preCompact": "compact.before",
+    **dict.fromkeys(
+        (
+            "agentStop", "subagentStop", "errorOccurred", "notification", "userPromptTransformed",
+            "ErrorOccurred", "Notification", "UserPromptTransformed",
+        ),
+        "ignored",
+    ),
+}  # fmt: skip
+
+SETUP = HostSetup(
+    layout="flat",
+    files=(
+        HookFile("user", "~/.copilot/hooks/interpose.json", "COPILOT_HOME", "~/.copilot"),
+        HookFile("project", ".github/hooks/interpose.json"),
+    ),
+    top={"version": 1},
+    entry={"type": "command"},
+    timeout_key="timeoutSec",
+    events=(
+        HookEvent("PreToolUse", gate=True),
+        HookEvent("PostToolUse"),
+        HookEvent("PostToolUseFailure"),
+        HookEvent("PermissionRequest", gate=True),
+        HookEvent("UserPromptSubmit"),
+        HookEvent("SessionStart"),
+        HookEvent("SessionEnd"),
+        HookEvent("SubagentStart"),
+        HookEvent("PreCompact"),
+    ),
+    opens_on=("a hook that takes longer than its timeout",),
+)
+
+
+class Copilot(ClaudeLike, frozen=True):
+    """Decisions about calls may be nested as in Claude Code; everything after a tool must be flat."""
+
+    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+        """The event; camelCase payloads don't name it."""
+        return read_event(self.facts, self.points, self.fields, raw, hint or _named_by_shape(raw))
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """Refuse. A message can't be refused: the agent is told."""
+        match event.point:
+            case "permission.ask":
+                return spoken({"behavior": "deny", "message": reason})
+            case "message.before":
+                return self.context(event, reason)
+            case _:
+                return spoken({"permissionDecision": "deny", "permissionDecisionReason": reason})
+
+    def ask(self, _event: Event, reason: str) -> Reply:
+        """Copilot's own prompt; a refusal where nobody sits."""
+        return spoken({"permissionDecision": "ask", "permissionDecisionReason": reason})
+
+    def rewrite(self, _event: Event, arguments: dict[str, Any]) -> Reply:
+        """All arguments."""
+        return spoken({"permissionDecision": "allow", "modifiedArgs": arguments})
+
+    def replace(self, _event: Event, result: Any) -> Reply:
+        """The text that the agent sees instead."""
+        return spoken({"modifiedResult": {"resultType": "success", "textResultForLlm": plain_text(result)}})
+
+    def context(self, _event: Event, text: str) -> Reply:
+        """A text beside the result."""
+        return spoken({"additionalContext": text})
+
+
+def _named_by_shape(raw: dict[str, Any]) -> str:
+    if "toolName" not in raw:
+        return ""
+    if "toolResult" in raw:
+        return "postToolUse"
+    return "postToolUseFailure" if "error" in raw else "preToolUse"
+
+
+HOST = Copilot(
+    HostFacts(
+        name="copilot",
+        title="GitHub Copilot CLI",
+        evidence="run",
+        setup=SETUP,
+        asks=("PreToolUse", "preToolUse"),
+        rewrites=("PreToolUse", "preToolUse"),
+        replaces=("PostToolUse", "postToolUse"),
+        windows_shell="bash",  # its PowerShell is a tool of its own
+    ),
+    POINTS,
+    Fields(
+        session=("session_id", "sessionId"),
+        tool=("tool_name", "toolName"),
+        arguments=("tool_input", "toolArgs"),
+        result=("tool_result", "toolResult"),
+        prompt=("prompt", "user_prompt", "userPrompt"),
+    ),
+)

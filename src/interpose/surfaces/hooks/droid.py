@@ -1,0 +1,28 @@
+"""Factory Droid. Nobody has shown us that it takes rewritten input, so a rewrite is a refusal."""
+
+from __future__ import annotations
+
+from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
+from interpose.surfaces.hooks.events import HostFacts
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+
+SETUP = HostSetup(
+    layout="groups",
+    files=(HookFile("user", "~/.factory/hooks.json"), HookFile("project", ".factory/hooks.json")),
+    key="",
+    entry={"type": "command"},
+    events=(
+        HookEvent("PreToolUse", gate=True, matcher="*"),
+        HookEvent("PostToolUse", matcher="*"),
+        HookEvent("UserPromptSubmit"),
+        HookEvent("SessionStart"),
+        HookEvent("SessionEnd"),
+        HookEvent("PreCompact"),
+    ),
+    opens_on=("a hook that can't be started, crashes or takes too long",),
+)
+
+HOST = ClaudeLike(
+    HostFacts(name="droid", title="Factory Droid", evidence="docs", setup=SETUP, asks=("PreToolUse",)),
+    {**EVENTS, "Notification": "ignored"},
+)

@@ -1,0 +1,79 @@
+"""Where a host keeps its hooks and what has to be written there. Data for whoever installs and examines them."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from interpose.types import EMPTY
+
+DEADLINE = 30
+"""Seconds that a host gives a hook. Ours are shorter, so that it is us who refuse when time is up."""
+
+
+class HookFile(Struct, frozen=True):
+    """A file or directory that a host reads. `~` is the user's home; a relative path lies in the project.
+
+    `moved_by` names the variable that replaces `root`, the beginning of the path.
+    """
+
+    scope: Literal["user", "project"]
+    path: str
+    moved_by: str = ""
+    root: str = ""
+
+
+class HookEvent(Struct, frozen=True):
+    """An event to register. `gate` events decide: they get what makes the host refuse when the hook fails."""
+
+    name: str
+    gate: bool = False
+    matcher: str | None = None
+    seconds: int = DEADLINE
+
+
+class HostSetup(Struct, frozen=True, kw_only=True):
+    """How hooks are written for a host.
+
+    `groups`: each event has matcher groups with a list of hooks. `flat`: each event has a list of hooks.
+    `scripts`: a directory with one executable file for each event. `plugin`: a file of ours that the host runs itself.
+    """
+
+    layout: Literal["groups", "flat", "scripts", "plugin"]
+    files: tuple[HookFile, ...]
+    events: tuple[HookEvent, ...] = ()
+    key: str = "hooks"
+    """The key of the file under which events lie; empty if they lie at the top."""
+    top: dict[str, Any] = EMPTY
+    """What else the file must have at its top."""
+    entry: dict[str, Any] = EMPTY
+    """What every hook has besides its command and its timeout."""
+    fail_closed: dict[str, Any] = EMPTY
+    """What makes the host refuse when the hook of a gate fails."""
+    timeout_key: str = "timeout"
+    """Empty if the host takes none."""
+    timeout_unit: int = 1
+    """How many of the host's units are a second."""
+    plugin: str = ""
+    """The program in `plugins/` that is installed."""
+    afterwards: str = ""
+    """What a person still has to do."""
+    opens_on: tuple[str, ...] = ()
+    """What makes this host run a call unasked, once the hooks are installed as said here."""
+
+
+def hooks_of(setup: HostSetup, command: str) -> dict[str, Any]:
+    """The object to merge into a host's file, for a hook that is this command line."""
+    events = {event.name: [_entry(setup, event, command)] for event in setup.events}
+    return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
+
+
+def _entry(setup: HostSetup, event: HookEvent, command: str) -> dict[str, Any]:
+    hook = {**setup.entry, "command": command}
+    if setup.timeout_key:
+        hook[setup.timeout_key] = event.seconds * setup.timeout_unit
+    if event.gate:
+        hook |= setup.fail_closed
+    matcher = {} if event.matcher is None else {"matcher": event.matcher}
+    return {**matcher, "hooks": [hook]} if setup.layout == "groups" else {**hook, **matcher}

@@ -1,0 +1,38 @@
+"""The local agent of VS Code. Sessions that run on Copilot's own harness speak the language of Copilot CLI."""
+
+from __future__ import annotations
+
+from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
+from interpose.surfaces.hooks.events import Event, HostFacts, Reply, refused
+from interpose.surfaces.hooks.reading import Fields
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+
+SETUP = HostSetup(
+    layout="flat",
+    files=(HookFile("user", "~/.copilot/hooks/interpose.json"), HookFile("project", ".github/hooks/interpose.json")),
+    entry={"type": "command"},
+    events=(
+        HookEvent("PreToolUse", gate=True),
+        HookEvent("PostToolUse"),
+        HookEvent("UserPromptSubmit"),
+        HookEvent("SessionStart"),
+        HookEvent("SubagentStart"),
+        HookEvent("PreCompact"),
+    ),
+    opens_on=("a hook that can't be started, crashes or takes too long",),
+)
+
+
+class VsCode(ClaudeLike, frozen=True):
+    """Messages are refused by the exit code: the event knows no decision."""
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """Refuse."""
+        return refused(reason) if event.point == "message.before" else ClaudeLike.deny(self, event, reason)
+
+
+HOST = VsCode(
+    HostFacts(name="vscode", title="VS Code", evidence="docs", setup=SETUP, asks=("PreToolUse",)),
+    EVENTS,
+    Fields(event=("hookEventName", "hook_event_name"), session=("sessionId", "session_id")),
+)

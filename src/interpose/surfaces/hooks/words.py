@@ -1,0 +1,70 @@
+"""What agents are told when a call doesn't go as they wished."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interpose.points import BLOCKED
+from interpose.surfaces.hooks.events import Event, HostFacts
+from interpose.tools import command_of, plain_arguments
+from interpose.types import Deny, ToolCall, Verdict
+
+
+def refusal(verdict: Verdict[Any]) -> str:
+    """Why not, and what to do instead."""
+    decision = verdict.decision
+    rule = f" (rule {decision.rule})" if isinstance(decision, Deny) and decision.rule else ""
+    return f"{verdict.reason or BLOCKED}{rule}{_instead(verdict)}"
+
+
+def question(verdict: Verdict[Any]) -> str:
+    """What a person is asked."""
+    return f"{verdict.reason or 'May this run?'}{_instead(verdict)}"
+
+
+def waiting(verdict: Verdict[Any]) -> str:
+    """A person must agree, in our queue."""
+    if not verdict.approval:
+        return f"A person must agree, and nobody can be asked here: {question(verdict)}"
+    return (
+        f"A person must agree first: {question(verdict)}\n"
+        f"The question waits as {verdict.approval}. A person answers it with "
+        f"`interpose approvals approve {verdict.approval}`; make the same call again after that."
+    )
+
+
+def changed(facts: HostFacts, verdict: Verdict[ToolCall]) -> str:
+    """The call would have been rewritten, and this host can't."""
+    call = verdict.payload
+    shown = command_of(call) if call.name == "exec" else None
+    safer = shown if shown is not None else msgspec.json.encode(plain_arguments(call)).decode()
+    why = f": {verdict.reason}" if verdict.reason else ""
+    return f"Not run as it is{why}. {facts.title} can't change a call on its way; make this one instead:\n{safer}"
+
+
+def changed_message(verdict: Verdict[Any]) -> str:
+    """A message would have been rewritten; no host takes another text than its user's."""
+    why = f": {verdict.reason}" if verdict.reason else ""
+    return f"The message was not sent as it is{why}. Send this instead:\n{verdict.payload.text}"
+
+
+def withheld(reason: str) -> str:
+    """In the place of a result."""
+    return f"The result was withheld: {reason or BLOCKED}"
+
+
+def unhidden(facts: HostFacts, event: Event, reason: str) -> str:
+    """Beside a result that should have been replaced."""
+    return (
+        f"The last result of {event.tool.name} should not have been shown as it is ({reason or 'see the policy'}), and "
+        f"{facts.title} can't hide it. Don't repeat, store or send what it holds."
+    )
+
+
+def _instead(verdict: Verdict[Any]) -> str:
+    safer = dict.fromkeys(
+        finding.instead for finding in verdict.findings if finding.instead and finding.mode == "enforce"
+    )
+    return "".join(f"\nSafer: {text}" for text in safer)
