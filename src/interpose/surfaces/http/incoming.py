@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 from interpose.errors import InvalidCallError
 from interpose.surfaces.http.messages import Headers, Refusal, Request
 from interpose.surfaces.http.strict_json import CODE, decode
+from interpose.surfaces.traces import parse_traceparent
 from interpose.tools import KNOWN_TOOL_NAMES, canonical, normalize_tool_name, plain_name
 from interpose.types import Context, FrozenDict, ToolCall
 
@@ -86,9 +87,12 @@ def context_of(request: Request, source: str, said: Said = NOBODY, *, cwd: str |
     principal = principal or client
     if name := request.caller.name:
         principal = f"{principal} via {name}" if principal else name
+    trace, span = said.trace_id or "", said.span_id or ""
+    if not trace and (header := request.headers.get("traceparent")):
+        trace, span = parse_traceparent(header)
     return Context(
         session_id=said.session_id or "", agent_id=agent or client, principal=principal, cwd=cwd or "",
-        trace_id=said.trace_id or "", source=source,
+        trace_id=trace, span_id=span, source=source,
     )  # fmt: skip
 
 
