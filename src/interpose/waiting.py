@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Awaitable, Callable, Generator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, final
 
+from interpose.arrivals import arrivals_of
 from interpose.background import Background
 from interpose.types import Allow
 
@@ -89,11 +91,15 @@ class Record(Protocol):
     def left(self) -> float:
         """Seconds until nobody waits any more."""
 
+    @property
+    def send(self) -> Callable[[], None]:
+        """Gets it on its way, and with it all that go the same way."""
+
     def when_settled(self, call: Callable[[], None], /) -> None:
-        """Call this when it is settled, in any thread."""
+        """Call this when it is settled, in any thread. Twice does no harm."""
 
     def wait(self) -> None:
-        """Come back when it is recorded. Raises if it is not, or not in time."""
+        """Send it and come back when it is recorded. Raises if it is not, or not in time."""
 
 
 class Keep:
@@ -218,20 +224,14 @@ async def _kept(record: Record) -> object:
     """Wait for a record. Others go on meanwhile, and may share its sync."""
     import asyncio
 
-    loop = asyncio.get_running_loop()
-    settled = loop.create_future()
-
-    def settle() -> None:
-        if not settled.done():
-            settled.set_result(None)
-
-    # Not `asyncio.wait_for`: it costs as much as the record.
-    timer = loop.call_later(record.left, settle)
-    record.when_settled(_waking(loop, settle))
+    arrivals = arrivals_of(asyncio.get_running_loop())
+    settled = arrivals.expect(record.left)
+    record.when_settled(partial(arrivals.settled, settled))
+    arrivals.send_soon(record.send)
     try:
         await settled
     finally:
-        timer.cancel()
+        arrivals.forget(settled)
     return _called(record.wait, ())
 
 

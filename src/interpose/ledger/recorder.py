@@ -28,6 +28,11 @@ class Both:
         """Seconds until nobody waits any more."""
         return max(self._record.left, self._line.left)
 
+    @property
+    def send(self) -> Callable[[], None]:
+        """Gets the record on its way; the line is."""
+        return self._record.send
+
     def when_settled(self, call: Callable[[], None]) -> None:
         """Call this when both are settled, in any thread."""
         self._record.when_settled(lambda: self._line.when_settled(call))

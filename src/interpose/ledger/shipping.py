@@ -13,7 +13,8 @@ from interpose.store.protocols import EntryStore, StoredEntry
 BATCH = 1000
 BACKLOG = 50_000
 """Entries that may wait for the store. Past it the journal waits too, and so do those who write."""
-_PAUSE = 0.02
+_PAUSE = 0.05
+"""Seconds that entries gather. One commit for many costs little more than one for a single entry."""
 _LONGEST_PAUSE = 1.0
 
 
@@ -24,7 +25,7 @@ class Shipping:
         self._store, self._writer, self._on_shipped = store, writer, on_shipped
         self._waiting: deque[StoredEntry] = deque()
         self._changed = threading.Condition()
-        self._closing = False
+        self._closing = self._hurry = self._knows_others = False
         self.shipped_seq = shipped_seq
         self.others: tuple[Head, ...] = ()
         self.problem = ""
@@ -46,6 +47,7 @@ class Shipping:
     def flush(self, timeout: float) -> bool:
         """Wait until the store has everything. False if it did not take it in time."""
         with self._changed:
+            self._hurry = True
             self._changed.notify_all()
             return self._changed.wait_for(lambda: not self._waiting, timeout)
 
@@ -62,13 +64,14 @@ class Shipping:
         pause = _PAUSE
         while True:
             with self._changed:
-                self._changed.wait_for(lambda: self._closing, pause)
+                self._changed.wait_for(lambda: self._closing or self._hurry, pause)
                 if self._closing:
                     return
+                self._hurry = False
             pause = _PAUSE if self._ship() else min(_LONGEST_PAUSE, pause * 2)
 
     def _ship(self) -> bool:
-        while self._waiting:
+        for _ in range(0, len(self._waiting), BATCH):
             batch = [self._waiting[at] for at in range(min(BATCH, len(self._waiting)))]
             try:
                 self._append(batch)
@@ -94,8 +97,9 @@ class Shipping:
                 raise
             if rest := [entry for entry in batch if entry.seq > head.seq]:
                 self._store.append(rest, durable=True)
-        if any(entry.kind == "checkpoint" for entry in batch) or not self.others:
+        if not self._knows_others or any(entry.kind == "checkpoint" for entry in batch):
             self.others = heads_of_others(self._store, self._writer)
+            self._knows_others = True
 
 
 def heads_of_others(store: EntryStore, writer: str) -> tuple[Head, ...]:

@@ -11,29 +11,33 @@ from interpose.ledger.chain import Draft
 
 
 class Ticket:
-    """Drafts on their way into the journal. Those to `keep` get there however late: waiting for them never fails."""
+    """Drafts on their way into the journal. Those to `keep` get there however late: waiting for them never fails.
 
-    __slots__ = ("_call", "_deadline", "_done", "_guard", "_lock", "abandoned", "drafts", "error", "keep")
+    INVARIANT: whoever waits says so before it looks whether it is done, and `settle` says that it is done before it
+    looks who waits. So one of them sees the other, without a lock between them.
+    """
 
-    def __init__(self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool) -> None:
-        self.drafts, self.keep = drafts, keep
+    __slots__ = ("_call", "_deadline", "_done", "_lock", "abandoned", "drafts", "error", "keep", "send")
+
+    def __init__(
+        self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool, send: Callable[[], None] = lambda: None
+    ) -> None:
+        """`send` wakes whoever settles it, unless that one is awake anyway."""
+        self.drafts, self.keep, self.send = drafts, keep, send
         self._deadline = monotonic() + deadline
-        self._lock = threading.Lock()
-        self._lock.acquire()
-        self._guard = threading.Lock()
         self._done = self.abandoned = False
+        self._lock: threading.Lock | None = None
         self._call: Callable[[], None] | None = None
         self.error: BaseException | None = None
 
     def settle(self, error: BaseException | None) -> None:
         """Say what became of it. For the writer, once."""
         self.error = error
-        with self._guard:
-            self._done = True
-            call = self._call
-        self._lock.release()
-        if call is not None:
-            call()
+        self._done = True
+        if self._lock is not None:
+            self._lock.release()
+        if self._call is not None:
+            self._call()
 
     @property
     def left(self) -> float:
@@ -41,16 +45,14 @@ class Ticket:
         return max(0.0, self._deadline - monotonic())
 
     def when_settled(self, call: Callable[[], None]) -> None:
-        """Call this when it is settled, in the writer's thread, or at once."""
-        with self._guard:
-            if not self._done:
-                self._call = call
-                return
-        call()
+        """Call this when it is settled, in the writer's thread, or at once; in a race both."""
+        self._call = call
+        if self._done:
+            call()
 
     def wait(self) -> None:
-        """Come back when it is recorded. Raises AuditUnavailableError if it is not, or not in time."""
-        settled = self._settled(self.left)
+        """Come back when it is recorded. Raises AuditUnavailableError if it is not, or not in time. For one thread."""
+        settled = self._done or self._sent_and_settled(self.left)
         if self.keep:
             return
         if not settled:
@@ -59,10 +61,9 @@ class Ticket:
         if self.error is not None:
             raise AuditUnavailableError(text_of(self.error)) from self.error
 
-    def _settled(self, timeout: float) -> bool:
-        if self._done:
-            return True
-        if self._lock.acquire(timeout=timeout):
-            self._lock.release()
-            return True
-        return self._done
+    def _sent_and_settled(self, timeout: float) -> bool:
+        lock = threading.Lock()
+        lock.acquire()
+        self._lock = lock
+        self.send()
+        return self._done or lock.acquire(timeout=timeout) or self._done

@@ -44,7 +44,7 @@ class Writer:
     ) -> None:
         self._chain, self._journal, self._shipping, self._key = chain, journal, shipping, key
         self._deadline, self._every = settings.deadline, settings.checkpoint_every
-        self._sync = settings.level == "durable"
+        self._sync, self._unwaited = settings.level == "durable", settings.level == "best_effort"
         self._queue: deque[Ticket] = deque()
         self._late: deque[Draft] = deque(maxlen=QUEUE)
         self._wake = threading.Lock()
@@ -57,7 +57,10 @@ class Writer:
         self._thread.start()
 
     def submit(self, drafts: tuple[Draft, ...], *, keep: bool) -> Ticket:
-        """Queue drafts that follow each other. Raises AuditUnavailableError if there is no hope for them now."""
+        """Queue drafts that follow each other. They are written when the ticket is sent or waited for.
+
+        Raises AuditUnavailableError if there is no hope for them now.
+        """
         since = self._busy_since
         if since is not None and monotonic() - since > self._deadline:
             return self._refused(drafts, keep, "the storage hangs")
@@ -65,9 +68,10 @@ class Writer:
             return self._refused(drafts, keep, "too many records wait for the storage")
         if self._closing:
             return self._refused(drafts, keep, "the ledger is closed")
-        ticket = Ticket(drafts, self._deadline, keep=keep)
+        ticket = Ticket(drafts, self._deadline, keep=keep, send=self._notify)
         self._queue.append(ticket)
-        self._notify()
+        if self._unwaited or len(self._queue) >= BATCH:
+            self._notify()
         return ticket
 
     def keep_for_later(self, drafts: tuple[Draft, ...]) -> None:
@@ -108,10 +112,11 @@ class Writer:
         self._late.extend(drafts)
 
     def _notify(self) -> None:
-        try:
-            self._wake.release()
-        except RuntimeError:
-            pass  # it is awake
+        if self._wake.locked():
+            try:
+                self._wake.release()
+            except RuntimeError:
+                pass  # somebody else was faster
 
     def _run(self) -> None:
         while True:

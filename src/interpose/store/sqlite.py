@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,11 @@ _CALLS_AT_ONCE = 500
 _PAGES_BEFORE_CHECKPOINT = 4000
 _CACHE_KIB = 16 * 1024
 
-_INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES ({', '.join('?' * len(COLUMNS))})"
+_TOGETHER = 32
+"""Rows of one statement: other threads of the process are held up once for all of them."""
+_ROW = f"({', '.join('?' * len(COLUMNS))})"
+_INSERT = f"INSERT INTO entries ({', '.join(COLUMNS)}) VALUES {_ROW}"
+_INSERT_TOGETHER = _INSERT + f", {_ROW}" * (_TOGETHER - 1)
 
 
 class SqliteStore(EntryReader):
@@ -57,7 +62,9 @@ class SqliteStore(EntryReader):
         """Add entries, all or none, in order."""
         rows = [row_of(entry) for entry in entries]
         with self._writing(durable=durable) as connection:
-            connection.executemany(_INSERT, rows)
+            alone = len(rows) % _TOGETHER
+            connection.executemany(_INSERT, rows[:alone])
+            connection.executemany(_INSERT_TOGETHER, _joined(rows[alone:]))
         if self._indexer is not None:
             self._indexer.added(len(rows))
 
@@ -262,6 +269,11 @@ class SqliteStore(EntryReader):
         )
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
+
+
+def _joined(rows: list[tuple[Any, ...]]) -> Iterator[list[Any]]:
+    for start in range(0, len(rows), _TOGETHER):
+        yield [*chain.from_iterable(rows[start : start + _TOGETHER])]
 
 
 def _fetched(connection: sqlite3.Connection, sql: str, values: Sequence[Any]) -> list[tuple[Any, ...]]:
