@@ -1,0 +1,115 @@
+"""Real servers for tests: a service in a directory of its own, and its routes on a loopback port.
+
+The server runs on a thread with an event loop of its own, so tests stay ordinary functions that talk over a socket.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import threading
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.build import open_service
+from interpose.config.model import Config, Limits
+from interpose.service import Service
+from interpose.surfaces.http.listener import Listener, Tcp
+from interpose.surfaces.http.messages import Route
+from interpose.surfaces.http.trust import Trust
+
+T = TypeVar("T")
+
+JSON = {"Content-Type": "application/json"}
+
+
+def config_in(directory: Path, **groups: Any) -> Config:
+    """The default configuration with everything that is written inside a directory."""
+    base = Config()
+    given: dict[str, Any] = {
+        "ledger": replace(base.ledger, directory=str(directory / "ledger")),
+        "policy": replace(base.policy, directory=str(directory / "policy")),
+        "server": replace(base.server, socket="", tokens_file=str(directory / "tokens")),
+    }
+    return replace(base, **given | groups)
+
+
+@contextmanager
+def service_in(
+    directory: Path, rules: str = "", *, packs: Sequence[str] = ("baseline",), **groups: Any
+) -> Iterator[Service]:
+    """A service with these rules as its user's, beside those of the packs."""
+    config = config_in(directory, **groups)
+    place = Path(config.policy.directory)
+    place.mkdir(parents=True)
+    (place / "packs.yaml").write_text(f"version: 1\npacks: [{', '.join(packs)}]\n", encoding="utf-8")
+    if rules:
+        (place / "rules.yaml").write_text(rules, encoding="utf-8")
+    with open_service(config, follow=False) as service:
+        yield service
+
+
+class Reply(Struct, frozen=True):
+    """What a server said. Names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.body)
+
+
+class Running:
+    """A server that listens."""
+
+    def __init__(self, url: str, listener: Listener) -> None:
+        self.url, self.listener = url, listener
+        self.host, _, port = url.removeprefix("http://").rpartition(":")
+        self.port = int(port)
+
+    def ask(
+        self, method: str, path: str, body: bytes | str | None = None, headers: Mapping[str, str] | None = None
+    ) -> Reply:
+        """One request on a connection of its own."""
+        connection = http.client.HTTPConnection(self.host, self.port, timeout=30)
+        try:
+            connection.request(method, path, body, dict(headers or {}))
+            answer = connection.getresponse()
+            named = {name.lower(): value for name, value in answer.getheaders()}
+            return Reply(answer.status, named, answer.read())
+        finally:
+            connection.close()
+
+    def post(self, path: str, value: Any, **headers: str) -> Reply:
+        """A value as JSON. Headers are given as names with underscores."""
+        named = {name.replace("_", "-"): text for name, text in headers.items()}
+        return self.ask("POST", path, json.dumps(value), JSON | named)
+
+
+@contextmanager
+def running(routes: Sequence[Route], *, trust: Trust | None = None, limits: Limits | None = None) -> Iterator[Running]:
+    """These routes on a free loopback port."""
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever, name="server under test", daemon=True)
+    thread.start()
+
+    def perform(work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(work, loop).result(30)
+
+    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits)
+    try:
+        perform(listener.start())
+        yield Running(listener.addresses[0], listener)
+        perform(listener.stop())
+    finally:
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(30)
+        loop.close()
