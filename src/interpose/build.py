@@ -16,7 +16,9 @@ from interpose.types import Deny, HookPoint, ToolCall
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from interpose.approvals.webhook import Webhook
     from interpose.config.model import Config, InterceptorSettings
+    from interpose.config.model import Webhook as WebhookSettings
     from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
@@ -152,12 +154,21 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
     try:
-        desk = Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests)
+        tell = _webhook(config.approvals.webhook)
+        desk = Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell)
         policies = _policies(config, activity, follow=follow)
     except BaseException:
         ledger.close()
         raise
     return Service(config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+
+
+def _webhook(settings: WebhookSettings) -> Webhook | None:
+    if not settings.url:
+        return None
+    from interpose.approvals.webhook import Webhook
+
+    return Webhook(settings.url, headers=settings.headers, secret=settings.secret)
 
 
 def reconfigure(service: Service, config: Config) -> None:

@@ -10,6 +10,7 @@ be it a thread, a process or a server: once is once. Nothing in a call can name 
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from collections.abc import Callable
 from time import monotonic, time_ns
@@ -38,7 +39,10 @@ from interpose.approvals.waiters import Waiters
 from interpose.errors import AnsweredError, NoQuestionError, TooLateError, UnboundError
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grants
+from interpose.texts import plain
 from interpose.types import Approved, Deny, Pending, PermissionRequest
+
+log = logging.getLogger("interpose.approvals")
 
 REST_SECONDS = 60
 """How long a no, or nobody's answer, stands before the same call is asked about again."""
@@ -71,16 +75,15 @@ class Desk:
         timeout: float,
         key: bytes,
         on_question: Callable[[Question], object] | None = None,
-        on_answer: Callable[[Question], object] | None = None,
         clock: Callable[[], int] = time_ns,
     ) -> None:
         """`timeout` is in seconds. `key` must be the same for all who share the store.
 
-        `on_question` hears of each new question once, `on_answer` of each answer that was given here.
+        `on_question` hears of each new question once.
         """
         self._store, self._key, self._clock = store, key, clock
         self._timeout_ns = round(timeout * _SECOND)
-        self._on_question, self._on_answer = on_question, on_answer
+        self._on_question = on_question
         self._redactor = Redactor(digest(key, b"redaction").encode())
         self._waiters = Waiters(lambda ids: store.settled(ids, now_ns=clock()))
         self._tidying = threading.Lock()
@@ -141,8 +144,7 @@ class Desk:
                 raise AnsweredError(f"question {id} was {word} by {answer.by} already")
             raise TooLateError(f"question {id} timed out at {question.expires:%Y-%m-%d %H:%M:%S} UTC")
         self._waiters.wake([id])
-        if self._on_answer is not None:
-            self._on_answer(question)
+        _log_answer(question)
         return question
 
     def _consult(self, request: PermissionRequest, waited_for: str) -> Approved | Deny | _Open:
@@ -239,6 +241,20 @@ class Waiting:
             waited_for = known.id
             until_expiry = (known.expires_ns - desk._clock()) / _SECOND  # noqa: SLF001 - as above
             await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry)))  # noqa: SLF001 - as above
+
+
+def _log_answer(question: Question) -> None:
+    if (answer := question.answer) is None:
+        return
+    scope = "" if answer.scope is None else answer.scope.text()
+    log.info(
+        "question %s about %s was %s by %s%s", question.id, plain(question.tool) or question.point.value,
+        question.state, plain(answer.by), f" ({scope})" if scope else "",
+        extra={
+            "question": question.id, "state": question.state, "approver": answer.by, "scope": scope,
+            "session": question.session, "tool": question.tool,
+        },
+    )  # fmt: skip
 
 
 def _seen(rows: list[Approval], now_ns: int) -> list[Question]:

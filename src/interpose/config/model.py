@@ -118,12 +118,20 @@ class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         Texts, Meta(min_length=1, description="names of commands that are validated; `*` is all of them")
     ] = ("*",)
 
+    def covers(self, command: str) -> bool:
+        """Whether a command is one of those that are validated. One text with several words is not one name."""
+        names = self.validate_commands
+        return "*" in names or command in names or command.rpartition("/")[2] in names or len(command.split()) > 1
+
 
 class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who is told of new questions."""
 
     url: Annotated[HttpAddress, Meta(description="where new questions are posted; empty is nowhere")] = ""
     headers: Annotated[dict[str, str], Meta(description="headers that are sent along", extra={"secret": True})] = EMPTY
+    secret: Annotated[
+        str, Meta(description="key of the signature that is sent along; empty is none", extra={"secret": True})
+    ] = ""
 
     def __post_init__(self) -> None:
         force_setattr(self, "headers", FrozenDict(self.headers))
