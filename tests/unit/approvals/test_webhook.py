@@ -44,11 +44,11 @@ def receiving(*statuses: int) -> Iterator[Receiver]:
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.gate.wait(20)
+            receiver.came.put((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
             status = receiver.statuses.pop(0) if len(receiver.statuses) > 1 else receiver.statuses[0]
             self.send_response(status)
             self.send_header("Content-Length", "0")
             self.end_headers()
-            receiver.came.put((self.path, {name.lower(): value for name, value in self.headers.items()}, body))
 
         def log_message(self, *_args: Any) -> None:
             pass
