@@ -1,8 +1,8 @@
 """JSON as it must be: one value that every reader understands alike. What could mean two things is refused.
 
 The fast decoder refuses what is no JSON: NaN, bad UTF-8, half surrogate pairs, text after the end. Of two equal keys
-it keeps the last, so keys are counted: a text never has fewer colons than members, and when it has exactly as many
-colons as the value has members, no key was dropped. Only otherwise are the keys compared one by one.
+it keeps the last, so keys are counted: each member of a text has its colon, and if there are no more colons than the
+value has keys, no key was dropped. Only otherwise are the keys compared one by one.
 """
 
 from __future__ import annotations

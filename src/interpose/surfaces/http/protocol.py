@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from interpose.surfaces.http.heads import CONTINUE, LAST_CHUNK, chunk
 from interpose.surfaces.http.messages import Handler, Headers, Peer, Refusal, Request, Response, refusal_response
 from interpose.surfaces.http.reader import Head, Phase, Reader
-from interpose.surfaces.http.routing import decoded, parse_query, parse_target
+from interpose.surfaces.http.routing import decoded, parse_query
 from interpose.surfaces.http.site import Answered, Endpoint, Site
 from interpose.surfaces.http.tls import subject_of
 from interpose.surfaces.http.trust import is_loopback, preflight
@@ -213,7 +213,7 @@ class Connection(asyncio.Protocol):
 
     def _route(self, exchange: Exchange, head: Head) -> None:
         door = self._endpoint.door
-        target = parse_target(head.target)
+        target = self._site.router.target(head.target)
         exchange.extra = door.admit(head.headers, target.authority, self._reached)
         match = self._site.router.find(target.path)
         if head.method == "OPTIONS":

@@ -52,12 +52,17 @@ class Router:
             if route.method in methods:
                 raise ValueError(f"{route.method} {route.path} is routed twice")
             methods[route.method] = route
+        self._targets = {path.encode(): Target(path) for path in tables}
         self._exact = {path: Match(methods, {}) for path, methods in tables.items() if "{" not in path}
         self._by_length: dict[int, list[tuple[list[str], dict[str, Route]]]] = {}
         # A written segment goes before a name, so that /audit/stats is not the entry called stats.
         for path, methods in sorted(tables.items(), key=lambda item: item[0].replace("{", "\uffff")):
             segments = path.split("/")
             self._by_length.setdefault(len(segments), []).append((segments, methods))
+
+    def target(self, raw: bytes) -> Target:
+        """The target of a request line."""
+        return self._targets.get(raw) or parse_target(raw)
 
     def find(self, path: str) -> Match:
         """The routes of a path as it was written in the target."""
