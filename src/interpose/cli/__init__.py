@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("audit", "check", "config", "demo", "explain", "policy", "redact", "status")
+VERBS = ("audit", "check", "config", "demo", "explain", "policy", "redact", "run", "serve", "status")
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_CONFIG = 78

@@ -19,7 +19,7 @@ from interpose.config.seed_names import seed_settings
 
 MAX_BYTES = 1_000_000
 
-NOT_CONFIGURATION = frozenset({DIRECTORY_VARIABLE, "INTERPOSE_LOUD_WIRE"})
+NOT_CONFIGURATION = frozenset({DIRECTORY_VARIABLE, "INTERPOSE_CLIENT_ID", "INTERPOSE_LOUD_WIRE", "INTERPOSE_TOKEN"})
 """Variables of ours that are no keys."""
 
 # A cluster that has a service named `interpose` puts these into every container.

@@ -3,7 +3,6 @@ for frameworks that ask how risky an action is. Answers have the fields of both 
 
 from __future__ import annotations
 
-import posixpath
 import shlex
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
@@ -160,7 +159,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         if body.command is None or not body.command.strip():
             raise Refusal(400, "missing_command", "command is missing or empty")
         client = body.client_info or ClientInfo()
-        if not _is_validated(body.command, config.cli_validation.validate_commands):
+        if not config.cli_validation.covers(body.command):
             return json_response(_not_validated(request, client))
         context = incoming.context_of(
             request, "cli", cwd=body.working_directory, principal=f"user:{client.username}" if client.username else ""
@@ -201,11 +200,6 @@ def _as_asked(verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
         return verdict
     instead = command_of(verdict.payload) or encode(verdict.payload.arguments).decode()
     return replace(verdict, outcome="deny", decision=Deny(_REWRITTEN, rule="rewritten", instead=instead))
-
-
-def _is_validated(command: str, names: tuple[str, ...]) -> bool:
-    """Whether a command is one of those that are validated. One text with several words is not one name."""
-    return "*" in names or command in names or posixpath.basename(command) in names or len(command.split()) > 1
 
 
 def _not_validated(request: Request, client: ClientInfo) -> CliAnswer:

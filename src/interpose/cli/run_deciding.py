@@ -1,0 +1,252 @@
+"""How `interpose run` gets its answer: from a server, or here under the same rules."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import socket
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+from urllib.parse import urlsplit
+
+import msgspec
+from msgspec import Struct
+
+from interpose import __version__
+from interpose.errors import InterceptError
+from interpose.tools import command_of
+from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict
+
+if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
+    from interpose.config.model import Config
+    from interpose.service import Service
+
+PATH = "/api/v1/cli/validate"
+CLIENT_VARIABLES = ("INTERPOSE_CLIENT_ID", "MAYBE_DONT_CLIENT_ID")
+TOKEN_VARIABLE = "INTERPOSE_TOKEN"  # noqa: S105 - the name of a variable
+
+_MAX_ANSWER = 1 << 20
+_REWRITTEN = "A rule lets this run only in another form"
+
+
+class Answer(Struct, frozen=True, kw_only=True):
+    """Whether a command may run. `approval` is the question that waits for a person, if one does."""
+
+    word: Literal["allow", "ask", "deny"]
+    request_id: str
+    rule: str = ""
+    reason: str = ""
+    instead: str = ""
+    approval: str = ""
+
+
+class UnreachableError(Exception):
+    """No server answered in a way that we could go by."""
+
+
+def called(words: Sequence[str]) -> ToolCall:
+    """The command as the call that is judged."""
+    client = next((os.environ[name] for name in CLIENT_VARIABLES if os.environ.get(name)), "")
+    context = Context(agent_id=client, principal=f"user:{_user()}", cwd=str(Path.cwd()), source="cli")
+    return ToolCall("exec", {"command": shlex.join(words)}, context=context)
+
+
+class Server:
+    """A decision server, behind a Unix socket or an address."""
+
+    def __init__(self, at: str, timeout: float) -> None:
+        """`at` is a path, or an address that starts with http:// or https://."""
+        self._at, self._timeout = at, timeout
+
+    def answer(self, call: ToolCall, words: Sequence[str]) -> Answer:
+        """What the server says. Raises UnreachableError."""
+        from http.client import HTTPException
+
+        try:
+            connection = self._connection()
+            try:
+                connection.request("POST", PATH, self._body(call, words), self._headers(call))
+                response = connection.getresponse()
+                data = response.read(_MAX_ANSWER)
+            finally:
+                connection.close()
+        except (OSError, HTTPException, ValueError) as error:
+            raise UnreachableError(f"{self._at}: {error}") from error
+        if response.status != 200:
+            raise UnreachableError(f"{self._at}: answered {response.status} {_code(data)}")
+        return self._understood(data)
+
+    def _connection(self) -> HTTPConnection:
+        from http.client import HTTPConnection, HTTPSConnection
+
+        if self._at.startswith("/"):
+            connection = HTTPConnection("localhost")
+            connection.sock = _own_socket(self._at, self._timeout)
+            return connection
+        address = urlsplit(self._at)
+        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
+        return kind(address.hostname or "", address.port, timeout=self._timeout)
+
+    def _body(self, call: ToolCall, words: Sequence[str]) -> bytes:
+        # One word alone would be read as a whole command line: it is quoted, so that it stays one word.
+        command = words[0] if len(words) > 1 else shlex.quote(words[0])
+        machine = os.uname()
+        about = {
+            "hostname": machine.nodename, "username": _user(), "os": machine.sysname.lower(),
+            "os_version": machine.release, "arch": machine.machine, "shell": os.environ.get("SHELL", ""),
+            "cli_version": __version__,
+        }  # fmt: skip
+        return msgspec.json.encode({
+            "command": command, "arguments": words[1:], "working_directory": call.context.cwd, "client_info": about,
+        })  # fmt: skip
+
+    def _headers(self, call: ToolCall) -> dict[str, str]:
+        headers = {"Content-Type": "application/json", "X-Request-ID": call.call_id}
+        if call.context.agent_id:
+            headers["X-Interpose-Client-ID"] = call.context.agent_id
+        if token := os.environ.get(TOKEN_VARIABLE):
+            headers["Authorization"] = f"Bearer {token}"
+        return headers
+
+    def _understood(self, data: bytes) -> Answer:
+        try:
+            said = msgspec.json.decode(data, type=_Said)
+        except (msgspec.DecodeError, RecursionError) as error:
+            raise UnreachableError(f"{self._at}: an answer that is not understood: {error}") from None
+        denial = said.denial or _Denial()
+        word: Literal["allow", "ask", "deny"] = "ask" if said.decision == "ask" else "deny"
+        if said.allowed and said.decision in ("", "allow"):
+            word = "allow"
+        return Answer(
+            word=word, request_id=said.request_id, rule=denial.policy_name, reason=denial.message or said.message,
+            instead=said.instead, approval=said.approval_id,
+        )  # fmt: skip
+
+
+class _Denial(Struct, frozen=True):
+    policy_name: str = ""
+    message: str = ""
+
+
+class _Said(Struct, frozen=True):
+    """What is read of an answer. Servers of others have only the first fields."""
+
+    allowed: bool
+    request_id: str = ""
+    denial: _Denial | None = None
+    message: str = ""
+    decision: str = ""
+    approval_id: str = ""
+    instead: str = ""
+
+
+class Here:
+    """The same rules and the same ledger in this process, opened when they are needed."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._service: Service | None = None
+
+    def answer(self, call: ToolCall) -> Answer:
+        """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
+        return _answer(self._opened().run(call.context).before(call))
+
+    def looked(self, call: ToolCall) -> Answer:
+        """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""
+        return _answer(self._opened().policies.engine(call.context).decide(call))
+
+    def asked(self, call: ToolCall, answer: Answer) -> bool:
+        """Ask whoever sits at the terminal, and put the answer into the queue for all to see."""
+        from interpose.approvals import InteractiveConfirmation
+
+        desk, by = self._opened().desk, f"{_user()} at the terminal"
+        desk.question(answer.approval)  # a question of another server's queue can't be answered here
+        yes = InteractiveConfirmation().confirm(PermissionRequest(answer.reason, call))
+        desk.approve(answer.approval, by) if yes else desk.deny(answer.approval, by)
+        return yes
+
+    def close(self) -> None:
+        """Write what is queued."""
+        if self._service is not None:
+            self._service.close()
+
+    def _opened(self) -> Service:
+        if self._service is None:
+            from interpose.build import open_service
+
+            self._service = open_service(self._config, follow=False)
+        return self._service
+
+
+def recorded_as_open(config: Config, call: ToolCall, why: str) -> str:
+    """Record that a command runs although nothing could be decided. Empty, or why that can't be recorded."""
+    from interpose.build import open_ledger
+    from interpose.engine import Engine
+    from interpose.registry import create_interceptor_registry
+
+    registry = create_interceptor_registry()
+    registry.add(id="interpose:run", name="tool.before", interceptor=_Failed(why), on_error="allow")
+    with open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url) as ledger:
+        verdict = Engine(registry, recorder=ledger.recorder).run(call.context).before(call)
+    return "" if verdict.allowed else verdict.reason
+
+
+class _Failed:
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    def intercept(self, _call: ToolCall) -> Allow:
+        raise InterceptError(f"{self._why}; it runs, as --fail-open was chosen")
+
+
+def _answer(verdict: Verdict[ToolCall]) -> Answer:
+    id = verdict.payload.call_id
+    match verdict.decision:
+        case Allow():
+            return Answer(word="allow", request_id=id)
+        case Transform():
+            # INVARIANT: nothing runs but what was decided. We would start the words that we were given.
+            instead = command_of(verdict.payload) or ""
+            return Answer(word="deny", request_id=id, rule="rewritten", reason=_REWRITTEN, instead=instead)
+        case Confirm(message, rule, _, _, instead):
+            return Answer(
+                word="ask", request_id=id, rule=rule, reason=message, instead=instead, approval=verdict.approval
+            )
+        case Deny(reason, rule, _, _, instead):
+            return Answer(word="deny", request_id=id, rule=rule, reason=reason, instead=instead)
+
+
+def _own_socket(path: str, timeout: float) -> socket.socket:
+    """A connection to a server of ours: another user's process in its place is not believed."""
+    connected = socket.socket(socket.AF_UNIX)
+    try:
+        connected.settimeout(timeout)
+        connected.connect(path)
+        _pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if owner not in (os.geteuid(), 0):
+            raise PermissionError(f"the server belongs to user {owner}")
+    except BaseException:
+        connected.close()
+        raise
+    return connected
+
+
+def _code(data: bytes) -> str:
+    try:
+        said: Any = msgspec.json.decode(data)
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    return str(said.get("error", ""))[:100] if isinstance(said, dict) else ""
+
+
+def _user() -> str:
+    import pwd
+
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return str(os.geteuid())
