@@ -1,0 +1,104 @@
+"""`interpose serve`: the decision server."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
+
+if TYPE_CHECKING:
+    from interpose.config.load import Loaded
+    from interpose.service import Service
+
+HELP = "start the decision server: an HTTP API on loopback and a Unix socket"
+
+EXIT_UNAVAILABLE = 69
+
+_EPILOG = """SIGTERM and Ctrl-C stop it when every accepted request is answered. SIGHUP reads the configuration, the
+rules, the tokens and the certificates again.
+
+exit codes: 0 stopped, 64 wrong usage, 69 it can't listen there or the ledger can't be used, 70 internal error, 78 a
+configuration or rules that can't be loaded"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `serve` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
+    parser.add_argument("--port", type=int, help="port to listen on (default: 8080); 0 takes any free one")
+    parser.add_argument("--socket", metavar="PATH", help="Unix socket to listen on; empty for none")
+    parser.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose serve`."""
+    try:
+        return _serve(_loading(args))
+    except (ConfigError, PolicyError, PluginError) as error:
+        return _refused(error, EXIT_CONFIG)
+    except (ServerError, LedgerError, StoreError) as error:
+        return _refused(error, EXIT_UNAVAILABLE)
+    except ImportError as error:
+        return _refused(
+            InterposeError(f"a package is missing ({error}): pip install 'interpose[server]'"), EXIT_INTERNAL
+        )
+
+
+def _refused(error: InterposeError, code: int) -> int:
+    print(f"interpose serve: not started\n{visible(str(error))}", file=sys.stderr)
+    return code
+
+
+def _loading(args: argparse.Namespace) -> Callable[[], Loaded]:
+    from interpose.config.load import load
+
+    given = {"server.host": args.host, "server.port": args.port, "server.socket": args.socket}
+    flags = {name: value for name, value in given.items() if value is not None}
+    return lambda: load(args.config, flags=flags)
+
+
+def _serve(load: Callable[[], Loaded]) -> int:
+    from interpose.build import open_service
+    from interpose.surfaces.http.listener import run as run_on_loop
+    from interpose.surfaces.http.server import DecisionServer
+
+    loaded = load()
+    with open_service(loaded.config) as service:
+
+        async def main() -> None:
+            server = DecisionServer(service, lambda: load().config, version=version())
+            await server.serve(lambda addresses: _show(addresses, service))
+
+        run_on_loop(main())
+    return 0
+
+
+def _show(addresses: tuple[str, ...], service: Service) -> None:
+    ink = Ink(colours_wanted())
+    config, status = service.config, service.policy_status()[0]
+    store = "PostgreSQL" if config.store.url else "SQLite"
+    lines: list[tuple[str, Any]] = [
+        *(("listens", address) for address in addresses),
+        ("policy", f"revision {status.revision}, {status.rules} rules"),
+        ("ledger", f"{_short(config.ledger.directory)} ({config.ledger.level}, {store})"),
+        (
+            "tokens",
+            _short(config.server.tokens_file) if config.server.tokens_file else "none: nobody may read or approve",
+        ),
+    ]
+    print(f"interpose {version()} decides. Ctrl-C stops it.")
+    for word, text in lines:
+        print(f"  {ink(f'{word:8}', '2')} {visible(str(text))}")
+    sys.stdout.flush()
+
+
+def _short(path: str) -> str:
+    home = str(Path.home())
+    return f"~{path.removeprefix(home)}" if path.startswith(f"{home}/") else path
