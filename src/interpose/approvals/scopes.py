@@ -23,7 +23,7 @@ ScopeKind = Literal["once", "uses", "session", "until"]
 class Scope(Struct, frozen=True, omit_defaults=True):
     """`once` and `uses` count the calls, `session` and `until` end by time. `until` holds in other sessions too."""
 
-    kind: ScopeKind = "once"
+    kind: ScopeKind
     uses: Annotated[int, Meta(ge=1, le=MAX_USES)] = 1
     until: Annotated[datetime, Meta(tz=True)] | None = None
 
@@ -40,7 +40,7 @@ class Scope(Struct, frozen=True, omit_defaults=True):
                 return f"until {self.until:%Y-%m-%d %H:%M} UTC"
 
 
-ONCE = Scope()
+ONCE = Scope("once")
 SESSION = Scope("session")
 
 
