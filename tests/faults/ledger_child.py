@@ -1,13 +1,15 @@
 """A process that records calls as fast as it can and says which are acknowledged, until somebody kills it.
 
-    python -m tests.faults.ledger_child <directory> <level> [buffered]
+    python -m tests.faults.ledger_child <directory> <level> [buffered | torn] [postgresql://...]
 
-`buffered` is the broken variant: a journal that keeps what it is given in a buffer of its own.
+`buffered` is the broken variant: a journal that keeps what it is given in a buffer of its own. `torn` kills itself when
+a write is almost done.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 from pathlib import Path
@@ -16,11 +18,13 @@ from interpose.engine import Engine
 from interpose.ledger import Ledger, LedgerSettings
 from interpose.ledger.folder import AppendFile, Folder
 from interpose.ledger.settings import Level
-from interpose.store.sqlite import SqliteStore
+from interpose.store import open_store
 from tests.ledgers import guarded, run
 
 THREADS = 4
 _BUFFER = 64 * 1024
+_WRITES = 50
+"""As many writes are whole, and the next one is torn."""
 
 
 class Buffered(AppendFile):
@@ -40,6 +44,27 @@ class BufferedFolder(Folder):
         return Buffered(self.path / name)
 
 
+class Torn(AppendFile):
+    """The process ends within a write."""
+
+    _writes = 0
+
+    def append(self, data: bytes) -> None:
+        self._writes += 1
+        if self._writes > _WRITES:
+            super().append(data[:-3])
+            os.kill(os.getpid(), signal.SIGKILL)
+        super().append(data)
+
+
+class TornFolder(Folder):
+    def create(self, name: str) -> AppendFile:
+        return Torn(self.path / name)
+
+
+FOLDERS = {"": Folder, "buffered": BufferedFolder, "torn": TornFolder}
+
+
 def record_for_ever(engine: Engine, number: int) -> None:
     count = 0
     while True:
@@ -49,12 +74,12 @@ def record_for_ever(engine: Engine, number: int) -> None:
             os.write(1, f"{call_id}\n".encode())
 
 
-def main(directory: Path, level: Level, *, buffered: bool) -> None:
+def main(directory: Path, level: Level, kind: str, url: str) -> None:
     ledger = Ledger(
         directory,
-        SqliteStore(directory / "ledger.db"),
+        open_store(url or directory / "ledger.db"),
         LedgerSettings(level=level, checkpoint_every=100),
-        journals=BufferedFolder if buffered else Folder,
+        journals=FOLDERS[kind],
         segment_bytes=256 * 1024,
     )
     engine = Engine(guarded(), recorder=ledger.recorder)
@@ -63,4 +88,10 @@ def main(directory: Path, level: Level, *, buffered: bool) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), "durable" if sys.argv[2] == "durable" else "written", buffered="buffered" in sys.argv)
+    options = sys.argv[3:]
+    main(
+        Path(sys.argv[1]),
+        "durable" if sys.argv[2] == "durable" else "written",
+        next((option for option in options if option in FOLDERS), ""),
+        next((option for option in options if "://" in option), ""),
+    )

@@ -6,6 +6,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
 from msgspec import Struct
@@ -13,6 +14,7 @@ from msgspec import Struct
 from interpose.build import open_ledger
 from interpose.ledger import verify_directory
 from interpose.ledger.record import records
+from interpose.store.protocols import EntryStore
 
 ROOT = Path(__file__).parents[2]
 
@@ -26,27 +28,37 @@ class Killed(Struct, frozen=True):
     repairs: int
 
 
-def kill_once(directory: Path, seed: int, level: str = "written", *options: str) -> Killed:
-    """Start a process over this ledger, kill it after a random number of acknowledgements, open the ledger again."""
+def acknowledged_by(directory: Path, level: str, *options: str, kill_after: int) -> list[str]:
+    """Start a process over this ledger, kill it after so many acknowledgements, and say what they were."""
     command = [sys.executable, "-m", "tests.faults.ledger_child", str(directory), level, *options]
-    wanted = random.Random(seed).randrange(1, 800)
     acknowledged: list[str] = []
     with subprocess.Popen(command, stdout=subprocess.PIPE, cwd=ROOT) as child:
         assert child.stdout is not None
         for line in child.stdout:
             acknowledged.append(line.decode().strip())
-            if len(acknowledged) >= wanted:
+            if len(acknowledged) >= kill_after:
                 child.kill()
                 break
         # What it said before it died counts too; the last line may be half a line.
         acknowledged += [line.decode().strip() for line in child.stdout if line.endswith(b"\n")]
-    assert len(acknowledged) >= wanted, "the process ended by itself"
+    assert child.returncode == -9, "the process ended by itself"
+    return acknowledged
+
+
+def without_record(store: EntryStore, acknowledged: Iterable[str]) -> set[str]:
+    """Acknowledged calls that have no whole record."""
+    calls = list(acknowledged)
+    return set(calls) - {record.call_id for record in records(store.of_calls(calls)) if record.outcome == "success"}
+
+
+def kill_once(directory: Path, seed: int, level: str = "written", *options: str) -> Killed:
+    """Kill a process after a random number of acknowledgements, and open its ledger again."""
+    wanted = random.Random(seed).randrange(1, 800)
+    acknowledged = acknowledged_by(directory, level, *options, kill_after=wanted)
     with open_ledger(directory) as ledger:
         found = verify_directory(directory, ledger.store)
-        whole = {
-            record.call_id for record in records(ledger.store.of_calls(acknowledged)) if record.outcome == "success"
-        }
-    return Killed(len(acknowledged), len(set(acknowledged) - whole), found.ok, found.repairs)
+        lost = without_record(ledger.store, acknowledged)
+    return Killed(len(acknowledged), len(lost), found.ok, found.repairs)
 
 
 def main() -> None:
