@@ -22,6 +22,7 @@ from interpose.config.model import Config, Limits
 from interpose.service import Service
 from interpose.surfaces.http.listener import Listener, Tcp
 from interpose.surfaces.http.messages import Route
+from interpose.surfaces.http.site import Observe
 from interpose.surfaces.http.trust import Trust
 
 T = TypeVar("T")
@@ -95,7 +96,13 @@ class Running:
 
 
 @contextmanager
-def running(routes: Sequence[Route], *, trust: Trust | None = None, limits: Limits | None = None) -> Iterator[Running]:
+def running(
+    routes: Sequence[Route],
+    *,
+    trust: Trust | None = None,
+    limits: Limits | None = None,
+    observe: Observe | None = None,
+) -> Iterator[Running]:
     """These routes on a free loopback port."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="server under test", daemon=True)
@@ -104,7 +111,7 @@ def running(routes: Sequence[Route], *, trust: Trust | None = None, limits: Limi
     def perform(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
-    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits)
+    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits, observe=observe)
     try:
         perform(listener.start())
         yield Running(listener.addresses[0], listener)

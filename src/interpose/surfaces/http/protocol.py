@@ -331,9 +331,17 @@ class Connection(asyncio.Protocol):
         self._answered = True
         self._quiet_since = self._loop.time()
         if self._site.observe is not None:
-            elapsed = perf_counter_ns() - exchange.began_ns
-            self._site.observe(Answered(exchange.method, exchange.path, answer.status, elapsed))
+            self._site.observe(self._answer(exchange, answer))
         return last
+
+    def _answer(self, exchange: Exchange, answer: Response) -> Answered:
+        elapsed = perf_counter_ns() - exchange.began_ns
+        if answer.status < 400:
+            return Answered(exchange.method, exchange.path, answer.status, elapsed)
+        client = self._peer.address if exchange.request is None else exchange.request.client
+        return Answered(
+            exchange.method, exchange.path, answer.status, elapsed, exchange.request_id, client, answer.body
+        )
 
     def _hang_up(self) -> None:
         self._reader.end()

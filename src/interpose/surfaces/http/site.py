@@ -17,12 +17,18 @@ _MOST_BUFFERED = 64 << 20
 
 
 class Answered(Struct, frozen=True):
-    """One answer, for metrics and access logs. `path` is the route's own, empty for a request that was refused."""
+    """One answer, for metrics and logs. `path` is the route's own, empty for a request that was refused before it.
+
+    `problem` is the body of an answer that is an error.
+    """
 
     method: str
     path: str
     status: int
     elapsed_ns: int
+    request_id: str = ""
+    client: str = ""
+    problem: bytes = b""
 
 
 Observe = Callable[[Answered], None]
