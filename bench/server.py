@@ -107,7 +107,7 @@ def ours_at(root: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
     """Our server as it is shipped, with a home of its own."""
     home = {name: str(root / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
     (root / "XDG_RUNTIME_DIR").mkdir(mode=0o700)
-    with process(["-m", "interpose.cli", "serve", "--port", str(port)], root, port, home) as child:
+    with process(["-m", "interpose", "serve", "--port", str(port)], root, port, home) as child:
         yield child
 
 

@@ -63,6 +63,7 @@ MAY_USE: dict[str, set[str]] = {
     "activity": {"types", "waiting", "engine"},
     "service": FLOW | {"activity", "opencalls", "policies", "policy", "config", "ledger", "store"},
     "guarded": FLOW | {"build"},
+    "__main__": {"cli"},
     "plugins": {"errors", "registry"},
     "testing": FLOW,
     "__init__": FLOW | {"build", "guarded", "plugins"},

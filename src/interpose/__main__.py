@@ -1,0 +1,5 @@
+"""`python -m interpose` is `interpose`."""
+
+from interpose.cli import main
+
+raise SystemExit(main())
