@@ -17,7 +17,7 @@ _PAGE = 2000
 _encode = Encoder().encode
 
 
-class Draft(Struct, frozen=True, kw_only=True):
+class Draft(Struct, frozen=True, kw_only=True, gc=False):
     """An entry that has no place in a chain yet."""
 
     kind: Kind
@@ -57,10 +57,8 @@ class Chain:
         prev, seq = self.head, self.seq + 1
         self.seq, self.head = seq, digest(prev, draft, self.writer, seq)
         return StoredEntry(
-            writer=self.writer, seq=seq, kind=draft.kind, call_id=draft.call_id, time_ns=draft.time_ns, prev=prev,
-            hash=self.head, body=draft.body, session=draft.session, agent=draft.agent, tool=draft.tool,
-            decision=draft.decision, rule=draft.rule, text=draft.text, effects=draft.effects, paths=draft.paths,
-            hosts=draft.hosts,
+            self.writer, seq, draft.kind, draft.time_ns, prev, self.head, draft.body, draft.call_id, draft.session,
+            draft.agent, draft.tool, draft.decision, draft.rule, draft.text, draft.effects, draft.paths, draft.hosts,
         )  # fmt: skip
 
 
@@ -75,9 +73,15 @@ def flaw(entry: StoredEntry, writer: str, seq: int, prev: bytes) -> str:
     return ""
 
 
-def entries_of(store: EntryStore, writer: str) -> Iterator[StoredEntry]:
+def pages_of(store: EntryStore, writer: str) -> Iterator[list[StoredEntry]]:
     """All entries of a writer, in order."""
     after = 0
     while page := store.scan(writer, after, _PAGE):
-        yield from page
+        yield page
         after = page[-1].seq
+
+
+def entries_of(store: EntryStore, writer: str) -> Iterator[StoredEntry]:
+    """The same, one by one."""
+    for page in pages_of(store, writer):
+        yield from page

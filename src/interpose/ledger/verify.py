@@ -12,7 +12,7 @@ from pathlib import Path
 from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
-from interpose.ledger.chain import START, entries_of, flaw
+from interpose.ledger.chain import START, flaw, pages_of
 from interpose.ledger.checkpoints import Checkpoint, Head, Heads, Retained, is_signed
 from interpose.ledger.keys import load_keys
 from interpose.store.protocols import EntryStore, Query, StoredEntry
@@ -48,14 +48,14 @@ class _Claims:
         self.heads: dict[str, dict[int, str]] = {}
         self.removed: dict[str, dict[int, str]] = {}
         self.checkpoints = 0
-        self.false: dict[tuple[str, int], str] = {}
+        self.false: dict[str, dict[int, str]] = {}
 
     def read(self, entry: StoredEntry) -> None:
         """Take in a note, or why it is not to be believed."""
         if flaw(entry, entry.writer, entry.seq, entry.prev):
             return  # the walk along its chain will say so
         if why := self._read(entry):
-            self.false[entry.writer, entry.seq] = why
+            self.false.setdefault(entry.writer, {})[entry.seq] = why
 
     def _read(self, entry: StoredEntry) -> str:
         try:
@@ -111,8 +111,8 @@ def verify(store: EntryStore, key: bytes | None = None, kept: Heads | None = Non
     writers = store.writers()
     for writer in sorted({*writers, *claims.heads}):
         walk = _Walk(writer, claims)
-        for entry in entries_of(store, writer):
-            if not walk.step(entry):
+        for page in pages_of(store, writer):
+            if not walk.along(page):
                 break
         walk.end()
         entries += walk.count
@@ -129,26 +129,32 @@ class _Walk:
     """One chain, link by link."""
 
     def __init__(self, writer: str, claims: _Claims) -> None:
-        self._writer, self._claims = writer, claims
+        self._writer, self._false = writer, claims.false.get(writer, {})
         self._heads, self._removed = claims.heads.get(writer, {}), claims.removed.get(writer, {})
         self._seq, self._head = 0, START
         self.count = self.repairs = 0
         self.broken: Broken | None = None
 
-    def step(self, entry: StoredEntry) -> bool:
-        """Look at the next link. False if the chain ends here because it is broken."""
-        seq = self._seq + 1
-        if not self.count and entry.seq > 1 and self._removed.get(entry.seq - 1) == entry.prev.hex():
-            seq, self._head = entry.seq, entry.prev  # what came before was removed, and signed for
-        why = flaw(entry, self._writer, seq, self._head) or self._claims.false.get((self._writer, seq), "")
-        if not why and seq in self._heads and self._heads[seq] != entry.hash.hex():
-            why = "a signed checkpoint knows another entry in this place"
-        if why:
-            self.broken = Broken(self._writer, seq, why)
-            return False
-        self.count += 1
-        self.repairs += entry.kind == "repair"
-        self._seq, self._head = seq, entry.hash
+    def along(self, page: list[StoredEntry]) -> bool:
+        """Look at the next links. False if the chain ends here because it is broken."""
+        if not self.count and page[0].seq > 1 and self._removed.get(page[0].seq - 1) == page[0].prev.hex():
+            self._seq, self._head = page[0].seq - 1, page[0].prev  # what came before was removed, and signed for
+        writer, seq, head, heads, false = self._writer, self._seq, self._head, self._heads, self._false
+        for entry in page:
+            seq += 1
+            why = flaw(entry, writer, seq, head)
+            if not why and seq in false:
+                why = false[seq]
+            if not why and seq in heads and heads[seq] != entry.hash.hex():
+                why = "a signed checkpoint knows another entry in this place"
+            if why:
+                self.broken = Broken(writer, seq, why)
+                return False
+            self.count += 1
+            if entry.kind == "repair":
+                self.repairs += 1
+            self._seq = seq
+            self._head = head = entry.hash
         return True
 
     def end(self) -> None:

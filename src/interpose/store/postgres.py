@@ -16,7 +16,7 @@ from interpose.errors import SequenceTakenError, StoreError, text_of
 from interpose.store import schema
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
-from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, folded, needles, row_of, storable, threes
+from interpose.store.rows import COLUMNS, SELECTED, conditions, entries_in, folded, needles, row_of, storable, threes
 from interpose.store.state import Undone
 
 try:
@@ -105,7 +105,7 @@ class PostgresStore(EntryReader):
     def of_calls(self, call_ids: Sequence[str]) -> list[StoredEntry]:
         """All entries of some calls, in the order in which they were added."""
         sql = f"SELECT {SELECTED} FROM entries WHERE call_id = ANY($1) AND call_id <> '' ORDER BY id"
-        return [entry_of(row) for row in self.read(sql, [storable(call_id) for call_id in call_ids])]
+        return entries_in(self.read(sql, [storable(call_id) for call_id in call_ids]))
 
     def contains(self, column: str, number: int) -> str:
         """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""

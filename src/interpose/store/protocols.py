@@ -18,20 +18,21 @@ NEVER = (1 << 63) - 1
 """The time at which something ends that doesn't end."""
 
 
-class StoredEntry(Struct, frozen=True, kw_only=True):
-    """One link of a writer's chain. `body` is what the hash covers; the columns after it only make it searchable.
+class StoredEntry(Struct, frozen=True, array_like=True, gc=False):
+    """One link of a writer's chain. What comes after `body` makes it searchable; the hash covers that, too.
 
-    `position` is given by the store: later entries have higher ones, with gaps.
+    `position` is given by the store: later entries have higher ones, with gaps. Nothing in here can refer back to it,
+    so the garbage collector need not look at the many that there are.
     """
 
     writer: str
     seq: int
     kind: Kind
-    call_id: str = ""
     time_ns: int
     prev: bytes
     hash: bytes
     body: bytes
+    call_id: str = ""
     session: str = ""
     agent: str = ""
     tool: str = ""

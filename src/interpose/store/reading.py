@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.store.protocols import Query, SessionTally, StoredEntry, Tally
-from interpose.store.rows import SELECTED, conditions, entry_of, storable
+from interpose.store.rows import SELECTED, conditions, entries_in, storable
 from interpose.store.state import SharedState
 from interpose.types import Outcome
 
@@ -20,13 +20,13 @@ class EntryReader(SharedState):
     def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
         """A writer's entries past a number, in order."""
         sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 AND seq > $2 ORDER BY seq LIMIT $3"
-        return [entry_of(row) for row in self.read(sql, storable(writer), after_seq, limit)]
+        return entries_in(self.read(sql, storable(writer), after_seq, limit))
 
     def head(self, writer: str) -> StoredEntry | None:
         """A writer's last entry."""
         sql = f"SELECT {SELECTED} FROM entries WHERE writer = $1 ORDER BY seq DESC LIMIT 1"
         rows = self.read(sql, storable(writer))
-        return entry_of(rows[0]) if rows else None
+        return entries_in(rows)[0] if rows else None
 
     def writers(self) -> list[str]:
         """Everybody who has entries here, by name."""
@@ -60,7 +60,7 @@ class EntryReader(SharedState):
     def entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
         """The entries that a statement finds."""
         sql, values = statement
-        return [entry_of(row) for row in self.read(sql, *values)]
+        return entries_in(self.read(sql, *values))
 
 
 class Select(Struct, frozen=True):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, get_args
+
+from msgspec import ValidationError, convert
 
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.schema import IS_NOTE
@@ -14,7 +16,10 @@ COLUMNS = (
 )  # fmt: skip
 """In the order of the table. The body stands last: what looks for an entry needn't read past it."""
 
-SELECTED = ", ".join((*COLUMNS, "id"))
+SELECTED = (
+    "writer, seq, kind, time_ns, prev, hash, body, call_id, session, agent, tool, decision, rule, text, terms, id"
+)
+"""In the order of an entry's fields."""
 
 _EXACT = ("call_id", "session", "agent", "tool", "decision", "rule")
 
@@ -50,21 +55,20 @@ def row_of(entry: StoredEntry) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def entry_of(row: Sequence[Any]) -> StoredEntry:
-    """The entry in a row of `SELECTED`. A row that somebody filled with other types still is one, if no true one."""
-    if tuple(map(type, row)) != _TYPES:
-        row = [_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)]
-    (writer, seq, kind, call_id, time_ns, prev, hash_, session, agent, tool, decision, rule, text, terms, body, id_) = (
-        row
-    )
-    return StoredEntry(
-        writer=writer, seq=seq, kind=kind, call_id=call_id, time_ns=time_ns, prev=prev, hash=hash_, body=body,
-        session=session, agent=agent, tool=tool, decision=decision, rule=rule, text=text, position=id_,
-        effects=_values(terms, "effect"), paths=_values(terms, "path"), hosts=_values(terms, "host"),
-    )  # fmt: skip
+def entries_in(rows: Sequence[Sequence[Any]]) -> list[StoredEntry]:
+    """The entries in rows of `SELECTED`. A row that somebody filled with other types still is one, if no true one."""
+    try:
+        convert(rows, type=list[_Row])
+    except ValidationError:
+        rows = [[_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)] for row in rows]
+    return [_entry(*fields, *_values(terms), position) for *fields, terms, position in rows]
 
 
-_TYPES: tuple[type, ...] = (str, int, str, str, int, bytes, bytes, *(str,) * 7, bytes, int)
+_entry: Callable[..., StoredEntry] = StoredEntry
+
+
+_Row = tuple[str, int, str, int, bytes, bytes, bytes, str, str, str, str, str, str, str, str, int]
+_TYPES: tuple[type, ...] = get_args(_Row)
 
 
 def _as(kind: type, value: object) -> object:
@@ -153,8 +157,13 @@ def _term(field: str, value: str) -> str:
 _LINE_END, _NO_LINE_END = "\n", "\u2424"
 
 
-def _values(terms: str, field: str) -> tuple[str, ...]:
+def _values(terms: str) -> tuple[tuple[str, ...], ...]:
+    """Effects, paths and hosts."""
     if not terms:
-        return ()
-    start = f"{field}:"
-    return tuple(line[len(start) :] for line in terms.split("\n") if line.startswith(start))
+        return _NO_VALUES
+    lines = terms.split("\n")
+    return tuple(tuple(line[len(start) :] for line in lines if line.startswith(start)) for start in _STARTS)
+
+
+_NO_VALUES = ((), (), ())
+_STARTS = ("effect:", "path:", "host:")

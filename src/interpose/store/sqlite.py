@@ -22,7 +22,7 @@ from interpose.store import schema
 from interpose.store.indexing import Indexer, forget, match_of
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
-from interpose.store.rows import COLUMNS, SELECTED, conditions, entry_of, needles, row_of, storable
+from interpose.store.rows import COLUMNS, SELECTED, conditions, entries_in, needles, row_of, storable
 from interpose.store.state import Undone
 
 _CHUNK = 2000
@@ -100,7 +100,7 @@ class SqliteStore(EntryReader):
                       UNION ALL
                       SELECT {SELECTED} FROM entries WHERE id <= {through}
                       AND id IN (SELECT id FROM calls WHERE call_id IN ({holders}))"""
-            found += [entry_of(row) for row in self.read(sql, *wanted)]
+            found += entries_in(self.read(sql, *wanted))
         return sorted(found, key=lambda entry: entry.position)
 
     def contains(self, column: str, number: int) -> str:
