@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from interpose.ledger.record import search
 from interpose.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import intercept
-from tests.judges import openai_text, serving
+from tests.judges import openai_text, send, serving
 from tests.servers import JSON, Running, running, service_in
 
 PATH = "/api/v1/intercept"
@@ -127,14 +128,13 @@ def curl(server: Running, command: str) -> tuple[int, dict[str, Any]]:
     words = iter(shlex.split(command.replace("\\\n", " ")))
     headers, body, path = {}, "", ""
     for word in words:
-        match word:
-            case "-H":
-                name, _, value = next(words).partition(": ")
-                headers[name] = value
-            case "-d":
-                body = next(words)
-            case _ if word.startswith("http://"):
-                path = "/" + word.split("/", 3)[3]
+        if word == "-H":
+            name, _, value = next(words).partition(": ")
+            headers[name] = value
+        elif word == "-d":
+            body = next(words)
+        elif word.startswith("http://"):
+            path = "/" + word.split("/", 3)[3]
     reply = server.ask("POST", path, body, headers)
     return reply.status, reply.json
 
@@ -194,6 +194,7 @@ def test_the_invalid_example(tmp_path: Path) -> None:
     said = {"rule": "no-destructive-ops", "allowed": False, "reason": "Recursive rm operations are not permitted"}
     with serving() as judge:
         judge.body = lambda _body: openai_text(json.dumps({"verdicts": [said]}))
+        judge.reply = partial(send, connection="close")
         rule = {
             "id": "no-destructive-ops",
             "prompt": "Nothing may be destroyed.",
@@ -213,7 +214,7 @@ def test_the_invalid_example(tmp_path: Path) -> None:
 
 def without(*path: str) -> dict[str, Any]:
     """The response body without one of its fields."""
-    body: Any = json.loads(json.dumps(RESPONSE))
+    body: dict[str, Any] = json.loads(json.dumps(RESPONSE))
     inner = body
     for name in path[:-1]:
         inner = inner[name]
@@ -223,7 +224,7 @@ def without(*path: str) -> dict[str, Any]:
 
 def set_to(value: Any, *path: str) -> dict[str, Any]:
     """The response body with one of its fields set to another value."""
-    body: Any = json.loads(json.dumps(RESPONSE))
+    body: dict[str, Any] = json.loads(json.dumps(RESPONSE))
     inner = body
     for name in path[:-1]:
         inner = inner.setdefault(name, {})

@@ -1,0 +1,117 @@
+"""What verdicts are on the wire: every word of a verdict has its place, and the rule that decided comes first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from msgspec import to_builtins
+
+from interpose.surfaces.http.verdicts import deciding_of, failed, intercept_answer, policy_type, told
+from interpose.types import Allow, Confirm, Deny, Finding, ToolCall, ToolOutcome, Transform, Verdict
+
+CALL = ToolCall("exec", {"command": "rm -rf /", "cwd": "/w"}, original_name="Bash")
+GUARD = Finding(interceptor="builtin:g", said="deny", reason="no", rule="r", part="rm -rf", instead="trash /")
+WATCH = Finding(interceptor="policy", said="deny", reason="would", rule="w", mode="watch")
+QUESTION = Finding(interceptor="policy", said="ask", reason="sure?", rule="q")
+REWRITE = Finding(interceptor="policy", said="rewrite", reason="command")
+BROKEN = Finding(interceptor="plugin:x", said="error", reason="ZeroDivisionError")
+NOTE = Finding(interceptor="policy", said="note", reason="does not match", rule="n")
+JUDGED = Finding(interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai")
+
+
+def verdict(decision: Any, *findings: Finding, **fields: Any) -> Verdict[Any]:
+    words: dict[Any, str] = {Allow: "allow", Transform: "rewrite", Confirm: "ask", Deny: "deny"}
+    given = {"outcome": words[type(decision)], "decision": decision, "payload": CALL, "findings": findings}
+    return Verdict(**given | fields)
+
+
+SAID: list[tuple[str, Verdict[Any], str, list[tuple[str, str, str]]]] = [
+    ("nothing", verdict(Allow()), "info", []),
+    ("only a note", verdict(Allow(), NOTE), "info", []),
+    ("a refusal", verdict(Deny("no", "r"), GUARD), "error", [("r", "deny", "error")]),
+    ("watched", verdict(Allow(), WATCH), "warn", [("w", "deny", "warn")]),
+    ("watched, then refused", verdict(Deny("no", "r"), WATCH, GUARD), "error",
+     [("r", "deny", "error"), ("w", "deny", "warn")]),
+    ("a question", verdict(Confirm("sure?", "q"), QUESTION), "error", [("q", "ask", "error")]),
+    ("a question with a yes", verdict(Allow(), QUESTION, approver="bob"), "info", [("q", "ask", "info")]),
+    ("a question with a no", verdict(Deny("nope", "denied"), QUESTION), "error",
+     [("denied", "deny", "error"), ("q", "ask", "error")]),
+    ("a rewrite", verdict(Transform(CALL), REWRITE), "info", [("policy", "rewrite", "info")]),
+    ("a failure that is let pass", verdict(Allow(), BROKEN), "warn", [("plugin:x", "error", "warn")]),
+    ("a judge", verdict(Deny(JUDGED.reason, "ai"), JUDGED), "error", [("ai", "deny", "error")]),
+    ("a refusal without a word", verdict(Deny("")), "error", [("interpose", "deny", "error")]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("note", "given", "severity", "want"), SAID, ids=[case[0] for case in SAID])
+def test_what_is_said(note: str, given: Verdict[Any], severity: str, want: list[tuple[str, str, str]]) -> None:
+    said = told(given)
+    assert said.severity == severity, note
+    pairs = zip(said.results, said.messages, strict=True)
+    assert [(one.policy_name, one.action, message.severity) for one, message in pairs] == want
+    answer = intercept_answer(given, phase="request", request_id="r", seed=False, mutated=None)
+    assert answer.valid is given.allowed
+    assert (answer.severity == "error") is not given.allowed
+
+
+def test_the_words_of_a_rule_and_of_its_judge_are_told_apart() -> None:
+    said = told(verdict(Deny(JUDGED.reason, "ai"), JUDGED))
+    assert (said.messages[0].message, said.results[0].message) == ("Rule text", "because")
+    assert said.results[0].policy_type == "ai"
+
+
+PARTS = [("rm -rf", "arguments.command"), ("cwd", "arguments.cwd"), ("/w", "arguments.cwd"), ("gone", ""), ("", "")]
+
+
+@pytest.mark.parametrize(("part", "path"), PARTS)
+def test_the_path_names_the_argument_that_holds_the_part(part: str, path: str) -> None:
+    found = Finding(interceptor="g", said="deny", reason="no", rule="r", part=part)
+    message = to_builtins(told(verdict(Deny("no", "r", part=part), found)).messages[0])
+    assert message.get("path", "") == path
+
+
+@pytest.mark.parametrize(
+    ("interceptor", "kind"),
+    [
+        ("policy", "cel"),
+        ("policy:after", "cel"),
+        ("policy:judge", "ai"),
+        ("policy:judge:after", "ai"),
+        ("builtin:command-safety-guard", "guard"),
+        ("policyish", "guard"),
+        ("interpose:record", "guard"),
+        ("", "guard"),
+    ],
+)
+def test_the_kind_of_engine(interceptor: str, kind: str) -> None:
+    assert policy_type(interceptor) == kind
+
+
+def test_our_own_additions_are_left_out_as_published_but_for_a_question() -> None:
+    def info(given: Verdict[Any], *, seed: bool) -> list[str]:
+        answer = intercept_answer(given, phase="request", request_id="r", seed=seed, mutated=None)
+        return list(to_builtins(answer)["info"])
+
+    plain = ["request_id", "server_version", "results"]
+    denied = verdict(Deny("no", "r", instead="trash /"), GUARD, policy="abc")
+    asked = verdict(Confirm("sure?", "q"), QUESTION, policy="abc", approval="id")
+    assert info(denied, seed=True) == plain
+    assert info(asked, seed=True) == [*plain, "decision", "approval_id"]
+    assert info(denied, seed=False) == [*plain, "decision", "policy", "instead"]
+    result = told(denied, seed=True).results[0]
+    assert list(to_builtins(result)) == ["policy_name", "policy_type", "action", "message"]
+
+
+def test_a_redacted_result_says_so() -> None:
+    outcome = ToolOutcome(CALL, "x")
+    said = told(verdict(Transform(outcome), REWRITE, payload=outcome))
+    assert (said.results[0].action, said.messages[0].message) == ("redact", "policy rewrote the result")
+
+
+def test_what_failed_is_a_refusal() -> None:
+    given = failed(RuntimeError("gone"), CALL)
+    assert not given.allowed
+    found = deciding_of(given)
+    assert found is not None
+    assert "gone" in found.reason
