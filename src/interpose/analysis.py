@@ -18,6 +18,7 @@ from interpose.tools import (
     cwds_of,
     environment_of,
     is_destination,
+    is_powershell,
     patched_of,
     path_arguments,
     paths_of,
@@ -68,11 +69,13 @@ def script_of(call: ToolCall) -> tuple[str, int] | None:
     """The command of a call with all that its arguments put around it, and where in that text the command starts.
 
     Variables and standard input decide what a command does: `git log` with a pager of the agent's choice, `bash` with a
-    script. None if the call has no command.
+    script. So does the shell of the tool. None if the call has no command.
     """
     command = command_of(call)
     if command is None:
         return None
+    if is_powershell(call):
+        command = f"pwsh -Command {shlex.quote(command)}"
     if len(call.arguments) == 1:
         return command, 0
     before = "".join(f"export {shlex.quote(variable)}\n" for variable in environment_of(call))

@@ -40,8 +40,8 @@ KNOWN_TOOL_NAMES: tuple[str, ...] = tuple(name for names in TOOL_GROUPS.values()
 TOOL_ALIASES: Mapping[str, str] = {
     alias: name
     for name, aliases in {
-        "exec": "bash shell powershell run_shell_command execute_bash execute_command execute run_command exec_command "
-        "run_terminal_cmd run_in_terminal terminal local_shell shell_command monitor",
+        "exec": "bash shell powershell pwsh run_shell_command execute_bash execute_command execute run_command "
+        "exec_command run_terminal_cmd run_in_terminal terminal local_shell shell_command monitor",
         "process": "read_bash stop_bash write_bash write_stdin bashoutput killshell killbash taskoutput taskstop",
         "read": "view read_file file_read fs_read readfile cat_file open_file notebookread read_many_files view_file "
         "read_text_file read_multiple_files",
@@ -246,6 +246,11 @@ def seen_as(call: ToolCall) -> ToolCall:
         return replace(call, name="read", arguments=FrozenDict({"paths": FrozenList(files)})) if files else call
     known = "" if call.name in _KNOWN else tool_behind(call.name)
     return replace(call, name=known) if known else call
+
+
+def is_powershell(call: ToolCall) -> bool:
+    """Whether the tool runs its command with PowerShell. Its name says so: no argument of the agent's counts."""
+    return _NAMESPACE.split(call.original_name or call.name)[-1].strip().lower() in ("powershell", "pwsh")
 
 
 def command_of(call: ToolCall) -> str | None:

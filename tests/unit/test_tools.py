@@ -19,6 +19,7 @@ from interpose.tools import (
     content_of,
     cwds_of,
     environment_of,
+    is_powershell,
     mcp_name,
     normalize_tool_name,
     paths_of,
@@ -360,3 +361,20 @@ def test_plain_arguments_are_a_copy() -> None:
     call = ToolCall("exec", {"env": {"A": [1]}})
     plain_arguments(call)["env"]["A"].append(2)
     assert call.arguments == {"env": {"A": [1]}}
+
+
+@pytest.mark.parametrize(
+    ("name", "original", "want"),
+    [
+        ("PowerShell", "", True),
+        ("exec", "pwsh", True),
+        ("exec", " powershell ", True),
+        ("mcp__win__powershell", "", True),
+        ("exec", "Bash", False),
+        ("exec", "", False),
+        ("powershell_docs", "", False),
+    ],
+)
+def test_the_name_of_the_tool_says_whether_it_is_powershell(name: str, original: str, want: bool) -> None:
+    arguments = {"command": "ls", "shell": "bash" if want else "powershell"}
+    assert is_powershell(ToolCall(name, arguments, original_name=original)) is want

@@ -66,19 +66,23 @@ _SWITCHES = frozenset(
         "grant",
         "forget",
         "reset",
+        "watch",
     }
 )
+_GROUPS = frozenset({"policy", "approvals", "grants"})
+"""Verbs whose next word says what is done. An agent must not answer the questions that are asked about it."""
 
 
 @command("nah", "interpose")
 def guarded(inv: Invocation, low: Lowering) -> None:
     """A guard that starts an agent: the agent is what matters."""
     verbs = [word for word in inv.args if not word.text.startswith("-")]
-    if verbs and verbs[0].text == "policy":
-        verbs = verbs[1:]
-    verb = verbs[0].text if verbs else ""
-    if verb == "run":
+    if verbs and verbs[0].text == "run":
         low.run(inv.args[1:], via=f"{inv.name} run")
-    elif verb in _SWITCHES or UNKNOWN in verb:
-        low.emit("guard.tamper", inv.name, at=verbs[0], wide=True, rule="guard-off",
+        return
+    if not any(word.text in _GROUPS for word in verbs):
+        verbs = verbs[:1]  # further words may be anything; those of a group may come after an option's value
+    switch = next((word for word in verbs if word.text in _SWITCHES or UNKNOWN in word.text), None)
+    if switch is not None:
+        low.emit("guard.tamper", inv.name, at=switch, wide=True, rule="guard-off",
                  reason="Changes or switches off the guard that watches this")  # fmt: skip

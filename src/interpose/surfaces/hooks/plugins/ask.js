@@ -1,0 +1,100 @@
+// How a plugin asks Interpose. `INTERPOSE` is written above by whoever installs this file.
+// Only a whole answer in time counts: everything else throws, and a throw keeps the call from running.
+import { spawn } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { request } from "node:http";
+
+const ANSWER_LIMIT = 64 * 1024 * 1024;
+const NOBODY_THERE = new Set(["ENOENT", "ECONNREFUSED"]);
+
+async function ask(event) {
+  const body = JSON.stringify(event);
+  const deadline = Date.now() + INTERPOSE.deadline_ms;
+  let said;
+  try {
+    said = await overSocket(body, deadline);
+  } catch (error) {
+    // Nobody heard the question, so it may be put once more: the command starts a server or decides by itself.
+    if (!NOBODY_THERE.has(error.code) || !INTERPOSE.command.length) throw refusal(error);
+    said = await byCommand(body, deadline).catch((failed) => {
+      throw refusal(failed);
+    });
+  }
+  const answer = parsed(said);
+  if (answer === null || typeof answer !== "object" || typeof answer.decision !== "string")
+    throw refusal(new Error("the answer has no decision"));
+  return answer;
+}
+
+function refusal(error) {
+  return new Error(`Interpose could not decide: ${error.message || error.code}`);
+}
+
+function parsed(text) {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw refusal(error);
+  }
+}
+
+function overSocket(body, deadline) {
+  return new Promise((resolve, reject) => {
+    const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
+    if (INTERPOSE.token_file) headers.Authorization = `Bearer ${readFileSync(INTERPOSE.token_file, "utf8").trim()}`;
+    const place = INTERPOSE.socket ? { socketPath: INTERPOSE.socket } : { host: "127.0.0.1", port: INTERPOSE.port };
+    const asked = request({ ...place, method: "POST", path: `/hook/${INTERPOSE.host}`, headers, agent: false });
+    const timer = setTimeout(() => asked.destroy(new Error("no answer in time")), deadline - Date.now());
+    const failed = (error) => {
+      clearTimeout(timer);
+      asked.destroy();
+      reject(error);
+    };
+    asked.on("error", failed);
+    asked.on("response", (response) => {
+      const parts = [];
+      let size = 0;
+      response.on("error", failed);
+      response.on("data", (part) => {
+        parts.push(part);
+        size += part.length;
+        if (size > ANSWER_LIMIT) failed(new Error("the answer is too long"));
+      });
+      response.on("end", () => {
+        clearTimeout(timer);
+        const text = Buffer.concat(parts).toString("utf8");
+        if (response.statusCode !== 200 || !response.complete)
+          reject(new Error(`the server answered ${response.statusCode}`));
+        else
+          try {
+            resolve(JSON.parse(text).stdout);
+          } catch (error) {
+            reject(error);
+          }
+      });
+      response.on("aborted", () => failed(new Error("the answer broke off")));
+    });
+    asked.end(body);
+  });
+}
+
+function byCommand(body, deadline) {
+  return new Promise((resolve, reject) => {
+    const [program, ...words] = INTERPOSE.command;
+    const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] });
+    const timer = setTimeout(() => child.kill("SIGKILL"), Math.max(1, deadline - Date.now()));
+    const parts = [];
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      reject(error);
+    });
+    child.stdin.on("error", () => {});
+    child.stdout.on("data", (part) => parts.push(part));
+    child.on("close", (code) => {
+      clearTimeout(timer);
+      if (code === 0) resolve(Buffer.concat(parts).toString("utf8"));
+      else reject(new Error(`the command ended with ${code === null ? "a signal" : code}`));
+    });
+    child.stdin.end(body);
+  });
+}
