@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import select
 import socket
 import ssl
 from collections.abc import Coroutine, Sequence
@@ -151,7 +152,7 @@ class Listener:
     async def stop(self) -> None:
         """Accept no more, answer what was accepted, and end. What takes longer than the timeout is cut off."""
         self._site.draining = True
-        await _turns()  # accept who is in the queue already
+        await self._empty_queues()
         self._close()
         await _turns()  # read what has arrived already
         try:
@@ -164,6 +165,16 @@ class Listener:
         await _turns()
         if self._timer is not None:
             self._timer.cancel()
+
+    async def _empty_queues(self) -> None:
+        """Accept who is in a queue already: closing the socket would cut them off."""
+        queues = select.poll()
+        for bound in self._bound:
+            queues.register(bound.socket, select.POLLIN)
+        for _ in range(BACKLOG):
+            await _turns()
+            if not queues.poll(0):
+                return
 
     async def _drain(self) -> None:
         while self._site.clients:

@@ -1,0 +1,99 @@
+"""Real server processes for tests: each with a home of its own, on ports that the system gives."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from msgspec import Struct
+
+JSON = {"Content-Type": "application/json"}
+
+
+class Reply(Struct, frozen=True):
+    """What a server said."""
+
+    status: int
+    body: Any
+
+
+class ServerProcess:
+    """`interpose serve` in a directory. Ends with the test."""
+
+    def __init__(self, home: Path, *arguments: str, **environment: str) -> None:
+        home.mkdir(parents=True, exist_ok=True)
+        self.home = home
+        self._environment = clean_environment(home) | environment
+        self._arguments = arguments
+
+    def __enter__(self) -> Self:
+        command = [sys.executable, "-m", "interpose", "serve", "--port", "0", *self._arguments]
+        self.log = (self.home / "stderr").open("wb")
+        self.child = subprocess.Popen(
+            command, cwd=self.home, env=self._environment, stdout=subprocess.PIPE, stderr=self.log
+        )
+        self.port = self._read_port()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self.child.poll() is None:
+            self.child.kill()
+        self.child.wait(20)
+        if self.child.stdout is not None:
+            self.child.stdout.close()
+        self.log.close()
+
+    def _read_port(self) -> int:
+        assert self.child.stdout is not None
+        for line in self.child.stdout:
+            if found := re.search(rb"http://127\.0\.0\.1:(\d+)", line):
+                return int(found[1])
+        raise AssertionError(f"the server did not start: {(self.home / 'stderr').read_text()}")
+
+    @property
+    def token(self) -> str:
+        """The operator's."""
+        lines = (self.home / ".config" / "interpose" / "tokens").read_text().splitlines()
+        return next(line.split()[2] for line in lines if not line.startswith("#"))
+
+    def ask(self, method: str, path: str, value: Any = None, headers: Mapping[str, str] | None = None) -> Reply:
+        """One request on a connection of its own. With the operator's token unless it is for agents."""
+        named = dict(JSON) | dict(headers or {})
+        if path not in ("/api/v1/intercept", "/healthz", "/readyz"):
+            named["Authorization"] = f"Bearer {self.token}"
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            connection.request(method, path, None if value is None else json.dumps(value), named)
+            answer = connection.getresponse()
+            return Reply(answer.status, json.loads(answer.read()))
+        finally:
+            connection.close()
+
+    def intercept(self, command: str, *, session: str = "s", **headers: str) -> Any:
+        """What is said about a command."""
+        body = {
+            "event": "tools/call",
+            "phase": "request",
+            "payload": {"name": "Bash", "arguments": {"command": command}},
+            "context": {"sessionId": session, "principal": {"type": "agent", "id": "tester"}},
+            "config": {"working_directory": "/home/dev/project"},
+        }
+        return self.ask("POST", "/api/v1/intercept", body, headers).body
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal."""
+        self.child.send_signal(number)
+
+
+def clean_environment(home: Path) -> dict[str, str]:
+    """An environment with this home, and nothing of whoever runs the tests."""
+    kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
+    return kept | {"HOME": str(home)}
