@@ -1,0 +1,122 @@
+"""`interpose audit show` of calls and results that were changed, kept back or approved."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from interpose.build import open_ledger
+from interpose.cli import main
+from interpose.cli.audit_text import page
+from interpose.cli.rendering import Ink
+from interpose.engine import Engine
+from interpose.ledger import Record
+from interpose.registry import InterceptorRegistry
+from interpose.types import (
+    Allow,
+    Approved,
+    Confirm,
+    Decision,
+    Deny,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Transform,
+)
+from tests.ledgers import all_records, shell_call
+
+SCRIPT = "set -e\n{}\necho end"
+
+
+class Changes:
+    """Rewrites one command, asks about another."""
+
+    def intercept(self, call: ToolCall) -> Decision[ToolCall]:
+        command = call.arguments["command"]
+        if "curl" in command:
+            return Transform(call.with_arguments({"command": command.replace("curl", "curl --fail"), "timeout": 5}))
+        return Confirm("Really push?", rule="push") if "push" in command else Allow()
+
+
+class Looks:
+    def intercept(self, outcome: ToolOutcome) -> Decision[ToolOutcome]:
+        if outcome.result == "poison\x1b[2J":
+            return Deny("An instruction is hidden in it.", rule="injection")
+        return Transform(replace(outcome, result="short")) if outcome.result == "long" else Allow()
+
+
+class Ann:
+    def confirm(self, _request: PermissionRequest) -> Approved:
+        return Approved("ann@example.com")
+
+
+def record_of(directory: Path, command: str, result: Any = "done") -> Record:
+    registry = InterceptorRegistry()
+    registry.add(id="changes", name="tool.before", interceptor=Changes())
+    registry.add(id="looks", name="tool.after", interceptor=Looks())
+    with open_ledger(directory) as ledger:
+        engine = Engine(registry, confirm=Ann(), recorder=ledger.recorder)
+        engine.run_tool(shell_call(command, call_id="one"), lambda _arguments: result)
+        ledger.flush()
+        (record,) = all_records(ledger.store)
+        return record
+
+
+SHOWN = [
+    ("the call that came in", SCRIPT.format("curl x"), "done",
+     ["REWRITE  exec", "\n  - curl x\n  + curl --fail x\n", "\n  timeout\n  + 5\n"], ["- set -e", "- echo end"]),
+    ("a result that was kept back", "ls", "poison\x1b[2J",
+     ["success", "result withheld", "injection: An instruction is hidden in it.", "interceptors of the result",
+      "what the tool gave\n  poison\\x1b[2J"], ["\x1b"]),
+    ("a result that was changed", "ls", "long",
+     ["result rewritten", "result\n  short", "what the tool gave\n  long"], []),
+    ("who approved", "git push", "done", ["approved by  ann@example.com"], []),
+    ("a call that nobody touched", "ls", "done",
+     ["ALLOW  exec  success"], ["approved by", "rewritten", "the tool gave"]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("note", "command", "result", "parts", "absent"), SHOWN, ids=[case[0] for case in SHOWN])
+def test_show(tmp_path: Path, note: str, command: str, result: Any, parts: list[str], absent: list[str]) -> None:
+    text = page(record_of(tmp_path, command, result), Ink(False))
+    for part in parts:
+        assert part in text, note
+    for part in absent:
+        assert part not in text, note
+
+
+def test_a_question_that_waits(tmp_path: Path) -> None:
+    record = replace(record_of(tmp_path, "ls"), decision="ask", outcome="unknown", approval="q1", after=None)
+    text = page(record, Ink(False))
+    assert "waits for an answer" in text
+    assert "question" in text
+
+
+def test_a_long_change_is_shown_at_once(tmp_path: Path) -> None:
+    """Two texts without a common line: a difference that looks for the best one would take minutes."""
+    lines = [f"line {number % 7}" for number in range(20_000)]
+    record = record_of(tmp_path, "ls")
+    record = replace(
+        record, original_arguments={"command": "\n".join(lines)}, arguments={"command": "\n".join(lines[::-1])}
+    )
+    start = monotonic()
+    page(record, Ink(False))
+    assert monotonic() - start < 5
+
+
+def test_search_prints_an_entry_for_each_phase(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    record_of(tmp_path, "ls", "poison\x1b[2J")
+    for act in (["search", "ls"], ["tail"], ["show", "one"], ["export"]):
+        assert main(["audit", *act, "--format", "seed", "--ledger", str(tmp_path / "ledger.db")]) == 0
+        out = capfdbinary.readouterr().out.decode()
+        decoder, entries = json.JSONDecoder(), []
+        while out.strip():
+            entry, end = decoder.raw_decode(out.lstrip())
+            entries.append((entry["phase"], entry["decision"]))
+            out = out.lstrip()[end:]
+        assert entries == [("request_validation", "allow"), ("response_validation", "deny")], act

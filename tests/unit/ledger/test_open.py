@@ -1,0 +1,49 @@
+"""Opening a ledger: over SQLite in its directory or over PostgreSQL, and what is said when that is not possible."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from interpose.build import open_ledger
+from interpose.engine import Engine
+from interpose.errors import InterposeError, LedgerError, StoreError
+from interpose.ledger import verify_directory
+from tests.ledgers import all_records, guarded, run
+from tests.postgres import Server
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with Server() as server:
+        yield server.new_database()
+
+
+def test_over_postgresql_the_directory_keeps_key_and_journal(tmp_path: Path, address: str) -> None:
+    with open_ledger(tmp_path / "state", store_url=address) as ledger:
+        run(Engine(guarded(), recorder=ledger.recorder), "ls")
+        ledger.flush()
+        assert [record.outcome for record in all_records(ledger.store)] == ["success"]
+        assert verify_directory(tmp_path / "state", ledger.store).ok
+    assert sorted(path.name for path in (tmp_path / "state").iterdir()) == ["heads", "journals", "key"]
+    assert (tmp_path / "state").stat().st_mode & 0o777 == 0o700
+
+
+WRONG: list[tuple[str, str, str, type[InterposeError], str]] = [
+    ("another sort of store", "state", "mysql://localhost/x", StoreError, "postgresql://"),
+    ("a path for an address", "state", "/var/lib/ledger.db", StoreError, "not at all for SQLite"),
+    ("no server there", "state", "postgresql://x@/x?host=/nope", StoreError, ""),
+    ("a directory under a file", "file/state", "", LedgerError, "can't be made"),
+]
+
+
+@pytest.mark.parametrize(("note", "where", "url", "kind", "said"), WRONG, ids=[case[0] for case in WRONG])
+def test_what_can_not_be_opened_is_said(
+    tmp_path: Path, note: str, where: str, url: str, kind: type[InterposeError], said: str
+) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(kind) as refused:
+        open_ledger(tmp_path / where, store_url=url)
+    assert said in str(refused.value), note
