@@ -6,6 +6,7 @@ The server runs on a thread with an event loop of its own, so tests stay ordinar
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import http.client
 import json
 import threading
@@ -21,13 +22,29 @@ from interpose.build import open_service
 from interpose.config.model import Config, Limits
 from interpose.service import Service
 from interpose.surfaces.http.listener import Listener, Tcp
-from interpose.surfaces.http.messages import Route
+from interpose.surfaces.http.messages import Role, Route
 from interpose.surfaces.http.site import Observe
+from interpose.surfaces.http.tokens import Token, Tokens
 from interpose.surfaces.http.trust import Trust
 
 T = TypeVar("T")
 
 JSON = {"Content-Type": "application/json"}
+TOKENS: dict[Role, str] = {role: f"{role}-{'x' * 32}" for role in ("agent", "auditor", "approver", "operator")}
+
+
+def trusting() -> Trust:
+    """Trust in one token of each role."""
+    return Trust(
+        tokens=Tokens(
+            tuple(Token(role, role, hashlib.sha256(token.encode()).digest(), token) for role, token in TOKENS.items())
+        )
+    )
+
+
+def bearer(role: Role) -> dict[str, str]:
+    """The header that shows the token of a role."""
+    return {"Authorization": f"Bearer {TOKENS[role]}"}
 
 
 def config_in(directory: Path, **groups: Any) -> Config:

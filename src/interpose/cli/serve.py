@@ -68,9 +68,10 @@ def _serve(load: Callable[[], Loaded]) -> int:
     from interpose.build import open_service
     from interpose.surfaces.http.listener import run as run_on_loop
     from interpose.surfaces.http.server import DecisionServer
+    from interpose.surfaces.logs import logging_to
 
     loaded = load()
-    with open_service(loaded.config) as service:
+    with logging_to(loaded.config.logging), open_service(loaded.config) as service:
 
         async def main() -> None:
             server = DecisionServer(service, lambda: load().config, version=version())

@@ -33,11 +33,12 @@ _SECOND = 1e9
 
 
 class Traffic:
-    """What a listener answered. Used on its event loop alone."""
+    """What a listener answered, and what else its server counts. Used on its event loop alone."""
 
     def __init__(self) -> None:
         self.requests: dict[tuple[str, int], int] = {}
         self.connections: Callable[[], int] = int
+        self.telemetry_dropped: Callable[[], int] = int
 
     def answered(self, answer: Answered) -> None:
         """Count an answer."""
@@ -88,6 +89,9 @@ class Numbers(Collector):
         for (route, status), count in self._traffic.requests.items():
             requests.add_metric((route, str(status)), count)
         yield requests
+        yield CounterMetricFamily(
+            "interpose_telemetry_dropped", "Decisions that no collector took.", self._traffic.telemetry_dropped()
+        )
 
     def _of_ledger(self) -> Iterator[Metric]:
         status = self._service.ledger.status()

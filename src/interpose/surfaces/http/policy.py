@@ -43,7 +43,7 @@ class PolicyAnswer(Struct, frozen=True):
     projects: tuple[RuleSet, ...]
 
 
-class Reloaded(Struct, frozen=True):
+class PolicyReloaded(Struct, frozen=True):
     """What a reload did."""
 
     changed: bool
@@ -52,7 +52,7 @@ class Reloaded(Struct, frozen=True):
     projects: tuple[RuleSet, ...]
 
 
-class NotReloaded(Struct, frozen=True):
+class PolicyNotReloaded(Struct, frozen=True):
     """Why nothing was taken over."""
 
     error: str
@@ -73,14 +73,14 @@ def routes(service: Service) -> tuple[Route, ...]:
         everywhere, *projects = _rule_sets(service)
         if everywhere.state == "broken":
             message = f"the rule files have {len(everywhere.problems)} problem(s); policy {everywhere.revision} holds"
-            return json_response(NotReloaded(BROKEN, message, everywhere.problems), 409)
-        return json_response(Reloaded(everywhere.revision != before, before, everywhere, tuple(projects)))
+            return json_response(PolicyNotReloaded(BROKEN, message, everywhere.problems), 409)
+        return json_response(PolicyReloaded(everywhere.revision != before, before, everywhere, tuple(projects)))
 
     return (
         Route("GET", "/api/v1/policy", show, "auditor", "Which rules hold, and what is wrong with newer ones",
               answer=PolicyAnswer),
         Route("POST", "/api/v1/policy/reload", reload, "operator", "Take over changed rule files, all or none",
-              answer=Reloaded, codes=((409, BROKEN),)),
+              answer=PolicyReloaded, codes=((409, BROKEN),)),
     )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -20,6 +21,9 @@ from interpose.surfaces.http.app import routes
 from interpose.surfaces.http.listener import Listener, addresses_of, trust_of
 from interpose.surfaces.http.messages import Request, Response, Route, json_response
 from interpose.surfaces.http.metrics import Traffic
+from interpose.surfaces.http.site import Answered
+from interpose.surfaces.logs import Refusals
+from interpose.surfaces.telemetry import open_telemetry
 
 if TYPE_CHECKING:
     from interpose.config.model import Config
@@ -49,34 +53,47 @@ class DecisionServer:
         self._stopping = asyncio.Event()
         self._reloading = asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
-        traffic, settings = Traffic(), service.config.server
+        self._version, self._traffic, self._refusals = version, Traffic(), Refusals()
+        settings = service.config.server
         reload = Route(
             "POST", "/api/v1/reload", self._on_reload, "operator", "Read configuration, rules and certificates again",
             answer=Reloaded,
         )  # fmt: skip
         self._listener = Listener(
-            routes(service, version=version, traffic=traffic, more=(reload,)),
+            routes(service, version=version, traffic=self._traffic, more=(reload,)),
             addresses_of(settings),
             trust_of(settings),
             settings.limits,
             tls=settings.tls,
             shutdown_timeout=settings.shutdown_timeout,
-            observe=traffic.answered,
+            observe=self._answered,
         )
-        traffic.connections = lambda: self._listener.connections
+        self._traffic.connections = lambda: self._listener.connections
 
     async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
         """Listen until a signal or `stop`. `started` is told the addresses."""
-        loop = asyncio.get_running_loop()
+        loop, service = asyncio.get_running_loop(), self._service
+        telemetry = None
         await self._listener.start()
         try:
+            telemetry = open_telemetry(service.config.telemetry, service.activity, version=self._version)
+            if telemetry is not None:
+                self._traffic.telemetry_dropped = partial(getattr, telemetry, "dropped")
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+            log.info("started", extra={"version": self._version, "addresses": " ".join(self._listener.addresses)})
             started(self._listener.addresses)
             await self._stopping.wait()
         finally:
             await self._listener.stop()
+            if telemetry is not None:
+                await asyncio.to_thread(telemetry.close)
+            log.info("stopped")
+
+    def _answered(self, answer: Answered) -> None:
+        self._traffic.answered(answer)
+        self._refusals.answered(answer)
 
     def stop(self) -> None:
         """Answer what was accepted, and end."""
