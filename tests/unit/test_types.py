@@ -5,6 +5,8 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import subprocess
+import sys
 from collections import OrderedDict
 from typing import Any
 
@@ -202,3 +204,23 @@ def test_a_permission_request_shows_the_call_that_would_run() -> None:
 def test_verdict_words(outcome: Any, decision: Any, allowed: bool, reason: str) -> None:
     verdict: Verdict[str] = Verdict(outcome=outcome, decision=decision, payload="x")
     assert (verdict.allowed, verdict.reason) == (allowed, reason)
+
+
+FORKING = """
+import os
+from interpose.types import new_id
+ids = {new_id() for _ in range(1000)}
+assert len(ids) == 1000 and all(len(one) == 32 for one in ids)
+reading, writing = os.pipe()
+if os.fork() == 0:
+    os.write(writing, new_id().encode())
+    os._exit(0)
+child = os.read(reading, 32).decode()
+os.wait()
+ids |= {new_id() for _ in range(1000)}
+assert len(ids) == 2000 and child not in ids
+"""
+
+
+def test_no_two_processes_give_out_the_same_id() -> None:
+    subprocess.run([sys.executable, "-c", FORKING], check=True, timeout=30)
