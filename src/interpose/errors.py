@@ -15,6 +15,7 @@ InterposeError
 ├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
+│   ├── DamagedStoreError     what it keeps can't be read any more
 │   └── SequenceTakenError    another entry has this number in its writer's sequence
 ├── ApprovalError             a question that can't be asked or answered so
 │   ├── UnboundError          it is about something that has no exact form
@@ -98,6 +99,10 @@ class PluginError(InterposeError):
 
 class StoreError(InterposeError):
     """A store can't be reached, or refuses."""
+
+
+class DamagedStoreError(StoreError):
+    """What the store keeps can't be read any more."""
 
 
 class SequenceTakenError(StoreError):

@@ -20,7 +20,7 @@ from interpose.cli.audit_text import lines, page
 from interpose.cli.calls import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.errors import LedgerError, StoreError
+from interpose.errors import DamagedStoreError, LedgerError, StoreError
 from interpose.ledger import Broken, Record, records, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
@@ -79,6 +79,8 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
     except (StoreError, LedgerError, OSError) as error:
+        if args.act == "verify" and isinstance(error, DamagedStoreError):
+            return _failed(args, error, EXIT_BROKEN)
         return _failed(args, error, EXIT_INTERNAL)
     except KeyboardInterrupt:
         return 0  # how people end `tail -f`
@@ -178,13 +180,17 @@ def _verify(args: argparse.Namespace, ledger: Opened) -> int:
     if not checked.signed:
         print(f"  no key in {visible(str(ledger.directory))}: chains were followed, signatures were not checked")
     for broken in checked.broken:
-        print(f"  entry {broken.seq} of writer {visible(broken.writer)}: {broken.why}{_call_at(broken, ledger)}")
+        place = f"entry {broken.seq} of writer {visible(broken.writer)}: " if broken.writer else ""
+        print(f"  {place}{broken.why}{_call_at(broken, ledger)}")
     return 0 if checked.ok else EXIT_BROKEN
 
 
 def _call_at(broken: Broken, ledger: Opened) -> str:
     """Which call stands where a chain breaks, as far as the ledger still knows."""
-    found = ledger.store.scan(broken.writer, max(0, broken.seq - 1), 1)
+    try:
+        found = ledger.store.scan(broken.writer, max(0, broken.seq - 1), 1)
+    except DamagedStoreError:
+        return ""
     return f" (#{found[0].position}, call {visible(found[0].call_id)})" if found and found[0].call_id else ""
 
 

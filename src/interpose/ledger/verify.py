@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
+from interpose.errors import DamagedStoreError, text_of
 from interpose.ledger.chain import START, flaw, pages_of
 from interpose.ledger.checkpoints import Checkpoint, Head, Heads, Retained, is_signed
 from interpose.ledger.keys import load_keys
@@ -105,15 +106,22 @@ def verify(store: EntryStore, key: bytes | None = None, kept: Heads | None = Non
     for writer, head in kept.all() if kept is not None else ():
         if why := claims.read_kept(writer, head):
             broken.append(Broken(writer, 0, why))
-    for note in _notes(store):
-        claims.read(note)
+    writers: list[str] = []
+    try:
+        writers = store.writers()
+        for note in _notes(store):
+            claims.read(note)
+    except DamagedStoreError as error:
+        broken.append(Broken("", 0, _damaged(error)))
     repairs = entries = 0
-    writers = store.writers()
     for writer in sorted({*writers, *claims.heads}):
         walk = _Walk(writer, claims)
-        for page in pages_of(store, writer):
-            if not walk.along(page):
-                break
+        try:
+            for page in pages_of(store, writer):
+                if not walk.along(page):
+                    break
+        except DamagedStoreError as error:
+            walk.stop(_damaged(error))
         walk.end()
         entries += walk.count
         repairs += walk.repairs
@@ -148,7 +156,7 @@ class _Walk:
             if not why and seq in heads and heads[seq] != entry.hash.hex():
                 why = "a signed checkpoint knows another entry in this place"
             if why:
-                self.broken = Broken(writer, seq, why)
+                self.stop(why)
                 return False
             self.count += 1
             if entry.kind == "repair":
@@ -157,12 +165,20 @@ class _Walk:
             self._head = head = entry.hash
         return True
 
+    def stop(self, why: str) -> None:
+        """The chain does not hold behind the last good link."""
+        self.broken = Broken(self._writer, self._seq + 1, why)
+
     def end(self) -> None:
         """After the last link: a chain must reach every head that was signed for."""
         last = max(self._heads, default=0)
         if self.broken is None and self._seq < last and self._removed.get(last) != self._heads[last]:
             why = f"the chain ends at {self._seq}, but a signed head knows entry {last}"
-            self.broken = Broken(self._writer, self._seq + 1, why)
+            self.stop(why)
+
+
+def _damaged(error: DamagedStoreError) -> str:
+    return f"the store is damaged: {text_of(error)}"
 
 
 def _notes(store: EntryStore) -> Iterator[StoredEntry]:

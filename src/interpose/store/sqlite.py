@@ -17,7 +17,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interpose.errors import SequenceTakenError, StoreError, text_of
+from interpose.errors import DamagedStoreError, SequenceTakenError, StoreError, text_of
 from interpose.store import schema
 from interpose.store.indexing import Indexer, forget, match_of
 from interpose.store.protocols import Query, StoredEntry
@@ -300,4 +300,9 @@ def _translated() -> Iterator[None]:
     except sqlite3.IntegrityError as error:
         raise (SequenceTakenError if "entries.seq" in str(error) else StoreError)(str(error)) from error
     except (sqlite3.Error, OSError, OverflowError) as error:
-        raise StoreError(text_of(error)) from error
+        damaged = getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
+        raise (DamagedStoreError if damaged else StoreError)(text_of(error)) from error
+
+
+_PRIMARY = 0xFF
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)

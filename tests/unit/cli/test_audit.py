@@ -237,6 +237,23 @@ def test_verify_says_where_a_ledger_is_broken(note: str, sql: str, where: str, a
     assert json.loads(audit("verify", "--json")[1])["ok"] is False
 
 
+DAMAGE: list[tuple[str, Callable[[bytes], bytes]]] = [
+    ("the header is overwritten", lambda data: bytes(100) + data[100:]),
+    ("its pages are overwritten", lambda data: data[:8192] + b"\xff" * (len(data) - 8192)),
+    ("it ends too early", lambda data: data[: len(data) // 2]),
+]
+
+
+@pytest.mark.parametrize(("note", "damage"), DAMAGE, ids=[note for note, _ in DAMAGE])
+def test_verify_says_of_a_damaged_file_that_it_is(
+    note: str, damage: Callable[[bytes], bytes], audit: Run, ledger: Path
+) -> None:
+    ledger.write_bytes(damage(ledger.read_bytes()))
+    code, out, err = audit("verify")
+    assert code == 1, note
+    assert "malformed" in out + err or "not a database" in err
+
+
 MISTAKES = [
     ("no such ledger", ["tail", "--ledger", "/nope/ledger.db"], 70, "there is no ledger at /nope/ledger.db"),
     ("a time that is none", ["search", "--since", "yesterday"], 64, "is no time"),
