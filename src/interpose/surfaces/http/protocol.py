@@ -68,6 +68,7 @@ class Connection(asyncio.Protocol):
         self._task: asyncio.Task[None] | None = None
         self._unstuck: asyncio.Future[None] | None = None
         self._stuck_since: float | None = None
+        self._left_since: float | None = None
         self._quiet_since = loop.time()
         self._answered = False
         self._whole_bytes = 0
@@ -97,8 +98,9 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def eof_received(self) -> bool:
-        """The client sends no more. It still gets the answers to what it sent."""
+        """The client sends no more, or is gone. It gets the answers to what it sent, if they come soon."""
         self._reader.end()
+        self._left_since = self._loop.time()
         return self._busy and not self._secure
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - part of the interface
@@ -184,7 +186,8 @@ class Connection(asyncio.Protocol):
     def check(self, now: float) -> None:
         """The limits of time."""
         limits = self._site.limits
-        if self._stuck_since is not None and now - self._stuck_since > limits.body_timeout:
+        absent = self._stuck_since or self._left_since
+        if absent is not None and now - absent > limits.body_timeout:
             self.abort()
         elif self._reader.overdue(now):
             self._give_up(_TOO_SLOW)

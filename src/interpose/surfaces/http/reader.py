@@ -224,13 +224,18 @@ class Reader:
         coding = self._headers.get("transfer-encoding")
         if coding is not None and (coding.lower() != "chunked" or version == "1.0"):
             raise Refusal(501, "coding_not_supported", "a body may be chunked, and has no other coding")
+        if self._headers.get("expect", "100-continue").lower() != "100-continue":
+            raise Refusal(417, "expectation_failed", "only 100-continue can be expected")
+        method = self._parser.get_method().decode("ascii")
+        if method == "CONNECT":
+            raise Refusal(405, "method_not_allowed", "there are no tunnels here")
         length = int(self._headers.get("content-length", "0"))
         if length > self._limits.max_body_bytes:
             raise self._body_too_large()
         self._upgrading = self._parser.should_upgrade()
         modern = version == "1.1"
         return Head(
-            method=self._parser.get_method().decode("ascii"),
+            method=method,
             target=self._target,
             headers=self._headers,
             modern=modern,
