@@ -88,7 +88,7 @@ class Activity:
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
     ) -> Record | None:
         """Count what tool.after said, and whether the call was refused for want of a record. Record the outcome."""
-        if after is not None:
+        if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == _AUDIT_UNAVAILABLE:
             with self._lock:

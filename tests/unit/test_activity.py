@@ -44,6 +44,7 @@ def test_decisions_are_counted_by_point_tool_and_outcome() -> None:
     after: Verdict[ToolOutcome] = Verdict(outcome="rewrite", decision=Allow(), payload=ToolOutcome(ToolCall("exec")))
     activity.finished(verdict(), after.payload, after)
     activity.finished(denied, ToolOutcome(ToolCall("exec")), None)
+    activity.finished(denied, ToolOutcome(ToolCall("exec"), denied=True), after)
     assert activity.snapshot().decisions == {
         (BEFORE, "exec", "allow"): 2,
         (BEFORE, "read", "allow"): 1,

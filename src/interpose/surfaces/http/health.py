@@ -35,19 +35,19 @@ class Check(Struct, frozen=True):
     problem: str | UnsetType = UNSET
 
 
-class Ready(Struct, frozen=True):
+class Ready(Struct, frozen=True, kw_only=True):
     """A call could be decided now."""
 
-    checks: dict[str, Check]
     status: Literal["ready"] = "ready"
+    checks: dict[str, Check]
 
 
-class NotReady(Struct, frozen=True):
+class NotReady(Struct, frozen=True, kw_only=True):
     """A call could not be decided now, or not be recorded."""
 
+    error: Literal["not_ready"] = "not_ready"
     message: str
     checks: dict[str, Check]
-    error: Literal["not_ready"] = "not_ready"
 
 
 class _Look:
@@ -82,8 +82,8 @@ def routes(service: Service) -> tuple[Route, ...]:
         broken = "".join(map(str, service.policy_status()[0].problems[:1]))
         checks["policy"] = Check(True, broken if broken and told else UNSET)
         if failing := [name for name, why in problems.items() if why]:
-            return json_response(NotReady(f"not ready: {' and '.join(failing)}", checks), 503)
-        return json_response(Ready(checks))
+            return json_response(NotReady(message=f"not ready: {' and '.join(failing)}", checks=checks), 503)
+        return json_response(Ready(checks=checks))
 
     return (
         Route("GET", "/healthz", alive, "open", "Whether the process lives", answer=Health),

@@ -91,7 +91,12 @@ def test_a_store_that_hangs_is_asked_once(service: Service, server: Running, mon
 def test_an_answer_holds_for_a_while(service: Service, server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(health, "LOOK_AGAIN", 3600.0)
     asked: list[str] = []
-    monkeypatch.setattr(service.store, "spent", lambda counter: asked.append(counter) or 0)
+
+    def spent(counter: str) -> int:
+        asked.append(counter)
+        return 0
+
+    monkeypatch.setattr(service.store, "spent", spent)
     for _ in range(20):
         assert server.ask("GET", "/readyz").status == 200
     assert len(asked) == 1
