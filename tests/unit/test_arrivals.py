@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -39,18 +40,37 @@ def test_one_wake_does_for_all_that_are_settled_together(monkeypatch: pytest.Mon
     assert asyncio.run(main()) == 1
 
 
-def test_none_is_forgotten_when_a_thread_settles_while_the_loop_takes() -> None:
+class Racing(deque[Any]):
+    """Something is settled right after the loop saw that nothing is left."""
+
+    def __init__(self, arrivals: Arrivals, late: list[asyncio.Future[None]]) -> None:
+        super().__init__()
+        self._arrivals, self._late = arrivals, late
+
+    def __bool__(self) -> bool:
+        if len(self):
+            return True
+        if self._late:
+            self._arrivals.settled(self._late.pop())
+        return False
+
+
+def test_none_is_forgotten_that_is_settled_while_the_loop_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
         arrivals = Arrivals(asyncio.get_running_loop())
+        early, *late = (arrivals.expect(60) for _ in range(3))
+        monkeypatch.setattr(arrivals, "_settled", Racing(arrivals, list(late)))
+        arrivals.settled(early)
+        await asyncio.wait_for(asyncio.gather(early, *late), 5)
 
-        async def one() -> None:
-            wait = arrivals.expect(60)
-            loop.run_in_executor(None, arrivals.settled, wait)
-            await wait
-            arrivals.forget(wait)
+    asyncio.run(main())
 
-        loop = asyncio.get_running_loop()
-        await asyncio.wait_for(asyncio.gather(*[one() for _ in range(2000)]), 30)
+
+def test_a_short_wait_ends_before_a_long_one_that_started_first() -> None:
+    async def main() -> None:
+        arrivals = Arrivals(asyncio.get_running_loop())
+        arrivals.expect(60)
+        await asyncio.wait_for(arrivals.expect(0.01), 5)
 
     asyncio.run(main())
 
