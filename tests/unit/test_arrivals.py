@@ -31,7 +31,12 @@ def test_one_wake_does_for_all_that_are_settled_together(monkeypatch: pytest.Mon
     async def main() -> int:
         counting = Counting(asyncio.get_running_loop(), monkeypatch)
         waits = [counting.arrivals.expect(60) for _ in range(100)]
-        thread = threading.Thread(target=lambda: [counting.arrivals.settled(wait) for wait in waits])
+
+        def settle() -> None:
+            for wait in waits:
+                counting.arrivals.settled(wait)
+
+        thread = threading.Thread(target=settle)
         thread.start()
         thread.join()  # the loop does not turn meanwhile
         await asyncio.gather(*waits)
