@@ -85,22 +85,27 @@ def read_tokens(path: Path) -> Tokens:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
         raise ServerError(f"{path}: the tokens can't be read: {error.strerror}") from None
-    with os.fdopen(handle, "rb") as file:
-        found = os.fstat(file.fileno())
-        if not stat.S_ISREG(found.st_mode):
-            raise ServerError(f"{path}: the tokens can't be read: it is no regular file")
-        if found.st_uid not in {os.geteuid(), 0}:
-            raise ServerError(f"{path}: the tokens belong to another user (uid {found.st_uid})")
-        if found.st_mode & 0o077:
-            mode = stat.S_IMODE(found.st_mode)
-            raise ServerError(f"{path}: others can reach the tokens (mode {mode:04o}); run: chmod 600 {path}")
-        text = file.read(_LARGEST_FILE + 1)
+    try:
+        _check(path, os.fstat(handle))
+        text = os.read(handle, _LARGEST_FILE + 1)
+    finally:
+        os.close(handle)
     if len(text) > _LARGEST_FILE:
         raise ServerError(f"{path}: more than {_LARGEST_FILE} bytes of tokens")
     try:
         return _parsed(path, text.decode("ascii"))
     except UnicodeDecodeError as error:
         raise ServerError(f"{path}: byte {error.start} is no ASCII") from None
+
+
+def _check(path: Path, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        raise ServerError(f"{path}: the tokens can't be read: it is no regular file")
+    if found.st_uid not in {os.geteuid(), 0}:
+        raise ServerError(f"{path}: the tokens belong to another user (uid {found.st_uid})")
+    if found.st_mode & 0o077:
+        mode = stat.S_IMODE(found.st_mode)
+        raise ServerError(f"{path}: others can reach the tokens (mode {mode:04o}); run: chmod 600 {path}")
 
 
 def _parsed(path: Path, text: str) -> Tokens:
