@@ -21,6 +21,6 @@ def test_every_call_has_one_whole_record(tmp_path: Path) -> None:
 
 def test_every_call_has_one_whole_record_over_postgresql(tmp_path: Path) -> None:
     with Server() as server:
-        result = mixed(tmp_path, 4000, kills=1, server=server, restarts=1)
+        result = mixed(tmp_path, 2400, kills=1, server=server, restarts=1)
     assert result.wrong == ()
     assert result.verified

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import errno
 import os
 import threading
@@ -14,7 +15,7 @@ from interpose.build import open_ledger
 from interpose.engine import Engine
 from interpose.ledger import Ledger, LedgerSettings, LogSettings
 from interpose.ledger.logfile import LogFile
-from tests.ledgers import all_records, guarded, run
+from tests.ledgers import all_records, guarded, run, shell_call
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 
@@ -98,3 +99,14 @@ def test_a_log_that_must_be_written_refuses_and_recovers(tmp_path: Path, unwrita
             "ran": ("allow", "success"),
         }
     assert ledger.status().log_problem == ""
+
+
+def test_async_callers_wait_for_record_and_line(tmp_path: Path) -> None:
+    async def all_at_once(running: Engine) -> list[Any]:
+        return await asyncio.gather(
+            *[running.arun_tool(shell_call(f"echo {number}"), lambda _arguments: "done") for number in range(20)]
+        )
+
+    with open_ledger(tmp_path, LedgerSettings(log=LogSettings(path="a.log", on_failure="deny"), deadline=30)) as ledger:
+        assert asyncio.run(all_at_once(engine(ledger))) == ["done"] * 20
+        assert len((tmp_path / "a.log").read_text().splitlines()) == 40
