@@ -159,7 +159,7 @@ async def _after(service: Service, host: Host, event: Event) -> Reply:
     if after is None or after.outcome == "allow":
         return host.allow(event)
     if after.outcome == "rewrite":
-        return _replaced(host, event, fitted(event.result, done.response, _said(event)), after.reason)
+        return _replaced(host, event, fitted(event.result, done.response, _said(event)), words.rewriting(after))
     reason = words.refusal(after) if after.outcome == "deny" else words.waiting(after)
     return _replaced(host, event, with_text(event.result, words.withheld(reason), _said(event)), reason)
 

@@ -27,7 +27,7 @@ class ClaudeLike(Struct, frozen=True):
     """A host that reads decisions from `hookSpecificOutput`. No opinion is no output."""
 
     facts: HostFacts
-    points: Points = EVENTS
+    points: Points
     fields: Fields = Fields()
 
     def read(self, raw: dict[str, Any], hint: str = "") -> Event:

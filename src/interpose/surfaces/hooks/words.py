@@ -40,14 +40,13 @@ def changed(facts: HostFacts, verdict: Verdict[ToolCall]) -> str:
     call = verdict.payload
     shown = command_of(call) if call.name == "exec" else None
     safer = shown if shown is not None else msgspec.json.encode(plain_arguments(call)).decode()
-    why = f": {verdict.reason}" if verdict.reason else ""
-    return f"Not run as it is{why}. {facts.title} can't change a call on its way; make this one instead:\n{safer}"
+    why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
+    return f"Not run as it is: {why}; make this one instead:\n{safer}"
 
 
 def changed_message(verdict: Verdict[Any]) -> str:
     """A message would have been rewritten; no host takes another text than its user's."""
-    why = f": {verdict.reason}" if verdict.reason else ""
-    return f"The message was not sent as it is{why}. Send this instead:\n{verdict.payload.text}"
+    return f"The message was not sent as it is: {rewriting(verdict)}. Send this instead:\n{verdict.payload.text}"
 
 
 def withheld(reason: str) -> str:
@@ -58,9 +57,15 @@ def withheld(reason: str) -> str:
 def unhidden(facts: HostFacts, event: Event, reason: str) -> str:
     """Beside a result that should have been replaced."""
     return (
-        f"The last result of {event.tool.name} should not have been shown as it is ({reason or 'see the policy'}), and "
+        f"The last result of {event.tool.name} should not have been shown as it is ({reason}), and "
         f"{facts.title} can't hide it. Don't repeat, store or send what it holds."
     )
+
+
+def rewriting(verdict: Verdict[Any]) -> str:
+    """Who changed something."""
+    who = dict.fromkeys(finding.interceptor for finding in verdict.findings if finding.said == "rewrite")
+    return f"{' and '.join(who)} changed it"
 
 
 def _instead(verdict: Verdict[Any]) -> str:

@@ -1,0 +1,120 @@
+"""Runs the wire fixtures of hosts: an event as the host writes it, a verdict, and the answer byte for byte.
+
+A file has the host's name, fields that all its events share (`base`), and its cases. A case without a `verdict` is
+allowed; `asks: queue` sends questions to our queue; `reads` says what must have been understood. In an answer `$DENIED`
+and the like stand for the texts of hosting.py.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from interpose.surfaces.hooks.events import Event, Host
+from interpose.surfaces.hooks.hosts import HOSTS, speaking
+from tests import hosting
+
+HERE = Path(__file__).parent / "hosts"
+WELL_KNOWN = ("claude-code", "gemini-cli", "codex", "copilot", "cursor", "qwen-code")
+
+
+def _files() -> dict[str, dict[str, Any]]:
+    texts = [path.read_text(encoding="utf-8") for path in sorted(HERE.glob("*.yaml"))]
+    return {content["host"]: content for content in map(yaml.safe_load, texts)}
+
+
+FILES = _files()
+CASES = [
+    pytest.param(name, content["base"], case, id=f"{name}:{index}:{case['note']}")
+    for name, content in FILES.items()
+    for index, case in enumerate(content["cases"], start=1)
+]
+
+
+def event_of(base: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    whole = {**base, **case["event"]}
+    return {key: value for key, value in whole.items() if value != "$ABSENT"}
+
+
+@pytest.mark.parametrize(("name", "base", "case"), CASES)
+def test_the_answer(name: str, base: dict[str, Any], case: dict[str, Any]) -> None:
+    service = hosting.Scripted(ask=case.get("asks", "host"))
+    service.verdict = case.get("verdict", "allow")
+    raw = event_of(base, case)
+    reply = hosting.answered(service, HOSTS[name], json.dumps(raw).encode(), event=case.get("hint", ""))
+    want = _filled(case["want"], HOSTS[name], case)
+    shown: Any = reply.stdout.decode()
+    if isinstance(want.get("stdout"), dict):
+        shown = json.loads(shown)
+    assert {"stdout": shown, "stderr": reply.stderr, "exit": reply.exit_code} == {
+        "stdout": want.get("stdout", ""),
+        "stderr": want.get("stderr", ""),
+        "exit": want.get("exit", 0),
+    }, case["note"]
+
+
+@pytest.mark.parametrize(("name", "base", "case"), [param for param in CASES if "reads" in param.values[2]])
+def test_what_is_understood(name: str, base: dict[str, Any], case: dict[str, Any]) -> None:
+    raw = event_of(base, case)
+    event = speaking(raw, HOSTS[name]).read(raw, case.get("hint", ""))
+    assert {key: _read(event, key) for key in case["reads"]} == case["reads"], case["note"]
+
+
+def _read(event: Event, key: str) -> Any:
+    call = event.call
+    values: dict[str, Any] = {
+        "host": event.host, "point": event.point, "session": event.context.session_id, "agent": event.context.agent_id,
+        "cwd": event.context.cwd, "source": event.context.source, "tool": call and call.name,
+        "arguments": call and call.arguments, "key": event.call_key, "result": event.result,
+        "failed": event.is_error, "text": event.text,
+    }  # fmt: skip
+    return values[key]
+
+
+def _filled(value: Any, host: Host, case: dict[str, Any]) -> Any:
+    if isinstance(value, dict):
+        return {key: _filled(item, host, case) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, host, case) for item in value]
+    if not isinstance(value, str):
+        return value
+    facts = host.facts
+    tool = case.get("tool", "")
+    texts = {
+        "$DENIED": hosting.DENIED,
+        "$QUESTION": hosting.QUESTION,
+        "$WAITING": hosting.WAITING,
+        "$WITHHELD": hosting.WITHHELD,
+        "$BROKEN": hosting.BROKEN,
+        "$CHANGED": hosting.changed(facts, case.get("changed", "echo safe")),
+        "$UNHIDDEN": hosting.unhidden(facts, tool, "scripted:tool.after changed it"),
+        "$UNWITHHELD": hosting.unhidden(facts, tool, hosting.DENIED),
+        "$MESSAGE": hosting.MESSAGE,
+    }
+    one_line = value.startswith("$1")
+    found = texts.get(f"${value[2:]}" if one_line else value, value)
+    return " ".join(found.split()) if one_line else found
+
+
+def test_every_host_has_its_cases() -> None:
+    assert set(FILES) == set(HOSTS)
+    for name, content in FILES.items():
+        assert len(content["cases"]) >= (20 if name in WELL_KNOWN else 8), name
+        assert all(case["evidence"] in ("run", "source", "docs", "hearsay") for case in content["cases"])
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_every_event_that_is_installed_has_a_case(name: str) -> None:
+    """What a host is told to send is what we have seen it send."""
+    seen = set()
+    for case in FILES[name]["cases"]:
+        raw = event_of(FILES[name]["base"], case)
+        host = speaking(raw, HOSTS[name])
+        if "is not known here" in str(case["want"]) or case["want"].get("unreadable"):
+            continue
+        seen.add(host.read(raw, case.get("hint", "")).name)
+    assert {event.name for event in HOSTS[name].facts.setup.events} <= seen

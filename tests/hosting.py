@@ -1,0 +1,168 @@
+"""A service whose verdict a test chooses, for what hosts say and hear."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+from msgspec.structs import replace
+
+from interpose import Engine, create_interceptor_registry
+from interpose.config.model import Approvals, Config
+from interpose.opencalls import OpenCalls
+from interpose.service import Service
+from interpose.surfaces.hooks.answer import answer
+from interpose.surfaces.hooks.events import Host, HostFacts, Reply
+from interpose.types import (
+    Allow,
+    Confirm,
+    Context,
+    Decision,
+    Deny,
+    Message,
+    Pending,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Transform,
+    Verdict,
+)
+
+DENIED = "Not here. (rule r1)\nSafer: do less"
+QUESTION = "Really?\nSafer: do less"
+WAITING = (
+    "A person must agree first: Really?\nSafer: do less\nThe question waits as K3M9QX2A. A person answers it with "
+    "`interpose approvals approve K3M9QX2A`; make the same call again after that."
+)
+WITHHELD = "The result was withheld: Not here. (rule r1)\nSafer: do less"
+MESSAGE = "The message was not sent as it is: scripted:message.before changed it. Send this instead:\nsafe words"
+BROKEN = "Interpose could not decide: the engine broke"
+
+
+def changed(facts: HostFacts, arguments: str) -> str:
+    why = f"scripted:tool.before changed it. {facts.title} can't change this call on its way"
+    return f"Not run as it is: {why}; make this one instead:\n{arguments}"
+
+
+def unhidden(facts: HostFacts, tool: str, reason: str) -> str:
+    return (
+        f"The last result of {tool} should not have been shown as it is ({reason}), and {facts.title} can't hide it. "
+        "Don't repeat, store or send what it holds."
+    )
+
+
+class Queue:
+    """Every question goes to a queue in which it waits."""
+
+    def confirm(self, _request: PermissionRequest) -> Pending:
+        return Pending("K3M9QX2A")
+
+
+class Memory:
+    """A store of sessions that forgets with the process."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, Any] = {}
+
+    def load_session(self, session: str) -> Any:
+        return self.kept.get(session)
+
+    def save_session(self, session: str, body: bytes, *, version: int, now_ns: int) -> bool:
+        kept = self.kept.get(session)
+        if (kept.version if kept else 0) != version:
+            return False
+        self.kept[session] = SimpleNamespace(session=session, version=version + 1, updated_ns=now_ns, body=body)
+        return True
+
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[Any]:
+        found = [kept for kept in self.kept.values() if kept.updated_ns >= since_ns]
+        return sorted(found, key=lambda kept: -kept.updated_ns)[:limit]
+
+
+class Recording:
+    """Keeps what was recorded: the words `decided` and `finished` with what they were about."""
+
+    def __init__(self) -> None:
+        self.log: list[tuple[str, Any]] = []
+
+    def decided(self, verdict: Verdict[ToolCall]) -> None:
+        self.log.append(("decided", verdict))
+
+    def finished(self, _verdict: Verdict[ToolCall], outcome: ToolOutcome, _after: Any) -> None:
+        self.log.append(("finished", outcome))
+
+
+class Scripted:
+    """A service that says what it is told to say: allow, deny, ask, rewrite, redact, withhold or error."""
+
+    def __init__(self, *, ask: str = "host") -> None:
+        self.verdict = "allow"
+        self.recorder = Recording()
+        self.store = Memory()
+        self.calls = OpenCalls()
+        self.config = Config(approvals=Approvals(ask=cast("Any", ask)))
+        registry = create_interceptor_registry()
+        for point, interceptor in (
+            ("tool.before", _Intercepting(self._on_call)),
+            ("tool.after", _Intercepting(self._on_outcome)),
+            ("message.before", _Intercepting(self._on_message)),
+        ):
+            registry.add(id=f"scripted:{point}", name=point, interceptor=interceptor)
+        self._engine = Engine(registry, recorder=self.recorder)
+        self.policies = SimpleNamespace(engine=self._chosen)
+
+    def run(self, context: Context, *, wait: float = 0.0) -> Any:
+        return self._chosen(context).run(context, confirm=Queue())
+
+    def _chosen(self, _context: Context) -> Engine:
+        if self.verdict == "error":
+            raise RuntimeError("the engine broke")
+        return self._engine
+
+    def _decision(self) -> Decision[Any]:
+        match self.verdict:
+            case "deny" | "withhold":
+                return Deny("Not here.", rule="r1", instead="do less")
+            case "ask":
+                return Confirm("Really?", instead="do less")
+            case _:
+                return Allow()
+
+    def _on_call(self, call: ToolCall) -> Decision[ToolCall]:
+        if self.verdict in ("rewrite", "rewrite-ask"):
+            return Transform(call.with_arguments({**call.arguments, "command": "echo safe"}), "safer so")
+        return Allow() if self.verdict == "withhold" else self._decision()
+
+    def _on_outcome(self, outcome: ToolOutcome) -> Decision[ToolOutcome]:
+        if self.verdict == "redact":
+            return Transform(replace(outcome, result=hidden(outcome.result)), "hid 1 secret")
+        return self._decision() if self.verdict in ("withhold", "ask") else Allow()
+
+    def _on_message(self, message: Message) -> Decision[Message]:
+        if self.verdict == "rewrite":
+            return Transform(replace(message, text="safe words"), "safer so")
+        return self._decision()
+
+
+class _Intercepting:
+    def __init__(self, decide: Callable[[Any], Decision[Any]]) -> None:
+        self._decide = decide
+
+    def intercept(self, payload: Any) -> Decision[Any]:
+        return self._decide(payload)
+
+
+def hidden(value: Any) -> Any:
+    """The value without the word SECRET."""
+    if isinstance(value, str):
+        return value.replace("SECRET", "[hidden]")
+    if isinstance(value, dict):
+        return {key: hidden(item) for key, item in value.items()}
+    return [hidden(item) for item in value] if isinstance(value, list) else value
+
+
+def answered(service: Scripted, host: Host, body: bytes, *, event: str = "") -> Reply:
+    """The reply to one event."""
+    return asyncio.run(answer(cast("Service", service), host, body, event=event))
