@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +24,14 @@ from interpose.ledger import Ledger, LedgerSettings, search, verify_directory
 from interpose.ledger.chain import Chain
 from interpose.ledger.settings import Level
 from interpose.registry import create_interceptor_registry
+from interpose.store.indexing import CHUNK
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.sqlite import SqliteStore
 from interpose.types import Context, ToolCall, ToolOutcome
 
 SINGLE = 5000
 MANY = 20_000
+REPEATS = 3
 COMMAND = "git -C /workspace/project status --short && ls -la src"
 RESULT = {"exit_code": 0, "stdout": " M src/app.py\ntotal 12\n-rw-r--r-- 1 app.py\n"}
 
@@ -172,7 +175,7 @@ def large(count: int) -> None:
         store = SqliteStore(directory / "ledger.db")
         _fill(store, decided, finished, count)
         start = time.perf_counter()
-        while store.backlog():
+        while store.backlog() >= CHUNK:
             time.sleep(0.1)
         print(f"filled; the index of words was ready {time.perf_counter() - start:.0f} s later")
         for name, query in (
@@ -215,16 +218,17 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     print(f"{time.strftime('%Y-%m-%d')}, {os.cpu_count()} cores; a record is a decision and its outcome")
     added_to_a_decision()
-    for name, value in (
-        ("written, recorder alone", drafts_rate(MANY)),
-        ("written, 64 callers of one loop", rate("written", 64, MANY)),
-        ("written, 8 threads", thread_rate(8, MANY)),
-        ("durable, 64 callers of one loop", rate("durable", 64, MANY)),
-        ("SQLite row by row, NORMAL", sqlite_rate("NORMAL", 2000)),
-        ("SQLite row by row, FULL", sqlite_rate("FULL", 300)),
-        ("JSONL with fsync", jsonl_rate(300)),
+    for name, measure in (
+        ("written, recorder alone", partial(drafts_rate, MANY)),
+        ("written, 64 callers of one loop", partial(rate, "written", 64, MANY)),
+        ("written, 8 threads", partial(thread_rate, 8, MANY)),
+        ("durable, 64 callers of one loop", partial(rate, "durable", 64, MANY)),
+        ("SQLite row by row, NORMAL", partial(sqlite_rate, "NORMAL", 2000)),
+        ("SQLite row by row, FULL", partial(sqlite_rate, "FULL", 300)),
+        ("JSONL with fsync", partial(jsonl_rate, 300)),
     ):
-        print(f"{name:34} {value:9,.0f} records/s")
+        rates = sorted(measure() for _ in range(REPEATS))
+        print(f"{name:34} {statistics.median(rates):9,.0f} records/s ({rates[0]:,.0f} to {rates[-1]:,.0f})", flush=True)
     large(count)
 
 
