@@ -164,6 +164,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         outcome += f", {duration(record.duration_ns)}, {record.bytes:,} bytes"
     if record.after is not None and record.after.result != "passed":
         outcome += f", result {record.after.result}"
+    not_kept = record.original_arguments is UNSET
     facts = [
         ("time", f"{time_text(record.time_ns)} ({time_text(record.time_ns, utc=True)} UTC)"),
         ("outcome", outcome),
@@ -180,6 +181,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("approved by", record.approver),
         ("question", record.approval),
         ("policy", record.policy),
+        ("rewritten", "yes, from values that are not kept" if record.rewritten and not_kept else ""),
         ("result", "" if record.after is None else record.after.said.reason),
         ("decided in", duration(record.elapsed_ns)),
         ("entry", f"{record.seq} of writer {record.writer}"),

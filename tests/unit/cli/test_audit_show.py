@@ -8,6 +8,7 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from interpose.build import open_ledger
@@ -95,6 +96,11 @@ def test_a_question_that_waits(tmp_path: Path) -> None:
     text = page(record, Ink(False))
     assert "waits for an answer" in text
     assert "question" in text
+
+
+def test_a_change_whose_values_are_not_kept(tmp_path: Path) -> None:
+    record = replace(record_of(tmp_path, "curl x"), arguments=UNSET, original_arguments=UNSET)
+    assert "yes, from values that are not kept" in page(record, Ink(False))
 
 
 def test_a_long_change_is_shown_at_once(tmp_path: Path) -> None:
