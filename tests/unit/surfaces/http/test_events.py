@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from interpose import Deny, Message, Params, PermissionRequest, Transform
+from interpose import Confirm, Deny, Message, Params, PermissionRequest, Transform
 from interpose.ledger.record import search
 from interpose.service import Service
 from interpose.store.protocols import Query
@@ -26,6 +26,13 @@ class Reader:
         if "stop" in message.text:
             return Deny("stopped", rule="stop")
         return Transform(replace(message, text=message.text.upper())) if "shout" in message.text else Allow()
+
+
+class Asker:
+    """Looks at messages as the reader left them."""
+
+    def intercept(self, message: Message) -> Confirm | Allow:
+        return Confirm("so loud?") if message.text == "SHOUT?" else Allow()
 
 
 class Chooser:
@@ -47,6 +54,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with service_in(tmp_path_factory.mktemp("events")) as opened:
         registry: Any = opened.policies.shared.engine.interceptors
         registry.add(id="reader", name=HookPoint.MESSAGE_BEFORE, interceptor=Reader())
+        registry.add(id="asker", name=HookPoint.MESSAGE_BEFORE, interceptor=Asker())
         registry.add(id="chooser", name=HookPoint.PARAMS_BEFORE, interceptor=Chooser())
         registry.add(id="doorkeeper", name=HookPoint.PERMISSION_ASK, interceptor=Doorkeeper())
         yield opened
@@ -61,6 +69,7 @@ def server(service: Service) -> Iterator[Running]:
 EVENTS: list[tuple[str, str, dict[str, Any], str, Any]] = [
     ("a message", "message.before", {"text": "hi"}, "allow", None),
     ("a rewritten message", "message.before", {"text": "shout"}, "rewrite", {"text": "SHOUT", "metadata": {}}),
+    ("a rewrite that waits for a person", "message.before", {"text": "shout?"}, "ask", None),
     ("a stopped message", "message.before", {"text": "stop"}, "deny", None),
     ("parameters", "params.before", {"model": "m"}, "allow", None),
     ("rewritten parameters", "params.before", {"model": "m", "temperature": 1, "extras": {"top_p": 1}}, "rewrite",
