@@ -95,7 +95,7 @@ class Recording:
 
 
 class Scripted:
-    """A service that says what it is told to say: allow, deny, ask, rewrite, redact, withhold or error."""
+    """A service that says what it is told to say: allow, deny, ask, rewrite, rewrite-ask, redact, withhold or error."""
 
     def __init__(self, *, ask: str = "host") -> None:
         self.verdict = "allow"
@@ -104,12 +104,15 @@ class Scripted:
         self.calls = OpenCalls()
         self.config = Config(approvals=Approvals(ask=cast("Any", ask)))
         registry = create_interceptor_registry()
-        for point, interceptor in (
-            ("tool.before", _Intercepting(self._on_call)),
-            ("tool.after", _Intercepting(self._on_outcome)),
-            ("message.before", _Intercepting(self._on_message)),
+        for point, decide in (
+            ("tool.before", self._on_call),
+            ("tool.after", self._on_outcome),
+            ("message.before", self._on_message),
         ):
-            registry.add(id=f"scripted:{point}", name=point, interceptor=interceptor)
+            registry.add(id=f"scripted:{point}", name=point, priority=10, interceptor=_Intercepting(decide))
+        registry.add(
+            id="scripted:question", name="tool.before", priority=5, interceptor=_Intercepting(self._on_rewritten)
+        )
         self._engine = Engine(registry, recorder=self.recorder)
         self.policies = SimpleNamespace(engine=self._chosen)
 
@@ -134,6 +137,9 @@ class Scripted:
         if self.verdict in ("rewrite", "rewrite-ask"):
             return Transform(call.with_arguments({**call.arguments, "command": "echo safe"}), "safer so")
         return Allow() if self.verdict == "withhold" else self._decision()
+
+    def _on_rewritten(self, _call: ToolCall) -> Decision[ToolCall]:
+        return Confirm("Really?") if self.verdict == "rewrite-ask" else Allow()
 
     def _on_outcome(self, outcome: ToolOutcome) -> Decision[ToolOutcome]:
         if self.verdict == "redact":

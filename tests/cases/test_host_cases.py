@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import yaml
@@ -57,7 +57,9 @@ def test_the_answer(name: str, base: dict[str, Any], case: dict[str, Any]) -> No
     }, case["note"]
 
 
-@pytest.mark.parametrize(("name", "base", "case"), [param for param in CASES if "reads" in param.values[2]])
+@pytest.mark.parametrize(
+    ("name", "base", "case"), [param for param in CASES if "reads" in cast("dict[str, Any]", param.values[2])]
+)
 def test_what_is_understood(name: str, base: dict[str, Any], case: dict[str, Any]) -> None:
     raw = event_of(base, case)
     event = speaking(raw, HOSTS[name]).read(raw, case.get("hint", ""))
