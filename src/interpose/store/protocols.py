@@ -48,6 +48,7 @@ class StoredEntry(Struct, frozen=True, array_like=True, gc=False):
 class Query(Struct, frozen=True, kw_only=True):
     """Which entries are wanted. Empty fields don't restrict; the others must all hold.
 
+    Of decisions alone (`kinds=("decided",)`) every column has an index; other kinds are found by text, call or writer.
     `path` finds itself and what lies under it, `text` finds a part of the text in any case of its ASCII
     letters, `since_ns` is included and `until_ns` is not.
     """

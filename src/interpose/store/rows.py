@@ -8,7 +8,7 @@ from typing import Any, get_args
 from msgspec import ValidationError, convert
 
 from interpose.store.protocols import Query, StoredEntry
-from interpose.store.schema import IS_NOTE
+from interpose.store.schema import IS_DECISION, IS_NOTE
 
 COLUMNS = (
     "writer", "seq", "kind", "call_id", "time_ns", "prev", "hash", "session", "agent", "tool", "decision", "rule",
@@ -97,6 +97,8 @@ def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
         found.append(f"kind IN ({', '.join(f'${add(kind)}' for kind in query.kinds)})")
         if not {"decided", "finished"} & set(query.kinds):
             found.append(IS_NOTE)
+        elif set(query.kinds) == {"decided"}:
+            found.append(IS_DECISION)
     for column in _EXACT:
         if wanted := getattr(query, column):
             found.append(f"({column} = ${add(storable(wanted))} AND {column} <> '')")

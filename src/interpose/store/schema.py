@@ -29,12 +29,15 @@ _ENTRIES: Final = """CREATE TABLE entries (
 IS_NOTE: Final = "kind NOT IN ('decided', 'finished')"
 """Checkpoints and the like: few, and wanted all at once."""
 
+IS_DECISION: Final = "kind = 'decided'"
+"""What people look for: a record is found by its decision, and what else belongs to it by its call."""
+
 _COLUMN_INDEXES: Final = (
     *(
-        f"CREATE INDEX entries_{column} ON entries ({column}, id) WHERE {column} <> ''"
+        f"CREATE INDEX entries_{column} ON entries ({column}, id) WHERE {IS_DECISION} AND {column} <> ''"
         for column in ("session", "agent", "tool", "decision", "rule")
     ),
-    "CREATE INDEX entries_time ON entries (time_ns)",
+    f"CREATE INDEX entries_time ON entries (time_ns) WHERE {IS_DECISION}",
     f"CREATE INDEX entries_notes ON entries (kind, id) WHERE {IS_NOTE}",
 )
 

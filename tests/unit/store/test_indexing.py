@@ -125,9 +125,11 @@ def test_a_full_disk_is_an_error_and_then_works_again(tmp_path: Path) -> None:
 
 
 PLANS = [
-    (Query(session="s"), "entries_session"),
-    (Query(rule="r"), "entries_rule"),
-    (Query(agent="a"), "entries_agent"),
+    (Query(kinds=("decided",), session="s"), "entries_session"),
+    (Query(kinds=("decided",), rule="r"), "entries_rule"),
+    (Query(kinds=("decided",), agent="a"), "entries_agent"),
+    (Query(kinds=("decided",), tool="t"), "entries_tool"),
+    (Query(kinds=("decided",), decision="deny"), "entries_decision"),
     (Query(kinds=("checkpoint", "retention")), "entries_notes"),
     (Query(text="words"), "words VIRTUAL TABLE INDEX"),
     (Query(path="/src"), "words VIRTUAL TABLE INDEX"),
