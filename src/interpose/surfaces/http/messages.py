@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec import json as fast
+
+from interpose.types import EMPTY
 
 Role = Literal["agent", "auditor", "approver", "operator"]
 """`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
@@ -106,7 +108,7 @@ class Route(Struct, frozen=True):
 
     In a `path`, `{name}` stands for one segment, which the handler finds in `params`. `codes` are the error answers
     that the handler gives by itself: status and error code. `answer` is the JSON of a success; `produces` are all
-    content types that it may have.
+    content types that it may have. `rules` is what the type of the body can't say of it, as a JSON Schema.
     """
 
     method: str
@@ -119,6 +121,7 @@ class Route(Struct, frozen=True):
     query: type | None = None
     codes: tuple[tuple[int, str], ...] = ()
     produces: tuple[str, ...] = (JSON,)
+    rules: Mapping[str, Any] = EMPTY
 
 
 Routes = Sequence[Route]

@@ -87,6 +87,7 @@ class Connection(asyncio.Protocol):
         self._reached = _address_of(transport.get_extra_info("sockname"))
         if not self._site.enter(self):
             self._give_up(_OVERLOADED)
+            self._transport.close()  # nobody watches over it, so it may not linger
 
     def data_received(self, data: bytes) -> None:
         """Bytes of requests, or of what nobody reads any more."""

@@ -73,7 +73,7 @@ class Site:
         self.limits = limits
         self.observe = observe
         self.heads = Heads()
-        self.clients: set[Client] = set()
+        self.clients: dict[Client, None] = {}  # in the order in which they came
         self.draining = False
         self.deserted = asyncio.Event()
         self.most_clients = limits.max_connections
@@ -88,13 +88,13 @@ class Site:
             if oldest is None:
                 return False
             oldest[1].abort()
-            self.clients.discard(oldest[1])
-        self.clients.add(client)
+            self.clients.pop(oldest[1], None)
+        self.clients[client] = None
         return True
 
     def leave(self, client: Client) -> None:
         """A client is gone."""
-        self.clients.discard(client)
+        self.clients.pop(client, None)
         if not self.clients:
             self.deserted.set()
 
