@@ -35,7 +35,7 @@ SETUP = HostSetup(
         HookEvent("PermissionRequest", gate=True, matcher="*"),
         HookEvent("UserPromptSubmit"),
         HookEvent("SessionStart"),
-        HookEvent("SessionEnd", seconds=1),
+        HookEvent("SessionEnd", most=1),
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),

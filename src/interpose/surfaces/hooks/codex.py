@@ -22,7 +22,7 @@ SETUP = HostSetup(
         HookEvent("PermissionRequest", gate=True),
         HookEvent("UserPromptSubmit"),
         HookEvent("SessionStart"),
-        HookEvent("SessionEnd", seconds=1),
+        HookEvent("SessionEnd", most=1),
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any, Literal
 
 from msgspec import Struct
 
 from interpose.types import EMPTY
 
-DEADLINE = 30
-"""Seconds that a host gives a hook. Ours are shorter, so that it is us who refuse when time is up."""
+MARGIN = 5
+"""Seconds that a host gives a hook beyond our own deadline, so that it is us who refuse when time is up."""
 
 
 class HookFile(Struct, frozen=True):
@@ -30,7 +31,8 @@ class HookEvent(Struct, frozen=True):
     name: str
     gate: bool = False
     matcher: str | None = None
-    seconds: int = DEADLINE
+    most: int = 3600
+    """Seconds that the host gives at most."""
 
 
 class HostSetup(Struct, frozen=True, kw_only=True):
@@ -63,16 +65,16 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What makes this host run a call unasked, once the hooks are installed as said here."""
 
 
-def hooks_of(setup: HostSetup, command: str) -> dict[str, Any]:
-    """The object to merge into a host's file, for a hook that is this command line."""
-    events = {event.name: [_entry(setup, event, command)] for event in setup.events}
+def hooks_of(setup: HostSetup, command: str, deadline: float) -> dict[str, Any]:
+    """The object to merge into a host's file, for a hook that is this command line and answers by then."""
+    events = {event.name: [_entry(setup, event, command, ceil(deadline) + MARGIN)] for event in setup.events}
     return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
 
 
-def _entry(setup: HostSetup, event: HookEvent, command: str) -> dict[str, Any]:
+def _entry(setup: HostSetup, event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     hook = {**setup.entry, "command": command}
     if setup.timeout_key:
-        hook[setup.timeout_key] = event.seconds * setup.timeout_unit
+        hook[setup.timeout_key] = min(seconds, event.most) * setup.timeout_unit
     if event.gate:
         hook |= setup.fail_closed
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
