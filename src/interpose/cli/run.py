@@ -24,9 +24,9 @@ EXIT_DENIED = 77
 EXIT_NOT_EXECUTABLE = 126
 EXIT_NOT_FOUND = 127
 
-_EPILOG = """This user's server is asked if it runs, or the one that --server names; else the decision is made here, by the
-same rules and into the same ledger. A command that is let through replaces this process: same process id, same
-input and output, its own exit code.
+_EPILOG = """This user's server is asked if it runs, or the one that --server names; else the decision is made here, by
+the same rules and into the same ledger. A command that is let through replaces this process: same process id,
+same input and output, its own exit code.
 
 exit codes: the command's own; 77 denied, or a person would have to agree and nobody could be asked; 126 and 127 the
 command can't be started or found; 64 wrong usage, 70 no decision could be made, 78 a configuration or rules that
@@ -46,7 +46,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--fail-open", action="store_true",
         help="run the command if no decision could be made and that can be recorded",
     )  # fmt: skip
-    parser.add_argument("--server", metavar="URL", default="", help="ask this server (http://, https:// or a socket)")
+    parser.add_argument("--server", metavar="URL", default="", help="ask this server (http://, https:// or unix:/path)")
     parser.add_argument(
         "--timeout", type=float, default=30.0, metavar="SECONDS", help="how long a server may take (default: 30)"
     )
@@ -58,8 +58,9 @@ def run(args: argparse.Namespace) -> int:
     words = args.command[1:]
     if args.command[:1] != ["--"] or not words:
         return _failed("give the command behind `--`: interpose run -- ls -l", EXIT_USAGE)
+    args.server = args.server.removeprefix("unix:")
     if args.server and not args.server.startswith(("http://", "https://", "/")):
-        return _failed("--server needs an address with http:// or https://, or the path of a socket", EXIT_USAGE)
+        return _failed("--server needs an address with http:// or https://, or unix: and a path", EXIT_USAGE)
     if not 0 < args.timeout <= 3600:
         return _failed("--timeout needs seconds, above 0 and at most 3600", EXIT_USAGE)
     try:

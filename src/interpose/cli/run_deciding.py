@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import os
 import shlex
-import socket
-import struct
 from collections.abc import Sequence
+from http.client import HTTPException
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
-from urllib.parse import urlsplit
 
 import msgspec
 from msgspec import Struct
 
 from interpose import __version__
+from interpose.cli.connecting import connection_to, user_name
 from interpose.errors import InterceptError
 from interpose.tools import command_of
 from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict
 
 if TYPE_CHECKING:
-    from http.client import HTTPConnection
-
     from interpose.config.model import Config
     from interpose.service import Service
 
@@ -51,7 +48,7 @@ class UnreachableError(Exception):
 def called(words: Sequence[str]) -> ToolCall:
     """The command as the call that is judged."""
     client = next((os.environ[name] for name in CLIENT_VARIABLES if os.environ.get(name)), "")
-    context = Context(agent_id=client, principal=f"user:{_user()}", cwd=str(Path.cwd()), source="cli")
+    context = Context(agent_id=client, principal=f"user:{user_name()}", cwd=str(Path.cwd()), source="cli")
     return ToolCall("exec", {"command": shlex.join(words)}, context=context)
 
 
@@ -64,10 +61,8 @@ class Server:
 
     def answer(self, call: ToolCall, words: Sequence[str]) -> Answer:
         """What the server says. Raises UnreachableError."""
-        from http.client import HTTPException
-
         try:
-            connection = self._connection()
+            connection = connection_to(self._at, self._timeout)
             try:
                 connection.request("POST", PATH, self._body(call, words), self._headers(call))
                 response = connection.getresponse()
@@ -80,23 +75,12 @@ class Server:
             raise UnreachableError(f"{self._at}: answered {response.status} {_code(data)}")
         return self._understood(data)
 
-    def _connection(self) -> HTTPConnection:
-        from http.client import HTTPConnection, HTTPSConnection
-
-        if self._at.startswith("/"):
-            connection = HTTPConnection("localhost")
-            connection.sock = _own_socket(self._at, self._timeout)
-            return connection
-        address = urlsplit(self._at)
-        kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
-        return kind(address.hostname or "", address.port, timeout=self._timeout)
-
     def _body(self, call: ToolCall, words: Sequence[str]) -> bytes:
         # One word alone would be read as a whole command line: it is quoted, so that it stays one word.
         command = words[0] if len(words) > 1 else shlex.quote(words[0])
         machine = os.uname()
         about = {
-            "hostname": machine.nodename, "username": _user(), "os": machine.sysname.lower(),
+            "hostname": machine.nodename, "username": user_name(), "os": machine.sysname.lower(),
             "os_version": machine.release, "arch": machine.machine, "shell": os.environ.get("SHELL", ""),
             "cli_version": __version__,
         }  # fmt: skip
@@ -163,7 +147,7 @@ class Here:
         """Ask whoever sits at the terminal, and put the answer into the queue for all to see."""
         from interpose.approvals import InteractiveConfirmation
 
-        desk, by = self._opened().desk, f"{_user()} at the terminal"
+        desk, by = self._opened().desk, f"{user_name()} at the terminal"
         desk.question(answer.approval)  # a question of another server's queue can't be answered here
         yes = InteractiveConfirmation().confirm(PermissionRequest(answer.reason, call))
         desk.approve(answer.approval, by) if yes else desk.deny(answer.approval, by)
@@ -220,33 +204,9 @@ def _answer(verdict: Verdict[ToolCall]) -> Answer:
             return Answer(word="deny", request_id=id, rule=rule, reason=reason, instead=instead)
 
 
-def _own_socket(path: str, timeout: float) -> socket.socket:
-    """A connection to a server of ours: another user's process in its place is not believed."""
-    connected = socket.socket(socket.AF_UNIX)
-    try:
-        connected.settimeout(timeout)
-        connected.connect(path)
-        _pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if owner not in (os.geteuid(), 0):
-            raise PermissionError(f"the server belongs to user {owner}")
-    except BaseException:
-        connected.close()
-        raise
-    return connected
-
-
 def _code(data: bytes) -> str:
     try:
         said: Any = msgspec.json.decode(data)
     except (msgspec.DecodeError, RecursionError):
         return ""
     return str(said.get("error", ""))[:100] if isinstance(said, dict) else ""
-
-
-def _user() -> str:
-    import pwd
-
-    try:
-        return pwd.getpwuid(os.geteuid()).pw_name
-    except KeyError:
-        return str(os.geteuid())
