@@ -49,6 +49,7 @@ class Policy:
         """Shared settings of the judge."""
         self.revision = _revision(rules, refused, judge)
         self._selections: dict[tuple[HookPoint, str], tuple[CompiledRule, ...]] = {}
+        self._candidates: dict[tuple[HookPoint, str, frozenset[str], frozenset[str]], tuple[CompiledRule, ...]] = {}
 
     def select(self, point: HookPoint, tool: str) -> tuple[CompiledRule, ...]:
         """The rules that apply to a tool at a hook point: enabled ones, in order."""
@@ -61,6 +62,25 @@ class Policy:
                 compiled for compiled in self.rules if compiled.rule.enabled and applies(compiled.rule, point, tool)
             )
         return found
+
+    def candidates(
+        self, point: HookPoint, tool: str, kinds: frozenset[str], rules: frozenset[str]
+    ) -> tuple[CompiledRule, ...]:
+        """Those of `select` that may fire on a call whose effects are of these kinds and have these rules."""
+        key = (point, tool, kinds, rules)
+        found = self._candidates.get(key)
+        if found is None:
+            if len(self._candidates) >= _MAX_SELECTIONS:
+                self._candidates.clear()  # as above
+            found = self._candidates[key] = tuple(
+                compiled for compiled in self.select(point, tool) if _may_fire(compiled, kinds, rules)
+            )
+        return found
+
+
+def _may_fire(compiled: CompiledRule, kinds: frozenset[str], rules: frozenset[str]) -> bool:
+    needs = None if compiled.when is None or compiled.rule.dialect != "interpose" else compiled.when.needs
+    return needs is None or any(need.met(kinds, rules) for need in needs)
 
 
 def compile_rules(rules: Iterable[Rule], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY) -> Policy:

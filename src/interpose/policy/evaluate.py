@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.analysis import effects_of_call
 from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.expression import Expression
 from interpose.policy.imported_variables import ImportedVariables
@@ -17,6 +18,8 @@ from interpose.policy.model import Rule
 from interpose.policy.values import EvaluationError, MissingKeyError, plain
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, ToolCall, ToolOutcome
+
+_FEW = 1000
 
 Saw = Literal["fired", "silent", "failed", "missing"]
 
@@ -76,15 +79,29 @@ def opinion(compiled: CompiledRule, variables: Variables) -> Opinion:
 
 def opinions(policy: Policy, point: HookPoint, payload: ToolCall | ToolOutcome) -> list[Opinion]:
     """What the CEL rules that apply say, the silent ones left out. Rules of the judge are not asked here."""
-    call, variables = subject(payload)
+    _, variables = subject(payload)
     found: list[Opinion] = []
-    for compiled in policy.select(point, call.name):
+    for compiled in _candidates(policy, point, variables):
         if compiled.rule.prompt or compiled.rule.action == "allow":
             continue
         said = opinion(compiled, variables)
         if said.saw != "silent":
             found.append(said)
     return found
+
+
+def _candidates(policy: Policy, point: HookPoint, variables: Variables) -> tuple[CompiledRule, ...]:
+    """The rules that may fire. Where that can't be told, all that apply: to fail is for each rule by itself."""
+    call = variables.call
+    try:
+        effects = effects_of_call(call, variables.home)
+        if len(effects) > _FEW:
+            return policy.select(point, call.name)  # rules have a limit of turns, and fail past it
+        kinds = frozenset([effect.kind for effect in effects])
+        rules = frozenset([effect.details.get("rule", "") for effect in effects])
+        return policy.candidates(point, call.name, kinds, rules)
+    except Exception:  # noqa: BLE001 - arguments of an embedding program's own classes may raise anything
+        return policy.select(point, call.name)
 
 
 def subject(payload: ToolCall | ToolOutcome) -> tuple[ToolCall, Variables]:

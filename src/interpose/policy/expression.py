@@ -11,16 +11,18 @@ from interpose.policy.ast import Ident, UnsupportedError, walk
 from interpose.policy.cel import TOO_DEEP, Checked, ExpressionError, check
 from interpose.policy.checks import CheckError, Facts, check_reads
 from interpose.policy.closures import DEADLINE, MAX_SECONDS, MAX_STEPS, STEPS, Closure, Scope, close
+from interpose.policy.needs import Needs, needs
 from interpose.policy.shapes import Shape
 from interpose.policy.values import EvaluationError
 
 
 class Expression(Struct, frozen=True):
-    """A compiled expression. `variables` are those that it reads."""
+    """A compiled expression. `variables` are those that it reads, `needs` what it needs of effects to be true."""
 
     text: str
     variables: frozenset[str]
     closure: Closure
+    needs: Needs = None
 
     def value(self, scope: Scope) -> object:
         """Its value for a call. Raises EvaluationError and nothing else."""
@@ -68,4 +70,4 @@ def _compiled(
         raise checked.error_at(error.id, str(error)) from None
     except RecursionError:
         raise ExpressionError(TOO_DEEP) from None
-    return Expression(checked.text, read, closure)
+    return Expression(checked.text, read, closure, needs(root))
