@@ -51,6 +51,22 @@ class ApproveBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     comment: Comment = ""
 
 
+_NONE = {"type": "null"}
+APPROVE_RULES = {
+    "oneOf": [
+        {"properties": {"scope": {"enum": ["once", "session"]}, "uses": _NONE, "until": _NONE}},
+        {
+            "required": ["scope", "uses"],
+            "properties": {"scope": {"const": "uses"}, "uses": {"type": "integer"}, "until": _NONE},
+        },
+        {
+            "required": ["scope", "until"],
+            "properties": {"scope": {"const": "until"}, "until": {"type": "string"}, "uses": _NONE},
+        },
+    ]
+}
+
+
 class DenyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Why not. The agent is told."""
 
@@ -130,7 +146,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run",
-            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *_ANSWERING),
+            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *_ANSWERING), rules=APPROVE_RULES,
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/deny", deny, "approver", "Refuse the call",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from interpose.surfaces.http import deciding, incoming
-from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
+from interpose.surfaces.http.incoming import NOBODY, VISIBLE, Arguments, Directory, Name, Said
 from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http.verdicts import failed, milliseconds
 from interpose.tools import carrying
@@ -30,7 +30,7 @@ class _Event(Struct, frozen=True, kw_only=True):
 class ToolBefore(_Event, frozen=True, kw_only=True):
     """`tool.before`: a call that is about to run. `call_id` is the caller's own name for it."""
 
-    name: Annotated[Name, Meta(pattern=r"\S")]
+    name: Annotated[Name, Meta(pattern=VISIBLE)]
     arguments: Arguments | None = None
     call_id: Name | None = None
 

@@ -25,6 +25,10 @@ Name = Annotated[str, Meta(max_length=1024)]
 Directory = Annotated[str, Meta(max_length=4096)]
 Arguments = dict[str, Any]
 
+VISIBLE = r"[^\s\x1c-\x1f\x85]"
+"""A pattern of text that is not blank. What counts as blank by name differs between readers of patterns."""
+NOT_BLANK = {"type": "string", "pattern": VISIBLE}
+
 CLIENT_HEADERS = ("x-interpose-client-id", "x-maybe-dont-client-id")
 LARGE = 32 * 1024
 """Bodies above this are decided in a thread: judging and redacting them takes long enough to keep others waiting."""
@@ -52,6 +56,11 @@ class Said(Struct, frozen=True, rename="camel"):
 
 
 NOBODY = Said()
+
+
+def required(name: str) -> dict[str, Any]:
+    """JSON Schema of a body in which this field is there and not blank."""
+    return {"required": [name], "properties": {name: NOT_BLANK}}
 
 
 def require_json(request: Request, status: int) -> None:

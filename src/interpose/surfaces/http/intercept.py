@@ -62,6 +62,25 @@ CODES = (
 """In the order in which they are checked."""
 
 
+RULES = {
+    "required": ["event", "phase", "payload"],
+    "properties": {
+        "event": {"const": EVENT},
+        "payload": {"type": "object", "required": ["name"], "properties": {"name": incoming.NOT_BLANK}},
+    },
+    "oneOf": [
+        {"properties": {"phase": {"const": "request"}}},
+        {
+            "properties": {
+                "phase": {"const": "response"},
+                "payload": {"required": ["result"], "properties": {"result": {"not": {"type": "null"}}}},
+            }
+        },
+    ],
+}
+"""The same checks for the API document."""
+
+
 class Event(Struct, frozen=True):
     """A body that passed all checks."""
 
@@ -77,7 +96,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     return (
         Route(
             "POST", PATH, handler(service), "agent", "Judge a tool call before it runs, or its result after",
-            body=InterceptBody, answer=InterceptAnswer, codes=CODES,
+            body=InterceptBody, answer=InterceptAnswer, codes=CODES, rules=RULES,
         ),
     )  # fmt: skip
 

@@ -86,7 +86,8 @@ def _operation(route: Route, schema_of: dict[type, Any], components: dict[str, A
     if parameters:
         operation["parameters"] = parameters
     if route.body is not None:
-        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema_of[route.body]}}}
+        schema = {"allOf": [schema_of[route.body], route.rules]} if route.rules else schema_of[route.body]
+        operation["requestBody"] = {"required": True, "content": {JSON: {"schema": schema}}}
     return operation
 
 

@@ -138,11 +138,11 @@ def routes(service: Service) -> tuple[Route, ...]:
     return (
         Route(
             "POST", CLI_PATH, cli_handler(service), "agent", "Judge a command before it runs",
-            body=CliBody, answer=CliAnswer, codes=CLI_CODES,
+            body=CliBody, answer=CliAnswer, codes=CLI_CODES, rules=incoming.required("command"),
         ),
         Route(
             "POST", ACTION_PATH, action_handler(service), "agent", "Say how risky an action is",
-            body=ActionBody, answer=ActionAnswer, codes=ACTION_CODES,
+            body=ActionBody, answer=ActionAnswer, codes=ACTION_CODES, rules=incoming.required("target"),
         ),
     )  # fmt: skip
 

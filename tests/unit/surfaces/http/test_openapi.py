@@ -1,0 +1,121 @@
+"""The API document says what is served, and the server does what it says."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct
+
+from interpose.service import Service
+from interpose.surfaces.http import app
+from interpose.surfaces.http.messages import Request, Response, Route
+from interpose.surfaces.http.openapi import PATH, document
+from interpose.types import Context, ToolCall
+from tests.servers import TOKENS, Running, running, service_in, trusting
+
+ROOT = Path(__file__).parents[4]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with service_in(tmp_path_factory.mktemp("service")) as made:
+        context = Context(session_id="s1")
+        made.run(context).before(ToolCall("exec", {"command": "ls"}, context=context))
+        yield made
+
+
+@pytest.fixture(scope="module")
+def routes(service: Service) -> tuple[Route, ...]:
+    return app.routes(service, version="1.2.3")
+
+
+@pytest.fixture(scope="module")
+def server(routes: tuple[Route, ...]) -> Iterator[Running]:
+    with running(routes, trust=trusting()) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def served(server: Running) -> dict[str, Any]:
+    told: dict[str, Any] = server.ask("GET", PATH).json
+    return told
+
+
+def test_every_route_is_described(routes: tuple[Route, ...], served: dict[str, Any]) -> None:
+    described = {(method.upper(), path) for path, methods in served["paths"].items() for method in methods}
+    assert described == {(route.method, route.path) for route in routes}
+    assert served["info"]["version"] == "1.2.3"
+
+
+def test_operations_have_names_of_their_own(served: dict[str, Any]) -> None:
+    names = [each["operationId"] for methods in served["paths"].values() for each in methods.values()]
+    assert len(set(names)) == len(names)
+
+
+def test_tokens_are_asked_for_where_they_are_needed(routes: tuple[Route, ...], served: dict[str, Any]) -> None:
+    for route in routes:
+        security = served["paths"][route.path][route.method.lower()]["security"]
+        assert ({} in security) == (route.role in ("open", "agent")), route.path
+
+
+def test_every_reference_leads_somewhere(served: dict[str, Any]) -> None:
+    def references(value: Any) -> Iterator[str]:
+        match value:
+            case {"$ref": str(name)}:
+                yield name
+            case _:
+                pass
+        inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+        for each in inside:
+            yield from references(each)
+
+    known = {f"#/components/schemas/{name}" for name in served["components"]["schemas"]}
+    used = set(references(served))
+    assert used <= known
+    assert "Error" in served["components"]["schemas"]
+
+
+class Wanted(Struct, forbid_unknown_fields=True):
+    name: str
+    limit: int = 10
+
+
+async def _answer(_request: Request) -> Response:
+    return Response()
+
+
+def test_what_a_route_declares_is_said() -> None:
+    route = Route(
+        "GET", "/things/{id}", _answer, "auditor", "Things", query=Wanted, codes=((404, "no_thing"), (404, "no_id")),
+        produces=("text/plain",),
+    )  # fmt: skip
+    told = document([route], "1")
+    operation = told["paths"]["/things/{id}"]["get"]
+    assert [(each["name"], each["in"], each["required"]) for each in operation["parameters"]] == [
+        ("id", "path", True), ("name", "query", True), ("limit", "query", False),
+    ]  # fmt: skip
+    assert operation["responses"]["404"]["description"] == "`no_thing` or `no_id`"
+    assert set(operation["responses"]["200"]["content"]) == {"text/plain"}
+    assert "Wanted" not in told["components"]["schemas"]
+
+
+@pytest.mark.timeout(240)
+def test_schemathesis_finds_nothing(routes: tuple[Route, ...], server: Running, tmp_path: Path) -> None:
+    """Every operation with data that fits the document and data that doesn't, and every check there is."""
+    done = subprocess.run(
+        [
+            sys.executable, "-m", "schemathesis.cli", "run", f"{server.url}{PATH}", "--no-color",
+            "-H", f"Authorization: Bearer {TOKENS['operator']}", "--phases", "examples,coverage,fuzzing",
+            "--checks", "all", "--mode", "all", "--max-examples", "8", "--generation-deterministic", "--workers", "1",
+        ],
+        cwd=tmp_path, capture_output=True, text=True, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT), "SCHEMATHESIS_HOOKS": "tests.schemathesis_hooks"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-6000:] + done.stderr
+    assert f"Tested: {len(routes)}" in done.stdout
