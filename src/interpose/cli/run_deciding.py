@@ -77,7 +77,7 @@ class Server:
 
     def _body(self, call: ToolCall, words: Sequence[str]) -> bytes:
         # One word alone would be read as a whole command line: it is quoted, so that it stays one word.
-        command = words[0] if len(words) > 1 else words[0]
+        command = words[0] if len(words) > 1 else shlex.quote(words[0])
         machine = os.uname()
         about = {
             "hostname": machine.nodename, "username": user_name(), "os": machine.sysname.lower(),
