@@ -10,7 +10,9 @@ import traceback
 from collections.abc import Sequence
 from typing import NoReturn
 
-VERBS = ("audit", "check", "config", "demo", "explain", "policy", "redact", "run", "serve", "status")
+VERBS = (
+    "approvals", "audit", "check", "config", "demo", "explain", "grants", "policy", "redact", "run", "serve", "status",
+)  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_CONFIG = 78

@@ -1,0 +1,132 @@
+"""How questions and grants are shown to a person: what would really run comes first. Nothing steers the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from interpose.approvals.grants import Given
+from interpose.approvals.questions import Question
+from interpose.cli.check import encoded
+from interpose.cli.rendering import COLOURS, Ink, columns, cut, visible
+
+MOST_LINES = 200
+_STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2"}
+
+
+def question_text(question: Question, ink: Ink, *, now: datetime, width: int = 100) -> str:
+    """Everything that a person needs to answer."""
+    left = (question.expires - now).total_seconds()
+    time = f"{_span(left)} left" if question.state == "waiting" else f"asked {_moment(question.asked)}"
+    state = ink(question.state.upper(), f"1;{_STATES[question.state]}")
+    what = visible(question.tool) or question.point.value
+    lines = [f"{state}  {ink(question.id, '1')}  {what}  {ink(time, '2')}", ""]
+    lines += [f"  {line}" for line in _subject(question, ink, width - 2)]
+    lines.append("")
+    for found in question.findings:
+        rule = f"{visible(found.rule)}  " if found.rule else ""
+        lines.append(f"  {ink('ask', COLOURS['ask'])}  {rule}{_one_line(found.reason)}")
+    if question.instead:
+        lines.append(f"  {ink('Safer', '1')}  {_one_line(question.instead)}")
+    lines += ["", *(f"  {ink(f'{name:9}', '2')}  {visible(value)}" for name, value in _facts(question) if value)]
+    return "\n".join(lines)
+
+
+def _facts(question: Question) -> Iterator[tuple[str, str]]:
+    yield "agent", question.agent
+    yield "session", question.session
+    yield "principal", question.principal
+    yield "directory", question.cwd
+    yield "source", question.source
+    if (answer := question.answer) is not None:
+        scope = "" if answer.scope is None else f", {answer.scope.text()}"
+        yield question.state, f"by {answer.by}, {_moment(answer.at)}{scope}"
+        yield "comment", answer.comment
+
+
+def _subject(question: Question, ink: Ink, width: int) -> list[str]:
+    """What would run. A text that was cut, or that is too long to be looked at here, says so."""
+    arguments = question.arguments
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    if isinstance(command, str):
+        others = {name: value for name, value in arguments.items() if name != "command"}
+        shown = _marked(command, [found.part for found in question.findings], ink, width)
+        shown += _pretty(others) if others else []
+    else:
+        shown = _pretty(arguments)
+    if isinstance(arguments, str):
+        shown.append(ink("this is not all: the rest was too long to be kept", "1;31"))
+    if len(shown) > MOST_LINES:
+        shown = [*shown[:MOST_LINES], ink(f"this is not all: {len(shown) - MOST_LINES} more lines", "1;31")]
+    return shown
+
+
+def _pretty(value: object) -> list[str]:
+    text = msgspec.json.format(encoded(value), indent=2).decode()
+    return [visible(line) for line in text.split("\n")]
+
+
+def _marked(command: str, parts: Sequence[str], ink: Ink, width: int) -> list[str]:
+    """The lines of a command, with marks under what was objected to."""
+    found = [(at, at + len(part)) for part in parts if part and (at := command.find(part)) >= 0]
+    lines: list[str] = []
+    start = 0
+    for line in command.split("\n"):
+        lines.append(visible(line))
+        end = start + len(line)
+        here = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
+        if here and columns(lines[-1]) <= width:
+            lines.append(ink(_marks(line, here), COLOURS["ask"]))
+        start = end + 1
+    return lines
+
+
+def _marks(line: str, spans: Sequence[tuple[int, int]]) -> str:
+    marks = [" "] * columns(visible(line))
+    for start, end in spans:
+        first = columns(visible(line[:start]))
+        width = max(1, columns(visible(line[start:end])))
+        marks[first : first + width] = "^" * width
+    return "".join(marks).rstrip()
+
+
+def question_line(question: Question, ink: Ink, width: int, now: datetime) -> str:
+    """A question in one line."""
+    time = _span((question.expires - now).total_seconds()) if question.state == "waiting" else question.state
+    who = visible(question.agent or question.session or question.principal)
+    head = f"{ink(question.id, '1')}  {ink(f'{time:>8}', _STATES[question.state])}  {cut(who, 16):16}  "
+    taken = len(question.id) + 8 + 16 + 6
+    return head + cut(f"{visible(question.tool)} {_short(question.arguments)}", max(20, width - taken))
+
+
+def given_line(given: Given, ink: Ink, width: int) -> str:
+    """A grant in one line."""
+    uses = "" if given.uses_left is None else f", {given.uses_left} left"
+    head = f"{given.scope.kind}{uses}, ends {_moment(given.ends)}, by {visible(given.by)}"
+    room = max(20, width - len(given.id) - columns(head) - 4)
+    return f"{ink(given.id, '1')}  {head}  {cut(f'{visible(given.tool)} {_short(given.arguments)}', room)}"
+
+
+def _short(arguments: object) -> str:
+    command = arguments.get("command") if isinstance(arguments, dict) else None
+    return visible(command if isinstance(command, str) else encoded(arguments).decode())
+
+
+def _one_line(text: str) -> str:
+    return visible(" ".join(text.splitlines()))
+
+
+def _moment(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def _span(seconds: float) -> str:
+    whole = max(0, int(seconds))
+    return f"{whole} s" if whole < 120 else f"{whole // 60} min" if whole < 7200 else f"{whole // 3600} h"
+
+
+def now() -> datetime:
+    """The time that questions are shown at."""
+    return datetime.now(UTC)

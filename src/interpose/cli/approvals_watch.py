@@ -1,0 +1,140 @@
+"""`interpose approvals watch`: each question as it comes, answered by one key. The default is no."""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import sys
+import termios
+import tty
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Literal
+
+from interpose.approvals.questions import Question
+from interpose.approvals.scopes import ONCE, SESSION
+from interpose.cli.approvals_text import now, question_text
+from interpose.cli.calls import UsageError
+from interpose.cli.desks import AnyDesk
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.errors import ApprovalError, StoreError, text_of
+
+POLL_SECONDS = 0.3
+
+Key = Literal["once", "session", "no", "later", "quit"]
+
+_KEYS: dict[str, Key] = {
+    "y": "once", "s": "session", "n": "no", "\r": "no", "\n": "no", "l": "later", "q": "quit", "\x04": "quit",
+}  # fmt: skip
+
+
+def watch(desk: AnyDesk, by: str) -> int:
+    """Answer until somebody has enough. What is not answered stays in the queue, and is a no when its time is up."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("watch needs a terminal: use list, approve and deny in scripts")
+    prompt = _Prompt(desk, by, Ink(colours_wanted()))
+    try:
+        with _single_keys():
+            prompt.run()
+    except KeyboardInterrupt:
+        pass  # how people end it
+    print()
+    return 0
+
+
+@contextmanager
+def _single_keys() -> Iterator[None]:
+    """Keys arrive one by one and are not shown, until the end, however it comes."""
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    try:
+        tty.setcbreak(terminal)
+        yield
+    finally:
+        termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+
+class _Prompt:
+    def __init__(self, desk: AnyDesk, by: str, ink: Ink) -> None:
+        self._desk, self._by, self._ink = desk, by, ink
+        self._left_for_later: set[str] = set()
+        self._problem = ""
+
+    def run(self) -> None:
+        print(self._ink("waiting for questions; q ends", "2"), flush=True)
+        while True:
+            question = self._next()
+            if question is None:
+                if _key() == "quit":
+                    return
+            elif self._put(question) == "quit":
+                return
+
+    def _next(self) -> Question | None:
+        try:
+            waiting = self._desk.asked()
+            self._problem = ""
+        except StoreError as error:
+            self._complain(text_of(error))
+            return None
+        self._left_for_later &= {question.id for question in waiting}
+        return next((question for question in waiting if question.id not in self._left_for_later), None)
+
+    def _complain(self, problem: str) -> None:
+        """Say once what is wrong, not with each attempt."""
+        if problem != self._problem:
+            print(f"{self._ink('can not look', '31')}  {visible(problem)}", flush=True)
+        self._problem = problem
+
+    def _put(self, question: Question) -> Key | None:
+        width = shutil.get_terminal_size((100, 24)).columns
+        session = "  [s] this session" if question.session else ""
+        print(f"\a\n{question_text(question, self._ink, now=now(), width=width)}\n")
+        print(f"  [y] once{session}  [N] no  [l] later  [q] quit ", end="", flush=True)
+        # What was typed before the question was to be seen is no answer to it.
+        termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        while (key := _key()) is None or (key == "session" and not question.session):
+            if (over := self._over(question)) is not None:
+                print(over, flush=True)
+                return None
+        print(self._answer(question, key), flush=True)
+        return key
+
+    def _answer(self, question: Question, key: Key) -> str:
+        try:
+            match key:
+                case "once" | "session":
+                    self._desk.approve(question.id, self._by, SESSION if key == "session" else ONCE)
+                    return self._ink("approved" if key == "once" else "approved for this session", "32")
+                case "no":
+                    self._desk.deny(question.id, self._by)
+                    return self._ink("denied", "31")
+                case "later" | "quit":
+                    self._left_for_later.add(question.id)
+                    return f"left: interpose approvals approve {question.id}"
+        except (ApprovalError, StoreError) as error:
+            return f"{self._ink('not done', '31')}  {visible(text_of(error))}"
+
+    def _over(self, question: Question) -> str | None:
+        """Why a question need not be answered any more."""
+        try:
+            seen = self._desk.question(question.id)
+        except (ApprovalError, StoreError) as error:
+            return visible(text_of(error))
+        if seen.state == "waiting":
+            return None
+        return seen.state if seen.answer is None else f"{seen.state} by {visible(seen.answer.by)} meanwhile"
+
+
+def _key() -> Key | None:
+    """The next key, if one is pressed soon. Keys that mean nothing here are ignored.
+
+    So is all that arrives in one piece: a text that was pasted, or the letters that stand for a function key.
+    """
+    terminal = sys.stdin.fileno()
+    ready, _, _ = select.select([terminal], [], [], POLL_SECONDS)
+    if not ready:
+        return None
+    pressed = os.read(terminal, 1024)
+    return _KEYS.get(pressed.decode("latin-1").lower()) if pressed else "quit"
