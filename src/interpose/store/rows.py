@@ -144,12 +144,14 @@ _MAX_THREES = 12
 
 def _terms(entry: StoredEntry) -> str:
     """Effects, paths and hosts as one text, each between line ends, so that one index serves them all."""
+    if not (entry.effects or entry.paths or entry.hosts):
+        return ""
     parts = [
         _term(field, value)[1:]
         for field, values in (("effect", entry.effects), ("path", entry.paths), ("host", entry.hosts))
         for value in values
     ]
-    return "\n" + "".join(parts) if parts else ""
+    return "\n" + "".join(parts)
 
 
 def _term(field: str, value: str) -> str:
