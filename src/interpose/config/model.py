@@ -141,9 +141,11 @@ class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions to a person."""
 
     ask: Annotated[
-        Literal["queue", "host"],
-        Meta(description="`queue`: our own approvals; `host`: the agent's own prompt where it has one"),
-    ] = "queue"
+        Literal["host", "queue"],
+        Meta(
+            description="`host`: the agent's own prompt where it truly asks, else our queue; `queue`: always our queue"
+        ),
+    ] = "host"
     timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
     webhook: Webhook = Webhook()
 
