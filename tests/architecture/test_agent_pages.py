@@ -1,0 +1,55 @@
+"""The pages about agents say what the code does: tables and files are compared with the facts of each host."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from interpose.surfaces.hooks.events import HostFacts
+from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.surfaces.hooks.setup import hooks_of
+
+PAGES = Path(__file__).parents[2] / "docs" / "agents"
+JSON_BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)
+
+
+def page(name: str) -> str:
+    return (PAGES / f"{name}.md").read_text(encoding="utf-8")
+
+
+def row_of(facts: HostFacts) -> str:
+    yes = {True: "yes", False: "no"}
+    results = "MCP tools" if facts.replaces_tools else yes[bool(facts.replaces)]
+    cells = (
+        f"[{facts.title}]({facts.name}.md)", f"`{facts.name}`", facts.evidence, yes[bool(facts.asks)],
+        yes[bool(facts.rewrites)], results,
+    )  # fmt: skip
+    return f"| {' | '.join(cells)} |"
+
+
+def test_the_table_has_every_host() -> None:
+    rows = [line for line in page("README").splitlines() if line.startswith("| [")]
+    assert rows == [row_of(host.facts) for host in HOSTS.values()]
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_the_page_of_a_host(name: str) -> None:
+    facts, text = HOSTS[name].facts, page(name)
+    assert text.startswith(f"# {facts.title}\n")
+    assert f"(`{facts.evidence}`)" in text
+    assert ("**experimental**" in text) is facts.experimental
+    for event in (*facts.asks, *facts.rewrites, *facts.replaces):
+        assert f"`{event}`" in text
+    for said in (*facts.setup.opens_on, facts.setup.afterwards, *(f"`{file.path}`" for file in facts.setup.files)):
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    "name", [name for name in sorted(HOSTS) if HOSTS[name].facts.setup.layout in ("groups", "flat")]
+)
+def test_the_file_of_a_host(name: str) -> None:
+    (shown,) = JSON_BLOCK.findall(page(name))
+    assert json.loads(shown) == hooks_of(HOSTS[name].facts.setup, f"interpose hook {name}", 30)
