@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import socket
+import struct
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator
 from time import perf_counter_ns
@@ -36,6 +38,7 @@ LINGER = 2.0
 LINGER_BYTES = 16 << 20
 WRITE_BUFFER = 256 << 10
 
+_NO_LINGER = struct.pack("ii", 1, 0)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 _OVERLOADED = Refusal(503, "overloaded", "too much is being asked at the moment", (("Retry-After", "1"),))
 _TOO_SLOW = Refusal(408, "timeout", "the request did not come in time")
@@ -189,7 +192,7 @@ class Connection(asyncio.Protocol):
         limits = self._site.limits
         absent = self._stuck_since or self._left_since
         if absent is not None and now - absent > limits.body_timeout:
-            self.abort()
+            self._reset()
         elif self._reader.overdue(now):
             self._give_up(_TOO_SLOW)
         elif not self._busy:
@@ -358,6 +361,12 @@ class Connection(asyncio.Protocol):
         self._reader.end()
         self.refuse(refusal)
 
+    def _reset(self) -> None:
+        """End without what was not sent: the system would keep it for a client that may never read it."""
+        sock: socket.socket = self._transport.get_extra_info("socket")
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _NO_LINGER)
+        self.abort()
+
     def _check_idle(self, quiet: float) -> None:
         limits = self._site.limits
         match self._reader.phase:
@@ -367,7 +376,7 @@ class Connection(asyncio.Protocol):
                     self._transport.close()
             case Phase.ENDED:
                 if quiet > (LINGER if self._lingering else limits.body_timeout):
-                    self.abort()
+                    self._reset()
             case Phase.HEAD | Phase.BODY:
                 pass
 

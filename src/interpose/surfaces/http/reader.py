@@ -18,6 +18,9 @@ from interpose.surfaces.http.messages import Refusal
 
 MOST_HEADERS = 100
 LONGEST_TARGET = 8192
+FEW_PIECES = 1024
+SMALL_PIECE = 64
+"""A body may come in this many pieces of any size; beyond that they must be larger on average. Each of them costs."""
 
 _ONCE = frozenset({
     "host", "origin", "authorization", "content-type", "content-length", "transfer-encoding", "expect", "x-request-id",
@@ -205,6 +208,8 @@ class Reader:
         self._sink.hold(len(part))
         if self.held > self._limits.max_body_bytes:
             self._refuse(self._body_too_large())
+        elif len(self._parts) > FEW_PIECES and self.held < len(self._parts) * SMALL_PIECE:
+            self._refuse(Refusal(400, "bad_request", "the body comes in too many small pieces"))
 
     def on_message_complete(self) -> None:
         """The body is whole."""

@@ -261,6 +261,26 @@ def test_a_stop_ends_idle_connections_and_lets_a_started_request_come(run: Run) 
     run(main())
 
 
+def test_at_a_stop_a_client_that_is_about_to_ask_still_may(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that was just answered can't know that we stop; its next answer says so."""
+    monkeypatch.setattr("interpose.surfaces.http.listener.GRACE", 30)
+
+    async def main() -> None:
+        listener = listener_on(Tcp("127.0.0.1"))
+        await listener.start()
+        port = port_of(listener)
+        with Wire.to(port) as wire:
+            await asyncio.to_thread(hello, wire, port)
+            stopping = asyncio.ensure_future(listener.stop())
+            for _ in range(20):
+                await asyncio.sleep(0)
+            wire.send(HELLO % port)
+            assert (await asyncio.to_thread(wire.answer)).headers["connection"] == "close"
+            await stopping
+
+    run(main())
+
+
 def test_a_stop_cuts_off_what_takes_too_long(run: Run) -> None:
     async def main() -> None:
         gate = Gate()

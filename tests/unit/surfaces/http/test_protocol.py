@@ -155,6 +155,7 @@ BAD = [
     ("too many headers", f"GET /seen HTTP/1.1\r\n{H}" + "X: a\r\n" * 101 + "\r\n", 431),
     ("a body that is too long", f"POST /echo HTTP/1.1\r\n{H}Content-Length: 4097\r\n\r\n", 413),
     ("chunks that are too long", f"POST /echo HTTP/1.1\r\n{H}{CHUNKED}\r\n" + chunked("a" * 4000, "b" * 97), 413),
+    ("a body in too many pieces", f"POST /echo HTTP/1.1\r\n{H}{CHUNKED}\r\n" + chunked(*["a"] * 1025), 400),
     ("another expectation", f"POST /echo HTTP/1.1\r\n{H}Expect: a-miracle\r\nContent-Length: 1\r\n\r\nx", 417),
     ("nothing there, with a body", f"POST /nothing HTTP/1.1\r\n{H}Content-Length: 5\r\n\r\nabcde", 404),
     ("another method, with a body", f"PUT /echo HTTP/1.1\r\n{H}Content-Length: 5\r\n\r\nabcde", 405),

@@ -1,0 +1,37 @@
+"""A server to be abused: `python http_child.py LIMITS` prints its port. LIMITS is JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import msgspec
+
+from interpose.config.model import Limits
+from interpose.surfaces.http import strict_json
+from interpose.surfaces.http.listener import Listener, Tcp, run
+from interpose.surfaces.http.messages import Request, Response, Route, json_response
+from interpose.surfaces.http.trust import make_trust
+
+
+async def echo(request: Request) -> Response:
+    return json_response(strict_json.decode(request.body))
+
+
+async def much(_request: Request) -> Response:
+    return Response(body=b"x" * (1 << 20), headers=(("Content-Type", "text/plain"),))
+
+
+async def main() -> None:
+    routes = [Route("POST", "/echo", echo, "agent", ""), Route("GET", "/much", much, "agent", "")]
+    limits = msgspec.json.decode(sys.argv[1], type=Limits)
+    listener = Listener(routes, [Tcp("127.0.0.1")], make_trust(), limits)
+    await listener.start()
+    sys.stdout.write(listener.addresses[0].rpartition(":")[2] + "\n")
+    sys.stdout.flush()
+    await asyncio.to_thread(sys.stdin.read)
+    await listener.stop()
+
+
+if __name__ == "__main__":
+    run(main())
