@@ -13,14 +13,14 @@ from typing import BinaryIO
 
 import msgspec
 
-from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.calls import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.errors import DamagedStoreError, LedgerError, StoreError
+from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.ledger import Broken, Record, records, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
@@ -32,7 +32,7 @@ PAGE = 1000
 POLL_SECONDS = 0.5
 
 _EPILOG = """exit codes: 0 done, found or whole; 1 nothing found, or a ledger that was tampered with;
-64 wrong usage; 70 internal error, or a ledger that can't be read"""
+64 wrong usage; 70 internal error, or a ledger that can't be read; 78 a configuration that can't be loaded"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
             return _ACTS[args.act](args, ledger)
     except UsageError as error:
         return _failed(args, error, EXIT_USAGE)
+    except ConfigError as error:
+        return _failed(args, error, EXIT_CONFIG)
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
     except (StoreError, LedgerError, OSError) as error:

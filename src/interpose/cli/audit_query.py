@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from interpose.cli.calls import UsageError
+from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
 from interpose.ledger import recover_all
 from interpose.ledger.times import moment_ns
@@ -38,11 +38,16 @@ class Opened(Struct, frozen=True):
     directory: Path
 
 
-def default_directory() -> Path:
-    """Where a ledger lies if nobody says otherwise."""
-    state = os.environ.get("XDG_STATE_HOME", "")
-    base = Path(state) if state.startswith("/") else Path.home() / ".local" / "state"
-    return base / "interpose"
+def meant(args: argparse.Namespace) -> tuple[str, Path]:
+    """The file or the address of the ledger that is meant, and where its key and its journals lie.
+
+    What the arguments don't say is as it is configured. Raises ConfigError.
+    """
+    if args.ledger and not args.ledger.startswith(POSTGRES_SCHEMES):
+        return args.ledger, Path(args.directory or Path(args.ledger).parent)
+    config = load().config
+    configured = Path(config.ledger.directory)
+    return args.ledger or config.store.url or str(configured / "ledger.db"), Path(args.directory or configured)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
@@ -50,7 +55,7 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--ledger",
         metavar="PATH|ADDRESS",
-        help="a ledger file, or postgresql://... (default: interpose/ledger.db in $XDG_STATE_HOME or ~/.local/state)",
+        help="a ledger file, or postgresql://... (default: the one that is configured, see `interpose config show`)",
     )
     parser.add_argument(
         "--directory", metavar="DIR", help="where the ledger's key and journals are (default: where the file is)"
@@ -89,10 +94,8 @@ def time_text(time_ns: int, *, utc: bool = False) -> str:
 @contextmanager
 def opened(args: argparse.Namespace) -> Iterator[Opened]:
     """The ledger that is meant, with what writers that have ended left in their journals."""
-    where = args.ledger or str(default_directory() / "ledger.db")
-    on_server = where.startswith(POSTGRES_SCHEMES)
-    directory = Path(args.directory) if args.directory else default_directory() if on_server else Path(where).parent
-    if not on_server and not Path(where).is_file():
+    where, directory = meant(args)
+    if not where.startswith(POSTGRES_SCHEMES) and not Path(where).is_file():
         raise StoreError(f"there is no ledger at {where}")
     _recover(where, directory)
     store = open_store(where, read_only=True)

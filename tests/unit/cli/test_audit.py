@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import sqlite3
@@ -15,7 +16,7 @@ import pytest
 
 from interpose.build import open_ledger
 from interpose.cli import main
-from interpose.cli.audit_query import default_directory
+from interpose.cli.audit_query import meant
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import duration
 from interpose.cli.rendering import Ink
@@ -70,9 +71,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def ledger(made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A copy of it, which is the default ledger of this test."""
-    shutil.copytree(made, tmp_path / "interpose")
+    shutil.copytree(made, tmp_path / "interpose" / "ledger")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return tmp_path / "interpose" / "ledger.db"
+    return tmp_path / "interpose" / "ledger" / "ledger.db"
 
 
 Run = Callable[..., tuple[int, str, str]]
@@ -287,9 +288,17 @@ def test_a_file_that_is_no_ledger(audit: Run, tmp_path: Path) -> None:
 def test_where_the_default_ledger_is(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", "/home/ann")
     monkeypatch.setenv("XDG_STATE_HOME", "relative")
-    assert default_directory() == Path("/home/ann/.local/state/interpose")
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    nothing = argparse.Namespace(ledger=None, directory=None)
+    usual = Path("/home/ann/.local/state/interpose/ledger")
+    assert meant(nothing) == (f"{usual}/ledger.db", usual)
     monkeypatch.setenv("XDG_STATE_HOME", "/state")
-    assert default_directory() == Path("/state/interpose")
+    assert meant(nothing) == ("/state/interpose/ledger/ledger.db", Path("/state/interpose/ledger"))
+    monkeypatch.setenv("INTERPOSE_STORE_URL", "postgresql://h/db")
+    assert meant(nothing) == ("postgresql://h/db", Path("/state/interpose/ledger"))
+    monkeypatch.setenv("INTERPOSE_LEDGER_DIRECTORY", "/l")
+    assert meant(nothing) == ("postgresql://h/db", Path("/l"))
+    assert meant(argparse.Namespace(ledger="/m/x.db", directory=None)) == ("/m/x.db", Path("/m"))
 
 
 @pytest.mark.parametrize(
