@@ -33,7 +33,8 @@ PATHS = (
 
 READING: dict[str, tuple[str, str]] = {
     "claude-code": ("Read", "file_path"), "gemini-cli": ("read_file", "file_path"),
-    "codex": ("mcp__fs__read_file", "path"), "copilot": ("Read", "path"), "cursor": ("Read", "file_path"), "qwen-code": ("read_file", "file_path"),
+    "codex": ("mcp__fs__read_file", "path"), "copilot": ("Read", "path"), "cursor": ("Read", "file_path"),
+    "qwen-code": ("read_file", "file_path"),
     "opencode": ("read", "filePath"), "openclaw": ("read", "path"), "cline": ("read_file", "path"),
     "vscode": ("read_file", "filePath"), "kiro": ("fs_read", "path"), "droid": ("Read", "file_path"),
 }  # fmt: skip
@@ -74,10 +75,9 @@ def put(value: Any, old: str, new: Any) -> Any:
 
 def reading_event(name: str, path: str) -> dict[str, Any]:
     if name == "windsurf":
-        event = shell_event(name)
-        return event | {"agent_action_name": "pre_read_code", "tool_info": {"file_path": path}}
+        return shell_event(name) | {"agent_action_name": "pre_read_code", "tool_info": {"file_path": path}}
     tool, argument = READING[name]
-    event = copy.deepcopy(shell_event(name))
+    copied = copy.deepcopy(shell_event(name))
 
     def moved(value: Any) -> Any:
         if isinstance(value, dict):
@@ -86,7 +86,7 @@ def reading_event(name: str, path: str) -> dict[str, Any]:
             return {key: moved(inner) for key, inner in value.items()}
         return value
 
-    event = moved(event)
+    event: dict[str, Any] = moved(copied)
     for holder in (event, event.get("preToolUse", {})):
         for key in ("tool_name", "toolName", "tool"):
             if key in holder:
