@@ -1,36 +1,40 @@
-"""`POST /hook/{host}`: an event as its host wrote it, and what the hook's process is to say."""
+"""`POST /hook/{host}`: an event as its host wrote it, and what the hook's process is to say.
+
+The body of the answer is the standard output. The exit code and the line for the standard error are headers, so that a
+client without a JSON reader can pass all three on.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
-
-from msgspec import Struct
+from urllib.parse import quote
 
 from interpose.surfaces.hooks.answer import answer
 from interpose.surfaces.hooks.hosts import HOSTS, host_named
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http.messages import Headers, Refusal, Request, Response, Route
 
 if TYPE_CHECKING:
     from interpose.service import Service
 
-
-class Said(Struct, frozen=True):
-    """What to print, and how to exit."""
-
-    stdout: str = ""
-    stderr: str = ""
-    exit_code: int = 0
+TEXT = "text/plain; charset=utf-8"
 
 
-def routes(service: Service) -> tuple[Route, ...]:
-    """The one route of hooks."""
+def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
+    """The one route of hooks. `proof` is shown to clients, so that they know whom they have reached."""
+    proven: Headers = (("X-Interpose-Proof", proof),) if proof else ()
 
     async def hook(request: Request) -> Response:
         host = host_named(request.params["host"])
         if host is None:
             raise Refusal(404, "unknown_host", f"no such host; known are {', '.join(HOSTS)}")
         reply = await answer(service, host, request.body, event=request.query.get("event", ""))
-        return json_response(Said(reply.stdout.decode(), reply.stderr, reply.exit_code))
+        headers = (
+            ("Content-Type", TEXT),
+            ("X-Interpose-Exit", str(reply.exit_code)),
+            ("X-Interpose-Stderr", quote(reply.stderr, safe=" ")),
+            *proven,
+        )
+        return Response(200, reply.stdout, headers)
 
     return (
         Route(
@@ -39,7 +43,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             hook,
             role="agent",
             summary="Answer an event of an agent's hook in that agent's own words",
-            answer=Said,
             codes=((404, "unknown_host"),),
+            produces=(TEXT,),
         ),
     )

@@ -148,14 +148,14 @@ def _http(body: str, status: str = "200 OK", length: int | None = None) -> bytes
     [
         ("a server that hangs", None),
         ("a server that hangs up", b""),
-        ("a server error", _http('{"stdout": "{\\"decision\\": \\"allow\\"}"}', "500 Oops")),
-        ("half an answer", _http('{"stdout": "{\\"decision\\": \\"allow\\"}"}', length=500)),
+        ("a server error", _http('{"decision": "allow"}', "500 Oops")),
+        ("half an answer", _http('{"decision": "allow"}', length=500)),
         ("no JSON", _http("allow")),
-        ("no decision", _http('{"stdout": "{}"}')),
-        ("null", _http('{"stdout": "null"}')),
-        ("another word", _http('{"stdout": "{\\"decision\\": \\"allowed\\"}"}')),
-        ("a decision that is no word", _http('{"stdout": "{\\"decision\\": true}"}')),
-        ("silence", _http('{"stdout": "", "exit_code": 0}')),
+        ("no decision", _http("{}")),
+        ("null", _http("null")),
+        ("another word", _http('{"decision": "allowed"}')),
+        ("a decision that is no word", _http('{"decision": true}')),
+        ("silence", _http("")),
     ],
 )
 def test_whatever_is_no_yes_keeps_the_call_from_running(note: str, reply: bytes | None, tmp_path: Path) -> None:
@@ -165,9 +165,7 @@ def test_whatever_is_no_yes_keeps_the_call_from_running(note: str, reply: bytes 
     assert done["thrown"], note
 
 
-@pytest.mark.parametrize(
-    "reply", [None, _http('{"stdout": "{\\"decision\\": \\"allowed\\"}"}')], ids=["hangs", "a word"]
-)
+@pytest.mark.parametrize("reply", [None, _http('{"decision": "allowed"}')], ids=["hangs", "a word"])
 def test_openclaw_runs_nothing_without_a_yes(reply: bytes | None, tmp_path: Path) -> None:
     with _listening(reply) as port:
         event = {"toolName": "exec", "params": {"command": "echo hi"}}
@@ -176,9 +174,7 @@ def test_openclaw_runs_nothing_without_a_yes(reply: bytes | None, tmp_path: Path
 
 
 def test_a_unix_socket_is_asked(tmp_path: Path) -> None:
-    with _listening(
-        _http('{"stdout": "{\\"decision\\": \\"deny\\", \\"reason\\": \\"over the socket\\"}"}'), tmp_path / "s"
-    ):
+    with _listening(_http('{"decision": "deny", "reason": "over the socket"}'), tmp_path / "s"):
         reach = Reach(socket=str(tmp_path / "s"), deadline=5)
         done = _opencode(tmp_path, reach, "tool.execute.before", {"args": {"command": "echo hi"}})
     assert done == {"thrown": "over the socket"}

@@ -65,12 +65,7 @@ function overSocket(body, deadline) {
         const text = Buffer.concat(parts).toString("utf8");
         if (response.statusCode !== 200 || !response.complete)
           reject(new Error(`the server answered ${response.statusCode}`));
-        else
-          try {
-            resolve(JSON.parse(text).stdout);
-          } catch (error) {
-            reject(error);
-          }
+        else resolve(text);
       });
       response.on("aborted", () => failed(new Error("the answer broke off")));
     });
