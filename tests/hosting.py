@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+import json
+from collections.abc import Callable, Iterator
+from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
+from interpose.activity import Activity
 from interpose.config.model import Approvals, Config
 from interpose.opencalls import OpenCalls
 from interpose.service import Service
@@ -30,6 +35,7 @@ from interpose.types import (
     Verdict,
 )
 
+CASES = Path(__file__).parent / "cases" / "hosts"
 DENIED = "Not here. (rule r1)\nSafer: do less"
 QUESTION = "Really?\nSafer: do less"
 WAITING = (
@@ -115,6 +121,7 @@ class Scripted:
         )
         self._engine = Engine(registry, recorder=self.recorder)
         self.policies = SimpleNamespace(engine=self._chosen)
+        self.activity = Activity()
 
     def run(self, context: Context, *, wait: float = 0.0) -> Any:
         return self._chosen(context).run(context, confirm=Queue())
@@ -172,3 +179,59 @@ def hidden(value: Any) -> Any:
 def answered(service: Scripted, host: Host, body: bytes, *, event: str = "") -> Reply:
     """The reply to one event."""
     return asyncio.run(answer(cast("Service", service), host, body, event=event))
+
+
+@cache
+def fixtures(name: str) -> dict[str, Any]:
+    """The file of a host's wire fixtures."""
+    text = (CASES / f"{name.replace('-', '_')}.yaml").read_text(encoding="utf-8")
+    content: dict[str, Any] = yaml.safe_load(text)
+    return content
+
+
+def event_of(base: dict[str, Any], case: dict[str, Any]) -> dict[str, Any]:
+    """The whole event of a case."""
+    return {key: value for key, value in {**base, **case["event"]}.items() if value != "$ABSENT"}
+
+
+def events_of(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
+    """Each case of a host with its whole event."""
+    content = fixtures(name)
+    return ((case, event_of(content["base"], case)) for case in content["cases"])
+
+
+def shell_event(name: str, command: str, cwd: str) -> dict[str, Any]:
+    """The event with which a host asks whether its shell may run a command."""
+    _, raw = next(found for found in events_of(name) if found[0].get("verdict") == "deny")
+    event: dict[str, Any] = json.loads(json.dumps(raw).replace('"echo hi"', json.dumps(command)))
+    match name:
+        case "cursor":
+            return event | {"cwd": cwd, "workspace_roots": [cwd]}
+        case "cline":
+            return event | {"workspaceRoots": [cwd]}
+        case "windsurf":
+            return event | {"tool_info": event["tool_info"] | {"cwd": cwd}}
+        case _:
+            return event | {"cwd": cwd}
+
+
+def refuses(host: Host, reply: Reply) -> bool:
+    """Whether this host keeps a call from running after this reply, as its contract says."""
+    if reply.exit_code == 2:
+        return bool(reply.stderr) and not reply.stdout and host.facts.name not in ("cline", "opencode", "openclaw")
+    return reply.exit_code == 0 and _word(reply) == "deny"
+
+
+def asks(reply: Reply) -> bool:
+    """Whether the host puts the call to its own person."""
+    return reply.exit_code == 0 and _word(reply) == "ask"
+
+
+def _word(reply: Reply) -> str:
+    if not reply.stdout:
+        return ""
+    said = json.loads(reply.stdout)
+    if said.get("cancel") is True:
+        return "deny"
+    specific = said.get("hookSpecificOutput", said)
+    return str(specific.get("permissionDecision") or said.get("permission") or said.get("decision") or "")

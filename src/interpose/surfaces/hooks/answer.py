@@ -17,7 +17,7 @@ from interpose.surfaces.hooks.hosts import speaking
 from interpose.surfaces.hooks.seen import remember
 from interpose.surfaces.hooks.shapes import fitted, texts_in, with_text
 from interpose.tools import normalize_tool_name, plain_arguments
-from interpose.types import Pending, PermissionRequest, ToolOutcome
+from interpose.types import HookPoint, Pending, PermissionRequest, ToolOutcome
 
 if TYPE_CHECKING:
     from interpose.engine import Run
@@ -135,6 +135,7 @@ async def _permission(service: Service, host: Host, event: Event) -> Reply:
 
 async def _message(service: Service, host: Host, event: Event) -> Reply:
     verdict = await service.run(event.context).amessage(event.text)
+    service.activity.count(HookPoint.MESSAGE_BEFORE, "", verdict)
     match verdict.outcome:
         case "allow":
             return host.allow(event)

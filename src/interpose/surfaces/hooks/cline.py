@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
-from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, spoken
+from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, Unable, spoken
 from interpose.surfaces.hooks.reading import Fields, first_root, objects, read_event, text
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
 
@@ -49,10 +47,8 @@ SETUP = HostSetup(
 )
 
 
-class Cline(Struct, frozen=True):
+class Cline(Unable, frozen=True):
     """`cancel` stops a call; nothing can be changed on its way."""
-
-    facts: HostFacts
 
     def read(self, raw: dict[str, Any], hint: str = "") -> Event:
         """The event."""
@@ -70,18 +66,6 @@ class Cline(Struct, frozen=True):
     def deny(self, _event: Event, reason: str) -> Reply:
         """Stop, and tell both: the person reads the error, the agent the context."""
         return spoken({"cancel": True, "errorMessage": reason, "contextModification": reason})
-
-    def ask(self, event: Event, reason: str) -> Reply:
-        """Stop, as there is nobody to ask."""
-        return self.deny(event, reason)
-
-    def rewrite(self, event: Event, _arguments: dict[str, Any]) -> Reply:
-        """Stop, as nothing can be changed."""
-        return self.deny(event, "Cline can't run a changed call")
-
-    def replace(self, event: Event, _result: Any) -> Reply:
-        """Say so, as nothing can be replaced."""
-        return self.context(event, "Parts of the last result should have been hidden")
 
     def context(self, _event: Event, text: str) -> Reply:
         """A text for the agent's next turn."""

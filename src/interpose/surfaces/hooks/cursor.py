@@ -7,9 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
-from interpose.surfaces.hooks.events import Event, EventError, HostFacts, Points, Reply, refused, spoken
+from interpose.surfaces.hooks.events import Event, EventError, HostFacts, Points, Reply, Unable, refused, spoken
 from interpose.surfaces.hooks.reading import Fields, first_root, json_text, read_event, text
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
 
@@ -64,10 +62,8 @@ SETUP = HostSetup(
 )
 
 
-class Cursor(Struct, frozen=True):
+class Cursor(Unable, frozen=True):
     """Flat, in snake_case. Under `failClosed` silence refuses, so every gate is answered aloud."""
-
-    facts: HostFacts
 
     def read(self, raw: dict[str, Any], hint: str = "") -> Event:
         """The event; those of one kind of tool as a call of that tool."""
@@ -94,10 +90,6 @@ class Cursor(Struct, frozen=True):
         if event.point == "message.before":
             return spoken({"continue": False, "user_message": reason})
         return spoken({"permission": "deny", "user_message": reason, "agent_message": reason})
-
-    def ask(self, event: Event, reason: str) -> Reply:
-        """Refuse, as nobody would be asked."""
-        return self.deny(event, reason)
 
     def rewrite(self, _event: Event, arguments: dict[str, Any]) -> Reply:
         """All arguments."""

@@ -120,6 +120,24 @@ class Host(Protocol):
         """We failed, or the event can't be understood: what makes this host refuse whatever it asked about."""
 
 
+class Unable(Struct, frozen=True):
+    """What a host can't do. Never asked of it, as its facts say so; if it is, that fails, and failing refuses."""
+
+    facts: HostFacts
+
+    def ask(self, event: Event, _reason: str) -> Reply:
+        """There is no prompt that holds the call."""
+        raise EventError(f"{self.facts.title} can't ask a person in {event.name}")
+
+    def rewrite(self, event: Event, _arguments: dict[str, Any]) -> Reply:
+        """Nothing can be changed."""
+        raise EventError(f"{self.facts.title} can't run a changed call in {event.name}")
+
+    def replace(self, event: Event, _result: Any) -> Reply:
+        """Nothing can be replaced."""
+        raise EventError(f"{self.facts.title} can't replace a result in {event.name}")
+
+
 def spoken(value: Any, exit_code: int = 0) -> Reply:
     """A reply of one JSON object."""
     return Reply(_encode(thaw(value)), "", exit_code)

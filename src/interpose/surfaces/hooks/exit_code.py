@@ -8,16 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
-from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, one_line, refused
+from interpose.surfaces.hooks.events import Event, Points, Reply, Unable, one_line, refused
 from interpose.surfaces.hooks.reading import Fields, read_event
 
 
-class ExitCode(Struct, frozen=True):
+class ExitCode(Unable, frozen=True):
     """A host with named fields. `prints` are the events after which the agent reads the standard output."""
 
-    facts: HostFacts
     points: Points
     fields: Fields = Fields()
     prints: tuple[str, ...] = ()
@@ -35,18 +32,6 @@ class ExitCode(Struct, frozen=True):
     def deny(self, event: Event, reason: str) -> Reply:
         """Refuse, or tell the agent where the host can't be stopped."""
         return refused(reason) if event.name in self.gates else self.context(event, reason)
-
-    def ask(self, event: Event, reason: str) -> Reply:
-        """Refuse, as there is nobody to ask."""
-        return self.deny(event, reason)
-
-    def rewrite(self, event: Event, _arguments: dict[str, Any]) -> Reply:
-        """Refuse, as nothing can be changed."""
-        return self.deny(event, f"{self.facts.title} can't run a changed call")
-
-    def replace(self, event: Event, _result: Any) -> Reply:
-        """Say so, as nothing can be replaced."""
-        return self.context(event, "Parts of the last result should have been hidden")
 
     def context(self, event: Event, text: str) -> Reply:
         """What the agent reads, or a person where the agent doesn't."""

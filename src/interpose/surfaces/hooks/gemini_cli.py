@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from msgspec import Struct
-
-from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, refused, spoken
+from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, Unable, refused, spoken
 from interpose.surfaces.hooks.reading import Fields, read_event
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
 from interpose.surfaces.hooks.shapes import plain_text
@@ -39,10 +37,8 @@ SETUP = HostSetup(
 )
 
 
-class Gemini(Struct, frozen=True):
+class Gemini(Unable, frozen=True):
     """Decisions are flat."""
-
-    facts: HostFacts
 
     def read(self, raw: dict[str, Any], hint: str = "") -> Event:
         """The event. MCP tools are named by their context: `mcp_a_b_c` leaves open where the server's name ends."""
@@ -55,10 +51,6 @@ class Gemini(Struct, frozen=True):
     def deny(self, _event: Event, reason: str) -> Reply:
         """Refuse."""
         return spoken({"decision": "deny", "reason": reason})
-
-    def ask(self, event: Event, reason: str) -> Reply:
-        """Refuse, as there is no safe way to ask."""
-        return self.deny(event, reason)
 
     def rewrite(self, event: Event, arguments: dict[str, Any]) -> Reply:
         """`tool_input` takes the place of all arguments."""

@@ -2,43 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any
-
 import pytest
-import yaml
 
 from interpose.surfaces.hooks.hosts import HOSTS, speaking
+from tests.hosting import events_of
 
-CASES = Path(__file__).parents[3] / "cases" / "hosts"
-MARKED = ("claude_code", "cursor", "codex", "copilot", "vscode")
+MARKED = ("claude-code", "cursor", "codex", "copilot", "vscode")
 READERS = ("claude-code", "copilot", "vscode", "cursor")
 """Hosts that read `.claude/settings.json` or `.github/hooks`."""
 
 
-def _events(file: str) -> list[dict[str, Any]]:
-    content = yaml.safe_load((CASES / f"{file}.yaml").read_text(encoding="utf-8"))
-    return [
-        {key: value for key, value in {**content["base"], **case["event"]}.items() if value != "$ABSENT"}
-        for case in content["cases"]
-    ]
-
-
 @pytest.mark.parametrize("named", READERS)
-@pytest.mark.parametrize("file", MARKED)
-def test_the_payload_says_who_speaks(file: str, named: str) -> None:
-    for raw in _events(file):
-        assert speaking(raw, HOSTS[named]).facts.name == file.replace("_", "-"), raw
+@pytest.mark.parametrize("name", MARKED)
+def test_the_payload_says_who_speaks(name: str, named: str) -> None:
+    for _, raw in events_of(name):
+        assert speaking(raw, HOSTS[named]) is HOSTS[name], raw
 
 
 def test_gemini_is_known_by_its_events() -> None:
-    raw = next(raw for raw in _events("gemini_cli") if raw["hook_event_name"] == "BeforeTool")
+    raw = next(raw for _, raw in events_of("gemini-cli") if raw["hook_event_name"] == "BeforeTool")
     assert speaking(raw, HOSTS["claude-code"]).facts.name == "gemini-cli"
 
 
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_a_hosts_own_events_are_its_own(name: str) -> None:
-    for raw in _events(name.replace("-", "_")):
+    for _, raw in events_of(name):
         assert speaking(raw, HOSTS[name]) is HOSTS[name], raw
 
 
@@ -60,7 +48,7 @@ def test_facts_name_events_that_the_host_has(name: str) -> None:
     """A capability of an event that never comes would be a promise that nobody keeps."""
     facts = HOSTS[name].facts
     seen = set()
-    for raw in _events(name.replace("-", "_")):
+    for _, raw in events_of(name):
         try:
             seen.add(HOSTS[name].read(raw).name)
         except ValueError:
