@@ -123,6 +123,7 @@ async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], di
 async def _message_before(asked: _Asked, event: MessageBefore) -> tuple[Verdict[Any], dict[str, Any]]:
     run = asked.service.run(asked.context, wait=asked.wait)
     verdict = await run.amessage(event.text, provider=event.provider or "", model=event.model or "")
+    asked.service.activity.count(HookPoint.MESSAGE_BEFORE, "", verdict)
     return verdict, {"text": verdict.payload.text, "metadata": thaw(verdict.payload.metadata)}
 
 
@@ -132,6 +133,7 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
         reasoning_level=event.reasoning_level, temperature=event.temperature, extras=event.extras or EMPTY,
     )  # fmt: skip
     verdict = await asked.service.run(asked.context, wait=asked.wait).aparams(params)
+    asked.service.activity.count(HookPoint.PARAMS_BEFORE, "", verdict)
     final = verdict.payload
     return verdict, {
         "model": final.model, "provider": final.provider, "think_level": final.think_level,

@@ -11,7 +11,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from interpose.errors import StoreError
 from interpose.service import Service
-from interpose.surfaces.http import metrics
+from interpose.surfaces.http import events, metrics
 from interpose.surfaces.http.metrics import Traffic
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 from tests.servers import Running, bearer, running, service_in, trusting
@@ -34,7 +34,8 @@ def service(tmp_path: Path) -> Iterator[Service]:
 @pytest.fixture
 def server(service: Service) -> Iterator[Running]:
     traffic = Traffic()
-    with running(metrics.routes(service, traffic), trust=trusting(), observe=traffic.answered) as made:
+    served = (*metrics.routes(service, traffic), *events.routes(service))
+    with running(served, trust=trusting(), observe=traffic.answered) as made:
         traffic.connections = lambda: made.listener.connections
         yield made
 
@@ -71,6 +72,12 @@ def test_decisions(service: Service, server: Running) -> None:
     assert 0 < told["interpose_decision_seconds_sum", "tool.before"] < 60
     assert told["interpose_interceptor_seconds_count", "builtin:command-safety-guard"] == 3
     assert told["interpose_fail_open_total",] == 0
+
+
+@pytest.mark.parametrize(("point", "body"), [("message.before", {"text": "hello"}), ("params.before", {"model": "m"})])
+def test_points_that_have_no_tool(server: Running, point: str, body: dict[str, str]) -> None:
+    assert server.post(f"/api/v1/events/{point}", body).status == 200
+    assert scrape(server)["interpose_decisions_total", "allow", point, ""] == 1
 
 
 def test_the_state_of_everything_else(service: Service, server: Running) -> None:
