@@ -203,16 +203,9 @@ def events_of(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 def shell_event(name: str, command: str, cwd: str) -> dict[str, Any]:
     """The event with which a host asks whether its shell may run a command."""
     _, raw = next(found for found in events_of(name) if found[0].get("verdict") == "deny")
-    event: dict[str, Any] = json.loads(json.dumps(raw).replace('"echo hi"', json.dumps(command)))
-    match name:
-        case "cursor":
-            return event | {"cwd": cwd, "workspace_roots": [cwd]}
-        case "cline":
-            return event | {"workspaceRoots": [cwd]}
-        case "windsurf":
-            return event | {"tool_info": event["tool_info"] | {"cwd": cwd}}
-        case _:
-            return event | {"cwd": cwd}
+    text = json.dumps(raw).replace('"/home/dev/proj"', json.dumps(cwd)).replace('"echo hi"', json.dumps(command))
+    event: dict[str, Any] = json.loads(text)
+    return event
 
 
 def refuses(host: Host, reply: Reply) -> bool:
