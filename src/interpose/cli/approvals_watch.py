@@ -90,10 +90,10 @@ class _Prompt:
     def _put(self, question: Question) -> Key | None:
         width = shutil.get_terminal_size((100, 24)).columns
         session = "  [s] this session" if question.session else ""
-        print(f"\a\n{question_text(question, self._ink, now=now(), width=width)}\n")
-        print(f"  [y] once{session}  [N] no  [l] later  [q] quit ", end="", flush=True)
+        print(f"\a\n{question_text(question, self._ink, now=now(), width=width)}\n", flush=True)
         # What was typed before the question was to be seen is no answer to it.
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
+        print(f"  [y] once{session}  [N] no  [l] later  [q] quit ", end="", flush=True)
         while (key := _key()) is None or (key == "session" and not question.session):
             if (over := self._over(question)) is not None:
                 print(over, flush=True)
