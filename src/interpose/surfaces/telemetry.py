@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from time import time_ns
+from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -95,10 +95,11 @@ class Telemetry:
 
     def close(self, timeout: float = CLOSING) -> None:
         """Send what waits, as far as there is time."""
+        end = monotonic() + timeout
         self._stopping.set()
         self._thread.join(timeout)
         if self._meters is not None:
-            self._meters.close(timeout)
+            self._meters.close(max(timeout / 10, end - monotonic()))
 
     def _run(self) -> None:
         while not self._stopping.wait(self._every):

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from queue import SimpleQueue
 from time import monotonic
 from typing import Any
 
@@ -22,58 +19,16 @@ from interpose.config.model import Telemetry as Settings
 from interpose.surfaces import telemetry
 from interpose.surfaces.telemetry import Telemetry, open_telemetry
 from interpose.types import Allow, Context, Deny, Finding, HookPoint, ToolCall, Verdict
+from tests.collectors import Collector, Taking
 
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 SECRET = "the-secret-argument"
 
 
-class Collector(ThreadingHTTPServer):
-    """Takes what it is sent; while `open` is not set it hangs."""
-
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), _Taking)
-        self.open = threading.Event()
-        self.hanging = threading.Event()
-        self.taken: SimpleQueue[tuple[str, bytes]] = SimpleQueue()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}"
-
-    def spans(self) -> list[Any]:
-        _, body = self.taken.get(timeout=20)
-        sent = ExportTraceServiceRequest.FromString(body)
-        return [span for each in sent.resource_spans for scope in each.scope_spans for span in scope.spans]
-
-
-class _Taking(BaseHTTPRequestHandler):
-    server: Collector
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        if not self.server.open.is_set():
-            self.server.hanging.set()
-            self.server.open.wait(30)
-        self.server.taken.put((self.path, body))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_words: object) -> None:
-        pass
-
-
 @pytest.fixture
 def collector() -> Iterator[Collector]:
-    with Collector() as server:
-        thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-        thread.start()
-        yield server
-        server.open.set()
-        server.shutdown()
-        thread.join()
+    with Collector().running() as made:
+        yield made
 
 
 @contextmanager
@@ -181,7 +136,7 @@ def test_a_collector_that_hangs_delays_nobody(collector: Collector, monkeypatch:
 
 def test_what_a_collector_refuses_is_counted(collector: Collector, monkeypatch: pytest.MonkeyPatch) -> None:
     collector.open.set()
-    monkeypatch.setattr(_Taking, "do_POST", lambda self: self.send_error(400))
+    monkeypatch.setattr(Taking, "do_POST", lambda self: self.send_error(400))
     activity = Activity()
     with sending(activity, traces=collector.url, every=60.0) as made:
         activity.decided(verdict(Context()))
