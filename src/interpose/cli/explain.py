@@ -16,7 +16,7 @@ from interpose.cli.explain_text import explanation_text
 from interpose.cli.explaining import Explanation, explanation
 from interpose.cli.rendering import Ink, colours_wanted
 from interpose.cli.rows import BadRow, strict_json
-from interpose.errors import InvalidCallError, PolicyError
+from interpose.errors import InvalidCallError, UnloadableError
 from interpose.policy.accounts import Account
 from interpose.policy.catalogue import standard_places
 from interpose.policy.compiled import Policy
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     except (UsageError, BadRow, InvalidCallError) as error:
         print(f"interpose explain: {error}", file=sys.stderr)
         return EXIT_USAGE
-    except PolicyError as error:
+    except UnloadableError as error:
         print(f"interpose explain: the policy can't be loaded\n{error}", file=sys.stderr)
         return EXIT_CONFIG
     return EXIT_CODES.get(told.outcome, 0)

@@ -13,7 +13,7 @@ from interpose.cli.calls import UsageError
 from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.errors import PolicyError
+from interpose.errors import UnloadableError
 from interpose.policy.cases import is_case_file
 from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
 from interpose.policy.lint import Remark, lint
@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     except UsageError as error:
         print(f"interpose policy {args.act}: {error}", file=sys.stderr)
         return EXIT_USAGE
-    except PolicyError as error:
+    except UnloadableError as error:
         print(f"interpose policy {args.act}: rules that can't be loaded\n{error}", file=sys.stderr)
         return EXIT_CONFIG
     except BrokenPipeError:

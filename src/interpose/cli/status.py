@@ -12,9 +12,9 @@ from interpose.build import add_builtin_interceptors, add_standard_policy
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.errors import PolicyError
+from interpose.errors import UnloadableError
 from interpose.policy.catalogue import packs, standard_places
-from interpose.policy.model import Level, Problem
+from interpose.policy.model import Level
 from interpose.registry import create_interceptor_registry
 
 HELP = "show which rules hold here, their revision, and what stands in their way"
@@ -53,13 +53,18 @@ def _status(cwd: str) -> dict[str, Any]:
     try:
         following = add_standard_policy(registry, cwd)
         told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
-    except PolicyError as error:
-        return told | {"problems": [msgspec.to_builtins(problem) for problem in error.problems]}
+    except UnloadableError as error:
+        return told | {"problems": [_data(problem) for problem in error.problems]}
     rules = following.policy.rules
     told["policy"] = {"revision": following.status.revision, "rules": len(rules)}
     told["levels"] = {level.value: sum(each.rule.source.level is level for each in rules) for level in Level}
-    told["refused"] = [msgspec.to_builtins(problem) for problem in following.status.refused]
+    told["refused"] = [_data(problem) for problem in following.status.refused]
     return told
+
+
+def _data(problem: Any) -> dict[str, Any]:
+    """A problem of rules or of the configuration."""
+    return {"text": str(problem), **msgspec.to_builtins(problem)}
 
 
 def _show(told: dict[str, Any], ink: Ink) -> None:
@@ -75,4 +80,4 @@ def _show(told: dict[str, Any], ink: Ink) -> None:
         print(f"{ink('policy', '2')}   {ink('cannot be loaded', '31')}: every engine that starts now refuses to")
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
-            print(f"{ink(word, colour)}  {visible(str(Problem(**problem)))}")
+            print(f"{ink(word, colour)}  {visible(problem['text'])}")

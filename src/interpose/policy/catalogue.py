@@ -13,7 +13,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.config.places import places_of
+from interpose.config.load import load
 from interpose.errors import PolicyError
 from interpose.policy.load import Place, pack_names, pack_text, read
 from interpose.policy.model import Level, Problem, Rule
@@ -40,8 +40,8 @@ class Pack(Struct, frozen=True):
 
 
 def user_directory(environ: Mapping[str, str] = os.environ) -> Path:
-    """Where a user's rules stand if the configuration does not say otherwise."""
-    return places_of(environ).config / "policy"
+    """Where a user's rules stand, as it is configured. Raises ConfigError."""
+    return Path(load(environ=environ).config.policy.directory)
 
 
 def standard_places(

@@ -8,7 +8,7 @@ import pytest
 from interpose import ToolCall, create_interceptor_registry
 from interpose.build import add_standard_policy
 from interpose.engine import Engine
-from interpose.errors import PolicyError
+from interpose.errors import ConfigError, PolicyError
 from interpose.policy.catalogue import enabled, packs, standard_places, switch, user_directory
 from interpose.policy.load import Place, load
 from interpose.policy.model import Level
@@ -130,3 +130,16 @@ def test_an_engine_follows_packs_that_are_switched(
     switch("git", on=False)
     reload.check()
     assert engine.decide(call).outcome == "allow"
+
+
+def test_the_configuration_says_where_a_users_rules_stand(environ: dict[str, str], tmp_path: Path) -> None:
+    environ["INTERPOSE_POLICY_DIRECTORY"] = str(tmp_path / "elsewhere")
+    assert switch("git", on=True, environ=environ)
+    assert (tmp_path / "elsewhere/packs.yaml").is_file()
+    assert [pack.name for pack in packs(standard_places(str(tmp_path), environ=environ)) if pack.on] == [
+        "baseline",
+        "git",
+    ]
+    environ["INTERPOSE_POLICY_DIRECTRY"] = "/x"
+    with pytest.raises(ConfigError, match="did you mean"):
+        standard_places(str(tmp_path), environ=environ)
