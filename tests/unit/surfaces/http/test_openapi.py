@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from interpose.surfaces.http import app
 from interpose.surfaces.http.messages import Request, Response, Route
 from interpose.surfaces.http.openapi import PATH, document
 from interpose.types import Context, ToolCall
-from tests.servers import TOKENS, Running, running, service_in, trusting
+from tests.servers import TOKENS, Running, bearer, running, service_in, trusting
 
 ROOT = Path(__file__).parents[4]
 
@@ -79,6 +80,28 @@ def test_every_reference_leads_somewhere(served: dict[str, Any]) -> None:
     used = set(references(served))
     assert used <= known
     assert "Error" in served["components"]["schemas"]
+
+
+CALL = re.compile(r"^curl (?P<options>.*?)'?http://127\.0\.0\.1:8080(?P<target>[^' \n]+)", re.MULTILINE)
+EXAMPLES = CALL.findall((ROOT / "docs" / "operator-api.md").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("options", "target"), EXAMPLES, ids=[target for _, target in EXAMPLES])
+def test_the_examples_in_the_docs_work(server: Running, options: str, target: str) -> None:
+    method = "POST" if "-X POST" in options else "GET"
+    assert server.ask(method, target, headers=bearer("operator")).status == 200
+
+
+def test_the_docs_name_every_filter(served: dict[str, Any]) -> None:
+    page = (ROOT / "docs" / "operator-api.md").read_text(encoding="utf-8")
+    table = page.split("| parameter | meaning |")[1].split("\n\n")[0]
+    told = {
+        name
+        for row in table.splitlines()
+        if row.startswith("| `")
+        for name in re.findall(r"`(\w+)`", row.split("|")[1])
+    }
+    assert told == {each["name"] for each in served["paths"]["/api/v1/audit"]["get"]["parameters"]}
 
 
 class Wanted(Struct, forbid_unknown_fields=True):
