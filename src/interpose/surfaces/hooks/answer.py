@@ -99,14 +99,14 @@ async def _before(service: Service, host: Host, event: Event) -> Reply:
             return host.deny(event, words.refusal(verdict))
         case "rewrite":
             if not _can_rewrite(host, event, verdict):
-                return await _not_run(run, host, event, verdict, words.changed(host.facts, verdict))
+                return await _not_run(run, host, event, verdict, words.unchanged(host.facts, verdict))
             service.calls.opened(verdict.payload, event.call_key)
-            return host.rewrite(event, plain_arguments(verdict.payload))
+            return host.rewrite(event, plain_arguments(verdict.payload), words.change(verdict))
         case "ask":
             if verdict.approval or event.name not in host.facts.asks:
                 return host.deny(event, words.waiting(verdict))
             if verdict.rewritten:  # the host would show and run the call as it came
-                return await _not_run(run, host, event, verdict, words.changed(host.facts, verdict))
+                return await _not_run(run, host, event, verdict, words.unchanged(host.facts, verdict))
             service.calls.opened(verdict.payload, event.call_key)
             return host.ask(event, words.question(verdict))
         case _:

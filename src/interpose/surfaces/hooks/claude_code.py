@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
-from interpose.surfaces.hooks.events import HostFacts, Points
+from typing import Any
+
+from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike, specific
+from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
 
 _IGNORED = (
@@ -42,7 +44,22 @@ SETUP = HostSetup(
     opens_on=("a crash or a timeout of the hook in versions before 2.1.295, which don't know `onFailure`",),
 )
 
-HOST = ClaudeLike(
+
+class ClaudeCode(ClaudeLike, frozen=True):
+    """It takes a rewrite together with its permission only."""
+
+    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
+        """Where its person would be asked, the person is asked about the changed call.
+
+        INVARIANT: an agent that provokes a rewrite gets no permission by it that the host would not have given.
+        """
+        decision = "allow" if event.raw.get("permission_mode") == "bypassPermissions" else "ask"
+        return specific(
+            event, permissionDecision=decision, permissionDecisionReason=reason, updatedInput=arguments
+        )  # fmt: skip
+
+
+HOST = ClaudeCode(
     HostFacts(
         name="claude-code",
         title="Claude Code",

@@ -42,7 +42,7 @@ class ClaudeLike(Struct, frozen=True):
         """Refuse, in the form of the event."""
         match event.point:
             case "permission.ask":
-                return _specific(event, decision={"behavior": "deny", "message": reason})
+                return specific(event, decision={"behavior": "deny", "message": reason})
             case "message.before":
                 return spoken({"decision": "block", "reason": reason})
             case _:
@@ -52,17 +52,17 @@ class ClaudeLike(Struct, frozen=True):
         """The host's own prompt."""
         return permission(event, "ask", reason)
 
-    def rewrite(self, event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
         """`updatedInput` counts only beside `allow`."""
-        return _specific(event, permissionDecision="allow", updatedInput=arguments)
+        return specific(event, permissionDecision="allow", updatedInput=arguments)
 
     def replace(self, event: Event, result: Any) -> Reply:
         """Another result, in the tool's own shape."""
-        return _specific(event, updatedToolOutput=result)
+        return specific(event, updatedToolOutput=result)
 
     def context(self, event: Event, text: str) -> Reply:
         """A text beside the result."""
-        return _specific(event, additionalContext=text)
+        return specific(event, additionalContext=text)
 
     def broken(self, reason: str) -> Reply:
         """Exit code 2 blocks with or without a fail-closed switch."""
@@ -71,8 +71,9 @@ class ClaudeLike(Struct, frozen=True):
 
 def permission(event: Event, decision: str, reason: str) -> Reply:
     """What is to become of a call."""
-    return _specific(event, permissionDecision=decision, permissionDecisionReason=reason)
+    return specific(event, permissionDecision=decision, permissionDecisionReason=reason)
 
 
-def _specific(event: Event, **fields: Any) -> Reply:
+def specific(event: Event, **fields: Any) -> Reply:
+    """What is said about one event."""
     return spoken({"hookSpecificOutput": {"hookEventName": event.name, **fields}})

@@ -77,7 +77,7 @@ class Copilot(ClaudeLike, frozen=True):
         """Copilot's own prompt; a refusal where nobody sits."""
         return spoken({"permissionDecision": "ask", "permissionDecisionReason": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"permissionDecision": "allow", "modifiedArgs": arguments})
 

@@ -91,7 +91,7 @@ class Cursor(Unable, frozen=True):
             return spoken({"continue": False, "user_message": reason})
         return spoken({"permission": "deny", "user_message": reason, "agent_message": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"permission": "allow", "updated_input": arguments})
 

@@ -107,7 +107,7 @@ class Host(Protocol):
     def ask(self, event: Event, reason: str) -> Reply:
         """The host's own prompt. Only for events of `facts.asks`."""
 
-    def rewrite(self, event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
         """Run with these arguments, all of them. Only for events of `facts.rewrites`."""
 
     def replace(self, event: Event, result: Any) -> Reply:
@@ -129,7 +129,7 @@ class Unable(Struct, frozen=True):
         """There is no prompt that holds the call."""
         raise EventError(f"{self.facts.title} can't ask a person in {event.name}")
 
-    def rewrite(self, event: Event, _arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, event: Event, _arguments: dict[str, Any], _reason: str) -> Reply:
         """Nothing can be changed."""
         raise EventError(f"{self.facts.title} can't run a changed call in {event.name}")
 

@@ -52,7 +52,7 @@ class Gemini(Unable, frozen=True):
         """Refuse."""
         return spoken({"decision": "deny", "reason": reason})
 
-    def rewrite(self, event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
         """`tool_input` takes the place of all arguments."""
         return spoken({"hookSpecificOutput": {"hookEventName": event.name, "tool_input": arguments}})
 

@@ -49,7 +49,7 @@ class InProcess(Struct, frozen=True):
         """The host's own approval."""
         return spoken({"decision": "ask", "reason": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any]) -> Reply:
+    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"decision": "allow", "arguments": arguments})
 

@@ -7,6 +7,7 @@ its owner can read, holds two secrets: the token shows us who asks, the proof sh
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import secrets
 from pathlib import Path
@@ -26,12 +27,15 @@ if TYPE_CHECKING:
     from interpose.service import Service
     from interpose.surfaces.http.site import Answered, Observe
 
+log = logging.getLogger("interpose.hooks")
+
 LOOPBACK = "127.0.0.1"
 LARGEST_EVENT = 64 << 20
 """Bytes. Results of tools are part of events."""
 
 _RETIRE = b"POST /retire HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 _RETIRING_SECONDS = 15.0
+_TENDING_SECONDS = 5.0
 
 
 def address_file(socket: str) -> Path:
@@ -40,7 +44,11 @@ def address_file(socket: str) -> Path:
 
 
 class HookListener:
-    """Answers hooks from `start` to `stop`. One that has a `retire` gives way to a server that people start."""
+    """Answers hooks from `start` to `stop`.
+
+    `retire` is called when nobody asks any more, or when a server that a person started wants this one's place. One
+    that has no `retire` stays.
+    """
 
     def __init__(
         self, service: Service, *, observe: Observe | None = None, retire: Callable[[], object] | None = None
@@ -63,6 +71,7 @@ class HookListener:
             observe=self._answered,
         )
         self._heard = 0.0
+        self._tending: asyncio.Task[None] | None = None
 
     @property
     def addresses(self) -> tuple[str, ...]:
@@ -75,23 +84,37 @@ class HookListener:
         try:
             await self._unix.start()
         except ServerError:
-            if self._retire is not None or not await _retired(self._settings.socket):
+            if self._retire is not None or not await _agrees_to_retire(self._settings.socket):
                 raise
-            await self._unix.start()
+            await self._start_after(asyncio.get_running_loop().time() + _RETIRING_SECONDS)
         try:
             await self._tcp.start()
-            self.write_address()
+            self._write_address()
         except BaseException:
             await self.stop()
             raise
+        self._tending = asyncio.get_running_loop().create_task(self._tend())
+
+    async def _start_after(self, deadline: float) -> None:
+        """Listen as soon as the other has ended."""
+        while True:
+            try:
+                return await self._unix.start()
+            except ServerError:
+                if asyncio.get_running_loop().time() > deadline:
+                    raise
+            await asyncio.sleep(0.02)
 
     async def stop(self) -> None:
         """Answer what was accepted, and end."""
-        self._file.unlink(missing_ok=True)  # under the lock of the socket: it is ours
+        if self._tending is not None:
+            self._tending.cancel()
+        if self._unix.addresses:
+            self._file.unlink(missing_ok=True)  # under the lock of the socket: it is ours
         await self._tcp.stop()
         await self._unix.stop()
 
-    def write_address(self) -> None:
+    def _write_address(self) -> None:
         """Say where the port is. INVARIANT: whoever reads the file sees all of it, and nobody else can read it."""
         port = self._tcp.addresses[0].rpartition(":")[2]
         said = f"{port} {os.getpid()} {self._token} {self._proof}\n".encode("ascii")
@@ -107,18 +130,17 @@ class HookListener:
         except OSError as error:
             raise ServerError(f"{self._file}: can't be written: {error.strerror}") from None
 
-    async def idle(self) -> None:
-        """Come back when nobody has asked anything for as long as a listener may be idle."""
-        loop, limit = asyncio.get_running_loop(), self._settings.idle_timeout
-        while (left := self._heard + limit - loop.time()) > 0:
-            await asyncio.sleep(left)
-
-    async def mend(self, seconds: float = 5.0) -> None:
-        """Again and again, say where the port is if a client that waited in vain took that away."""
-        while True:
-            await asyncio.sleep(seconds)
-            if not self._file.exists() or not self._file.stat().st_size:
-                self.write_address()
+    async def _tend(self) -> None:
+        loop = asyncio.get_running_loop()
+        while self._retire is None or loop.time() < self._heard + self._settings.idle_timeout:
+            await asyncio.sleep(min(_TENDING_SECONDS, self._settings.idle_timeout / 4))
+            # A client that waited in vain empties the file, so that others don't wait, too. We are still here.
+            try:
+                if not self._file.exists() or not self._file.stat().st_size:
+                    self._write_address()
+            except (OSError, ServerError) as error:
+                log.warning("hooks can't use the port: %s", error)
+        self._retire()
 
     def _answered(self, answer: Answered) -> None:
         self._heard = asyncio.get_running_loop().time()
@@ -131,18 +153,15 @@ class HookListener:
         return Response(204)
 
 
-async def _retired(path: str) -> bool:
+async def _agrees_to_retire(path: str) -> bool:
     """Ask whoever listens on a socket to make room. False if there is nobody, or one that stays."""
     try:
         async with asyncio.timeout(_RETIRING_SECONDS):
             reader, writer = await asyncio.open_unix_connection(path)
             try:
                 writer.write(_RETIRE)
-                agreed = (await reader.readline()).startswith(b"HTTP/1.1 204 ")
+                return (await reader.readline()).startswith(b"HTTP/1.1 204 ")
             finally:
                 writer.close()
-            while agreed and os.path.lexists(path):
-                await asyncio.sleep(0.02)  # the socket goes last, and the lock with it
     except (OSError, TimeoutError):
         return False
-    return agreed

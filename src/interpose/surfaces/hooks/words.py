@@ -35,13 +35,20 @@ def waiting(verdict: Verdict[Any]) -> str:
     )
 
 
-def changed(facts: HostFacts, verdict: Verdict[ToolCall]) -> str:
+def unchanged(facts: HostFacts, verdict: Verdict[ToolCall]) -> str:
     """The call would have been rewritten, and this host can't."""
-    call = verdict.payload
-    shown = command_of(call) if call.name == "exec" else None
-    safer = shown if shown is not None else msgspec.json.encode(plain_arguments(call)).decode()
     why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
-    return f"Not run as it is: {why}; make this one instead:\n{safer}"
+    return f"Not run as it is: {why}; make this one instead:\n{_shown(verdict.payload)}"
+
+
+def change(verdict: Verdict[ToolCall]) -> str:
+    """What became of the call, for the person who is asked about it and for the agent."""
+    return f"{rewriting(verdict)} to:\n{_shown(verdict.payload)}"
+
+
+def _shown(call: ToolCall) -> str:
+    shown = command_of(call) if call.name == "exec" else None
+    return shown if shown is not None else msgspec.json.encode(plain_arguments(call)).decode()
 
 
 def changed_message(verdict: Verdict[Any]) -> str:
