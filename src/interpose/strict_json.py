@@ -32,8 +32,8 @@ def decode(text: bytes, max_depth: int = MAX_DEPTH) -> Any:
         value = _decode(text)
     except RecursionError:
         raise StrictJsonError(_too_deep(max_depth)) from None
-    except UnicodeDecodeError as error:
-        raise StrictJsonError(f"it is not UTF-8: {error.reason}{_place(text)}") from None
+    except UnicodeDecodeError:
+        raise StrictJsonError(f"it is not UTF-8{_place(text)}") from None
     except msgspec.MsgspecError as error:
         raise StrictJsonError(_malformed(text, str(error))) from None
     if _members((value,), max_depth, max_depth) != text.count(b":"):

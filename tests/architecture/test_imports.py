@@ -69,7 +69,8 @@ MAY_USE: dict[str, set[str]] = {
     "__init__": FLOW | {"build", "guarded", "plugins"},
     "cli": FLOW
     | READ_BY_PEOPLE
-    | {"__init__", "build", "config", "guarded", "plugins", "guards", "policy", "service", "surfaces", "testing"},
+    | {"__init__", "build", "config", "guarded", "plugins", "guards", "policy", "service", "surfaces", "testing"}
+    | {"strict_json"},
 }
 
 # Third-party packages, and the only places that may import them.

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from typing import Any, NoReturn
+from typing import Any
 
 from msgspec import Struct
 
+from interpose import strict_json as strict
 from interpose.types import MAX_DEPTH
 
 MAX_ROW_BYTES = 16 * 1024 * 1024
 _CHUNK = 1 << 16
+_AROUND_ARGUMENTS = 1
+"""Levels of a row that are not levels of its arguments."""
 _OVERSIZED = f"the row is larger than {MAX_ROW_BYTES} bytes"
 
 
@@ -88,72 +91,28 @@ def decode(line: bytes) -> Row:
         raise BadRow(f"'args' must be an object, not {_kind(args)}" if "args" in value else "'args' is missing", row_id)
     if cwd is not None and not isinstance(cwd, str):
         raise BadRow(f"'cwd' must be text, not {_kind(cwd)}", row_id)
-    if _depth(args) > MAX_DEPTH:
-        raise BadRow(f"'args' is nested deeper than {MAX_DEPTH} levels", row_id)
     return Row(row_id, tool, args, cwd or "")
 
 
 def strict_json(line: bytes) -> object:
-    """The JSON value in a text, without keys that stand twice, or `BadRow`."""
+    """The JSON value in a text, without anything that could mean two things, or `BadRow`."""
     try:
-        text = line.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise BadRow(f"the row is not UTF-8 at byte {error.start}") from None
-    try:
-        value = json.loads(text, object_pairs_hook=_object, parse_constant=_constant)
-        if "\\u" in text:
-            _refuse_surrogates(value)
-    except BadRow as refused:
-        raise BadRow(str(refused), _id_of(text)) from None
-    except RecursionError:
-        raise BadRow("the row is nested too deep") from None
-    except json.JSONDecodeError as error:
-        raise BadRow(f"the row is not JSON: {error.msg} at column {error.colno}") from None
-    except ValueError as error:
-        raise BadRow(f"the row is not usable JSON: {error}") from None
-    return value
+        return strict.decode(line, MAX_DEPTH + _AROUND_ARGUMENTS)
+    except strict.StrictJsonError as error:
+        raise BadRow(f"the row can't be read: {error}", _id_of(line)) from None
 
 
-def _id_of(text: str) -> object:
+def _id_of(line: bytes) -> object:
     """The id of a row that is refused for something else, when there is one id and it can be written."""
     ids: list[object] = []
-    json.loads(text, object_pairs_hook=lambda pairs: ids.__setitem__(slice(None), [v for k, v in pairs if k == "id"]))
+    try:
+        json.loads(
+            line, object_pairs_hook=lambda pairs: ids.__setitem__(slice(None), [v for k, v in pairs if k == "id"])
+        )
+    except (ValueError, RecursionError):
+        return None
     found = ids[0] if len(ids) == 1 else None
     return found if not isinstance(found, str) or found.isprintable() else None
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        seen: set[str] = set()
-        for key, _ in pairs:
-            if key in seen:
-                raise BadRow(f"the key {key!r} is given twice")
-            seen.add(key)
-    return made
-
-
-def _constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")
-
-
-def _refuse_surrogates(value: object) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise BadRow("the row holds half of a surrogate pair, which is no character") from None
-
-
-def _depth(value: object) -> int:
-    deepest = 0
-    stack: list[tuple[object, int]] = [(value, 1)]
-    while stack:
-        item, level = stack.pop()
-        if isinstance(item, dict | list):
-            deepest = max(deepest, level)
-            children = item.values() if isinstance(item, dict) else item
-            stack.extend((child, level + 1) for child in children if isinstance(child, dict | list))
-    return deepest
 
 
 def _kind(value: object) -> str:

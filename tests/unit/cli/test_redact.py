@@ -81,7 +81,7 @@ def test_rows() -> None:
         ("no id", b'{"text": "x"}', None, "'id' is missing"),
         ("no text", b'{"id": "r"}', "r", "'text' is missing"),
         ("text of another type", b'{"id": "r", "text": 5}', "r", "'text' must be text"),
-        ("a key twice", b'{"id": "r", "text": "x", "text": "y"}', "r", "given twice"),
+        ("a key twice", b'{"id": "r", "text": "x", "text": "y"}', "r", "stands twice"),
     ],
 )
 def test_a_bad_row_is_answered_and_the_others_too(note: str, line: bytes, row_id: object, part: str) -> None:
