@@ -10,6 +10,8 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
+from msgspec.structs import replace
+
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.rendering import visible
 from interpose.cli.run_deciding import Answer, Here, Server, UnreachableError, called, recorded_as_open
@@ -106,7 +108,9 @@ def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCal
     except ApprovalError as error:
         print(f"interpose run: {visible(text_of(error))}", file=sys.stderr)
         return answer
-    return _answered(args, config, here, call, words) if agreed else answer
+    if not agreed:
+        return replace(answer, word="deny", reason=f"Denied at the terminal: {answer.reason}")
+    return _answered(args, config, here, call, words)
 
 
 def _answered(args: argparse.Namespace, config: Config, here: Here, call: ToolCall, words: list[str]) -> Answer:

@@ -117,7 +117,9 @@ def test_a_person_at_the_terminal_is_asked(home: Path, typed: str, status: int) 
             said += os.read(ours, 1000)
         os.write(ours, typed.encode())
         assert process.wait(timeout=60) == status
+    said += os.read(ours, 10_000)
     os.close(ours)
+    assert (b"Denied at the terminal" in said) == (status != 0)
     assert b"Somebody must agree." in said
     assert (home / "work/please").exists() == (status == 0)
     last = kept(home)[-1]
