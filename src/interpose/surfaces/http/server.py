@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from interpose.build import reconfigure
 from interpose.errors import InterposeError, text_of
+from interpose.surfaces.hooks.listener import HookListener
 from interpose.surfaces.http.app import routes
 from interpose.surfaces.http.listener import Listener, addresses_of, trust_of
 from interpose.surfaces.http.messages import Request, Response, Route, json_response
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("interpose.server")
 
-_FIXED = ("server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry")
+_FIXED = ("server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging")
 """Groups of the configuration that hold from start to stop."""
 
 
@@ -47,8 +48,12 @@ class Reloaded(Struct, frozen=True):
 class DecisionServer:
     """Serves until it is told to stop."""
 
-    def __init__(self, service: Service, load: Callable[[], Config], *, version: str) -> None:
-        """`load` reads the configuration again; it raises ConfigError."""
+    def __init__(self, service: Service, load: Callable[[], Config], *, version: str, on_demand: bool = False) -> None:
+        """`load` reads the configuration again; it raises ConfigError.
+
+        A server that a hook started `on_demand` answers hooks only, ends when they don't come any more, and makes room
+        for one that a person starts.
+        """
         self._service, self._load = service, load
         self._stopping = asyncio.Event()
         self._reloading = asyncio.Lock()
@@ -61,7 +66,7 @@ class DecisionServer:
         )  # fmt: skip
         self._listener = Listener(
             routes(service, version=version, traffic=self._traffic, more=(reload,)),
-            addresses_of(settings),
+            () if on_demand else addresses_of(settings),
             trust_of(settings),
             settings.limits,
             tls=settings.tls,
@@ -69,6 +74,11 @@ class DecisionServer:
             observe=self._answered,
         )
         self._traffic.connections = lambda: self._listener.connections
+        self._hooks = (
+            HookListener(service, observe=self._answered, retire=self.stop if on_demand else None)
+            if service.config.hooks.socket
+            else None
+        )
 
     async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
         """Listen until a signal or `stop`. `started` is told the addresses."""
@@ -82,10 +92,15 @@ class DecisionServer:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
-            log.info("started", extra={"version": self._version, "addresses": " ".join(self._listener.addresses)})
-            started(self._listener.addresses)
+            if self._hooks is not None:
+                await self._hooks.start()
+            addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
+            log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
+            started(addresses)
             await self._stopping.wait()
         finally:
+            if self._hooks is not None:
+                await self._hooks.stop()
             await self._listener.stop()
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)

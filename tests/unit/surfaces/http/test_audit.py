@@ -8,6 +8,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interpose.errors import StoreError
 from interpose.service import Service
@@ -95,6 +97,22 @@ def test_pages_show_each_record_once(server: Running) -> None:
         cursor = {"cursor": page["next"]}
     assert seen == ALL[::-1]
     assert cursor == {"cursor": None}
+
+
+@settings(max_examples=20, deadline=None)
+@given(limit=st.integers(1, 6), query=st.sampled_from([query for query, _ in FILTERS]))
+def test_pages_and_an_export_hold_the_same(server: Running, limit: int, query: dict[str, str]) -> None:
+    exported = [json.loads(line) for line in get(server, "/export", **query).body.splitlines()]
+    paged: list[dict[str, Any]] = []
+    cursor: dict[str, str] = {}
+    while True:
+        page = get(server, limit=limit, **query, **cursor).json
+        assert len(page["records"]) <= limit
+        paged += page["records"]
+        if page["next"] is None:
+            break
+        cursor = {"cursor": page["next"]}
+    assert paged == exported[::-1]
 
 
 def test_a_full_last_page_has_no_next(server: Running) -> None:
