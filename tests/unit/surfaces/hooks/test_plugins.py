@@ -173,11 +173,16 @@ def test_openclaw_runs_nothing_without_a_yes(reply: bytes | None, tmp_path: Path
     assert "thrown" in done or done["said"]["block"] is True
 
 
-def test_a_unix_socket_is_asked(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("mode", "want"), [(0o600, {"thrown": "over the socket"}), (0o666, {"thrown": "by the command"})]
+)
+def test_a_unix_socket_is_asked_if_it_is_ours_alone(mode: int, want: dict[str, str], tmp_path: Path) -> None:
+    command = ("printf", '{"decision": "deny", "reason": "by the command"}')
     with _listening(_http('{"decision": "deny", "reason": "over the socket"}'), tmp_path / "s"):
-        reach = Reach(socket=str(tmp_path / "s"), deadline=5)
+        (tmp_path / "s").chmod(mode)
+        reach = Reach(socket=str(tmp_path / "s"), command=command, deadline=5)
         done = _opencode(tmp_path, reach, "tool.execute.before", {"args": {"command": "echo hi"}})
-    assert done == {"thrown": "over the socket"}
+    assert done == want
 
 
 def _closed_port() -> int:

@@ -1,7 +1,7 @@
 // How a plugin asks Interpose. `INTERPOSE` is written above by whoever installs this file.
 // Only a whole answer in time counts: everything else throws, and a throw keeps the call from running.
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { lstatSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 
 const ANSWER_LIMIT = 64 * 1024 * 1024;
@@ -38,10 +38,18 @@ function parsed(text) {
   }
 }
 
+// Nobody but us may have put the socket there: another's answer would be another's decision.
+function checkOwner(path) {
+  const found = lstatSync(path);
+  const ours = found.isSocket() && found.uid === process.geteuid() && !(found.mode & 0o077);
+  if (!ours) throw Object.assign(new Error("the socket is not ours alone"), { code: "ENOENT" });
+}
+
 function overSocket(body, deadline) {
   return new Promise((resolve, reject) => {
     const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
     if (INTERPOSE.token_file) headers.Authorization = `Bearer ${readFileSync(INTERPOSE.token_file, "utf8").trim()}`;
+    if (INTERPOSE.socket) checkOwner(INTERPOSE.socket);
     const place = INTERPOSE.socket ? { socketPath: INTERPOSE.socket } : { host: "127.0.0.1", port: INTERPOSE.port };
     const asked = request({ ...place, method: "POST", path: `/hook/${INTERPOSE.host}`, headers, agent: false });
     const timer = setTimeout(() => asked.destroy(new Error("no answer in time")), deadline - Date.now());
