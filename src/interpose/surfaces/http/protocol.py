@@ -17,16 +17,14 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from time import perf_counter_ns
 from typing import cast
 
-from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.surfaces.http.exchange import Exchange
 from interpose.surfaces.http.heads import CONTINUE, LAST_CHUNK, chunk
-from interpose.surfaces.http.messages import Handler, Headers, Peer, Refusal, Request, Response, refusal_response
+from interpose.surfaces.http.messages import Refusal, Response, refusal_response
+from interpose.surfaces.http.peers import address_of, peer_of
 from interpose.surfaces.http.reader import Head, Phase, Reader
-from interpose.surfaces.http.routing import decoded, parse_query
-from interpose.surfaces.http.site import Answered, Endpoint, Site
-from interpose.surfaces.http.tls import subject_of
-from interpose.surfaces.http.trust import is_loopback, preflight
+from interpose.surfaces.http.site import Endpoint, Site
 from interpose.types import new_id
 
 log = logging.getLogger("interpose.http")
@@ -42,20 +40,6 @@ _NO_LINGER = struct.pack("ii", 1, 0)
 _REQUEST_ID = re.compile(r"[A-Za-z0-9._:/+=@-]{1,128}")
 _OVERLOADED = Refusal(503, "overloaded", "too much is being asked at the moment", (("Retry-After", "1"),))
 _TOO_SLOW = Refusal(408, "timeout", "the request did not come in time")
-
-
-class Exchange(Struct):
-    """A request and its place in the order of answers. What needs no handler has its answer already."""
-
-    request_id: str
-    began_ns: int
-    method: str = ""
-    modern: bool = True
-    path: str = ""
-    extra: Headers = ()
-    request: Request | None = None
-    handler: Handler | None = None
-    answer: Response | None = None
 
 
 class Connection(asyncio.Protocol):
@@ -86,8 +70,8 @@ class Connection(asyncio.Protocol):
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(high=WRITE_BUFFER)
         self._secure = transport.get_extra_info("sslcontext") is not None
-        self._peer = _peer_of(transport)
-        self._reached = _address_of(transport.get_extra_info("sockname"))
+        self._peer = peer_of(transport)
+        self._reached = address_of(transport.get_extra_info("sockname"))
         if not self._site.enter(self):
             self._give_up(_OVERLOADED)
             self._transport.close()  # nobody watches over it, so it may not linger
@@ -140,7 +124,7 @@ class Connection(asyncio.Protocol):
         )
         self._admitted = exchange
         try:
-            self._route(exchange, head)
+            exchange.admit(head, self._endpoint.door, self._site.router, self._peer, self._reached)
         except Refusal as refusal:
             if head.has_body:
                 raise
@@ -157,7 +141,9 @@ class Connection(asyncio.Protocol):
         self._admitted = None
         self._continue_due = False
         self._whole_bytes += len(body)
-        if exchange.request is not None:
+        if exchange.request is None:
+            self._release(len(body))
+        else:
             exchange.request.body = body
         self._enqueue(exchange)
 
@@ -218,33 +204,6 @@ class Connection(asyncio.Protocol):
     def _busy(self) -> bool:
         return self._task is not None or bool(self._waiting)
 
-    def _route(self, exchange: Exchange, head: Head) -> None:
-        door = self._endpoint.door
-        target = self._site.router.target(head.target)
-        exchange.extra = door.admit(head.headers, target.authority, self._reached)
-        match = self._site.router.find(target.path)
-        if head.method == "OPTIONS":
-            if not exchange.extra:  # browsers ask before they show a token
-                door.caller("open", head.headers, self._peer)
-            exchange.answer = Response(204, headers=(("Allow", match.allow), *preflight(exchange.extra, match.allow)))
-            return
-        route = match.route(head.method)
-        caller = door.caller(route.role, head.headers, self._peer)
-        exchange.path = route.path
-        exchange.handler = route.handler
-        exchange.request = Request(
-            head.method,
-            decoded(target.path),
-            peer=self._peer,
-            caller=caller,
-            request_id=exchange.request_id,
-            query=parse_query(target.query) if target.query else None,
-            headers=head.headers,
-            params=match.params,
-            client=door.client_of(self._peer, head.headers),
-            received_ns=exchange.began_ns,
-        )
-
     def _enqueue(self, exchange: Exchange) -> None:
         self._waiting.append(exchange)
         if len(self._waiting) == MOST_WAITING:
@@ -268,27 +227,19 @@ class Connection(asyncio.Protocol):
 
     async def _serve(self, exchange: Exchange) -> None:
         try:
-            answer = await self._ask(exchange)
+            answer = await exchange.ask()
             if answer.stream is None:
                 self._write(exchange, answer)
             else:
                 await self._stream(exchange, answer, answer.stream)
+        except Exception:
+            log.exception("request %s to %s could not be answered", exchange.request_id, exchange.path)
+            self.abort()
         finally:
             self._task = None
             if exchange.request is not None:
                 self._release(len(exchange.request.body))
         self._go_on()
-
-    async def _ask(self, exchange: Exchange) -> Response:
-        """INVARIANT: what went wrong inside is told to the log alone; the client learns the id to look for."""
-        try:
-            assert exchange.handler is not None and exchange.request is not None  # noqa: S101, PT018 - as admitted
-            return await exchange.handler(exchange.request)
-        except Refusal as refusal:
-            return refusal_response(refusal)
-        except Exception:
-            log.exception("request %s to %s failed", exchange.request_id, exchange.path)
-            return _internal_error(exchange)
 
     def _write(self, exchange: Exchange, answer: Response) -> None:
         if self._transport.is_closing():
@@ -325,33 +276,24 @@ class Connection(asyncio.Protocol):
             answer = replace(answer, headers=(*answer.headers, *exchange.extra))
         phase = self._reader.phase
         ends = phase is Phase.ENDED or (self._site.draining and phase is Phase.WAITING)
-        ends = ends or (answer.stream is not None and not exchange.modern)
         last = ends and not self._waiting
+        if last:
+            self._reader.end()  # INVARIANT: nothing is accepted after the answer that says it is the last
         try:
             head = self._site.heads.head(answer, exchange.request_id, keep_alive=not last, chunked=chunked)
         except ValueError:
             log.exception("the answer to request %s at %s can't be sent", exchange.request_id, exchange.path)
-            answer = _internal_error(exchange)
+            answer = exchange.internal_error()
             head = self._site.heads.head(answer, exchange.request_id, keep_alive=not last)
         without_body = exchange.method == "HEAD" or answer.stream is not None
         self._transport.write(head if without_body else head + answer.body)
         self._answered = True
         self._quiet_since = self._loop.time()
         if self._site.observe is not None:
-            self._site.observe(self._answer(exchange, answer))
+            self._site.observe(exchange.summary(answer, self._peer))
         return last
 
-    def _answer(self, exchange: Exchange, answer: Response) -> Answered:
-        elapsed = perf_counter_ns() - exchange.began_ns
-        if answer.status < 400:
-            return Answered(exchange.method, exchange.path, answer.status, elapsed)
-        client = self._peer.address if exchange.request is None else exchange.request.client
-        return Answered(
-            exchange.method, exchange.path, answer.status, elapsed, exchange.request_id, client, answer.body
-        )
-
     def _hang_up(self) -> None:
-        self._reader.end()
         if not self._lingering:
             self._transport.close()
         elif self._transport.can_write_eof():
@@ -397,22 +339,3 @@ class Connection(asyncio.Protocol):
         size = min(size, self._whole_bytes)  # after the connection was lost nothing is left to release
         self._whole_bytes -= size
         self._site.hold(-size)
-
-
-def _internal_error(exchange: Exchange) -> Response:
-    text = f"the request could not be answered; the server's log has more under {exchange.request_id}"
-    return refusal_response(Refusal(500, "internal_error", text))
-
-
-def _peer_of(transport: asyncio.BaseTransport) -> Peer:
-    name: object = transport.get_extra_info("peername")
-    if not isinstance(name, tuple):
-        return Peer(kind="unix", loopback=True)
-    address = _address_of(name)
-    subject = subject_of(transport.get_extra_info("peercert"))
-    return Peer(kind="tcp", loopback=is_loopback(address), address=address, port=name[1], subject=subject)
-
-
-def _address_of(name: object) -> str:
-    """The address of a socket's name; an IPv4 address in IPv6 clothes is the IPv4 address."""
-    return str(name[0]).removeprefix("::ffff:") if isinstance(name, tuple) else ""

@@ -60,7 +60,7 @@ class Tokens(Struct, frozen=True):
 
     def caller(self, presented: str) -> Caller | None:
         """Whose token this is. Takes the same time whichever it is, and if it is none."""
-        digest = _digest(presented)
+        digest = digest_of(presented)
         found: Token | None = None
         for token in self.entries:
             if hmac.compare_digest(token.digest, digest):
@@ -141,10 +141,11 @@ def _token(words: list[str]) -> Token:
         return Token(name, role, bytes.fromhex(digest[1]))
     if len(secret) < SHORTEST or not _TOKEN.fullmatch(secret):
         raise ValueError(f"a token has at least {SHORTEST} characters: letters, digits and . _ ~ + / = -")
-    return Token(name, role, _digest(secret), secret)
+    return Token(name, role, digest_of(secret), secret)
 
 
-def _digest(secret: str) -> bytes:
+def digest_of(secret: str) -> bytes:
+    """What is kept of a token."""
     return hashlib.sha256(secret.encode("latin-1", "replace")).digest()
 
 
