@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, Unable, spoken
 from interpose.surfaces.hooks.reading import Fields, first_root, objects, read_event, text
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
@@ -57,7 +59,7 @@ class Cline(Unable, frozen=True):
         cwd = first_root(raw, "workspaceRoots")
         event = read_event(self.facts, POINTS, FIELDS, raw | {"cwd": cwd} | about, hint)
         failed = event.point == "tool.after" and about.get("success") is False
-        return Event(**{name: getattr(event, name) for name in event.__struct_fields__} | {"is_error": failed})
+        return replace(event, is_error=failed)
 
     def allow(self, _event: Event) -> Reply:
         """Go on."""

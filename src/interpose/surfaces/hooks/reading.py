@@ -6,6 +6,7 @@ import re
 from typing import Any
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.strict_json import StrictJsonError, decode
 from interpose.surfaces.hooks.events import Event, EventError, HostFacts, Points
@@ -52,12 +53,12 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
     event = Event(host=facts.name, name=name, point=point, context=context, raw=raw)
     match point:
         case "message.before":
-            return _with(event, text=text(raw, fields.prompt, needed=True))
+            return replace(event, text=text(raw, fields.prompt, needed=True))
         case "tool.before" | "permission.ask":
-            return _with(event, call=_call(facts, fields, raw, context), call_key=text(raw, fields.key))
+            return replace(event, call=_call(facts, fields, raw, context), call_key=text(raw, fields.key))
         case "tool.after":
             failed = name in fields.failures
-            return _with(
+            return replace(
                 event,
                 call=_call(facts, fields, raw, context),
                 call_key=text(raw, fields.key),
@@ -67,12 +68,6 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
             )
         case _:
             return event
-
-
-def _with(event: Event, **changes: Any) -> Event:
-    return Event(
-        host=event.host, name=event.name, point=event.point, context=event.context, raw=event.raw, **changes
-    )  # fmt: skip
 
 
 def _call(facts: HostFacts, fields: Fields, raw: dict[str, Any], context: Context) -> ToolCall:
