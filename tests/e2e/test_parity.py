@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,9 +14,10 @@ import yaml
 from interpose import Context, ToolCall
 from interpose.service import Service
 from interpose.surfaces.hooks.answer import answer
-from interpose.surfaces.hooks.events import Reply
+from interpose.surfaces.hooks.events import Host, Reply
 from interpose.surfaces.hooks.hosts import HOSTS
 from interpose.surfaces.http.intercept import routes
+from tests import hosting
 from tests.servers import running, service_in
 
 CASES = Path(__file__).parents[1] / "cases"
@@ -52,61 +52,27 @@ def commands() -> list[str]:
     return found[:: len(found) // COMMANDS][:COMMANDS]
 
 
-def shell_event(name: str) -> dict[str, Any]:
-    """The event that a host sends before its shell tool runs `echo hi`."""
-    content = yaml.safe_load((CASES / "hosts" / f"{name.replace('-', '_')}.yaml").read_text(encoding="utf-8"))
-    event = put(content["base"] | content["cases"][0]["event"], "/tmp", CWD)
-    assert "echo hi" in json.dumps(event)
-    return event  # type: ignore[no-any-return]  # it is what YAML gave
-
-
-def put(value: Any, old: str, new: Any) -> Any:
-    """The value with another in the place of a text, also inside JSON that is text."""
-    if value == old:
-        return new
-    if isinstance(value, dict):
-        return {key: put(inner, old, new) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [put(inner, old, new) for inner in value]
-    if isinstance(value, str) and value.startswith("{") and old in value:
-        return json.dumps(put(json.loads(value), old, new))
-    return value
-
-
 def reading_event(name: str, path: str) -> dict[str, Any]:
+    """The event with which a host asks whether its tool may read a file."""
+    event = hosting.shell_event(name, "echo hi", CWD)
     if name == "windsurf":
-        return shell_event(name) | {"agent_action_name": "pre_read_code", "tool_info": {"file_path": path}}
+        return event | {"agent_action_name": "pre_read_code", "tool_info": {"file_path": path}}
     tool, argument = READING[name]
-    copied = copy.deepcopy(shell_event(name))
 
     def moved(value: Any) -> Any:
-        if isinstance(value, dict):
-            if any(inner == "echo hi" for inner in value.values()):
-                return {argument: path}
-            return {key: moved(inner) for key, inner in value.items()}
-        return value
+        if not isinstance(value, dict):
+            return value
+        if "echo hi" in value.values():
+            return {argument: path}
+        return {key: tool if key in ("tool_name", "toolName", "tool") else moved(inner) for key, inner in value.items()}
 
-    event: dict[str, Any] = moved(copied)
-    for holder in (event, event.get("preToolUse", {})):
-        for key in ("tool_name", "toolName", "tool"):
-            if key in holder:
-                holder[key] = tool
-    return event
+    found: dict[str, Any] = moved(event)
+    return found
 
 
-def decided(reply: Reply) -> str:
+def decided(host: Host, reply: Reply) -> str:
     """What a host would do with this reply."""
-    if reply.exit_code:
-        return "deny"
-    said = json.loads(reply.stdout or b"{}")
-    said |= said.pop("hookSpecificOutput", {})
-    word = said.get("permissionDecision") or said.get("decision") or said.get("permission")
-    if word in ("deny", "block") or said.get("cancel"):
-        return "deny"
-    if word == "ask":
-        return "ask"
-    rewrites = ("updatedInput", "modifiedArgs", "tool_input", "updated_input", "arguments")
-    return "rewrite" if any(key in said for key in rewrites) else "allow"
+    return "ask" if hosting.asks(reply) else "deny" if hosting.refuses(host, reply) else "allow"
 
 
 @pytest.fixture(scope="module")
@@ -152,13 +118,12 @@ def test_over_http(service: Service, wanted: dict[tuple[str, str], str]) -> None
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_through_a_hook(service: Service, wanted: dict[tuple[str, str], str], name: str) -> None:
     host = HOSTS[name]
-    template = shell_event(name)
 
     async def all_of_them() -> None:
         for (tool, text), outcome in wanted.items():
-            event = put(template, "echo hi", text) if tool == "Bash" else reading_event(name, text)
+            event = hosting.shell_event(name, text, CWD) if tool == "Bash" else reading_event(name, text)
             reply = await answer(service, host, json.dumps(event).encode())
             asks = host.read(event).name in host.facts.asks
-            assert decided(reply) == ("deny" if outcome == "ask" and not asks else outcome), (text, event, reply)
+            assert decided(host, reply) == ("deny" if outcome == "ask" and not asks else outcome), (text, event, reply)
 
     asyncio.run(all_of_them())
