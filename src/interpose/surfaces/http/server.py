@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("interpose.server")
 
-_FIXED = ("server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging")
+_FIXED = (
+    "server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging",
+)  # fmt: skip
 """Groups of the configuration that hold from start to stop."""
 
 
