@@ -11,7 +11,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 VERBS = (
-    "approvals", "audit", "check", "config", "demo", "explain", "grants", "policy", "redact", "run", "serve", "status",
+    "approvals", "audit", "check", "config", "demo", "explain", "grants", "hook", "policy", "redact", "run", "serve",
+    "status",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
@@ -37,6 +38,11 @@ def version() -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one verb. The console script exits with what this returns."""
     given = list(sys.argv[1:] if argv is None else argv)
+    if given[:1] == ["hook"] and not {"-h", "--help"} & set(given):
+        # An agent waits for it and takes most exit codes for a yes: it parses and fails in its own way, and faster.
+        from interpose.cli.hook import main as hook
+
+        return hook(given[1:])
     parser = _Parser(prog="interpose", description="The layer between AI agents and their tools.")
     parser.add_argument("--version", action="version", version=f"interpose {version()}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)

@@ -34,13 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", help="address to listen on (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, help="port to listen on (default: 8080); 0 takes any free one")
     parser.add_argument("--socket", metavar="PATH", help="Unix socket to listen on; empty for none")
+    parser.add_argument("--on-demand", action="store_true", help=argparse.SUPPRESS)  # as hooks start it
     parser.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose serve`."""
     try:
-        return _serve(_loading(args))
+        return _serve(_loading(args), on_demand=args.on_demand)
     except (ConfigError, PolicyError, PluginError) as error:
         return _refused(error, EXIT_CONFIG)
     except (ServerError, LedgerError, StoreError) as error:
@@ -64,7 +65,7 @@ def _loading(args: argparse.Namespace) -> Callable[[], Loaded]:
     return lambda: load(args.config, flags=flags)
 
 
-def _serve(load: Callable[[], Loaded]) -> int:
+def _serve(load: Callable[[], Loaded], *, on_demand: bool) -> int:
     from interpose.build import open_service
     from interpose.surfaces.http.listener import run as run_on_loop
     from interpose.surfaces.http.server import DecisionServer
@@ -74,7 +75,7 @@ def _serve(load: Callable[[], Loaded]) -> int:
     with logging_to(loaded.config.logging), open_service(loaded.config) as service:
 
         async def main() -> None:
-            server = DecisionServer(service, lambda: load().config, version=version())
+            server = DecisionServer(service, lambda: load().config, version=version(), on_demand=on_demand)
             await server.serve(lambda addresses: _show(addresses, service))
 
         run_on_loop(main())

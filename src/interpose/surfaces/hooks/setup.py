@@ -65,6 +65,11 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What makes this host run a call unasked, once the hooks are installed as said here."""
 
 
+def seconds_for(setup: HostSetup, wanted: float) -> float:
+    """How long a hook may take: as wanted, but less than the host waits for what decides."""
+    return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
+
+
 def hooks_of(setup: HostSetup, command: str, deadline: float) -> dict[str, Any]:
     """The object to merge into a host's file, for a hook that is this command line and answers by then."""
     events = {event.name: [_entry(setup, event, command, ceil(deadline) + MARGIN)] for event in setup.events}

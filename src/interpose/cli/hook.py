@@ -1,0 +1,222 @@
+"""`interpose hook`: one event of an agent, from its standard input to its answer.
+
+INVARIANT: however this ends, it ends with an answer that an interceptor gave, with a refusal, or (if the operator chose
+`--fail-open`) with a call let through and a record of that. Any other exit code lets calls run in most agents.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from collections.abc import Sequence
+from time import monotonic, time
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import argparse
+
+    from interpose.config.model import Config
+    from interpose.surfaces.hooks.apart import Send
+    from interpose.surfaces.hooks.events import Event, Host, Reply
+
+HELP = "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output"
+
+EXIT_REFUSED = 2
+_LARGEST = 64 << 20
+_ENOUGH = 600.0
+"""Seconds for whoever runs us without a host behind us."""
+
+_EPILOG = """A server is asked if one runs (`interpose serve`); if not, the event is decided here, with the same answer,
+and a server is started for the next one. It ends by itself when no hooks come any more.
+
+Whatever goes wrong, the call is refused in the way that HOST understands; where a host knows no such way, the exit
+code is 2 and one line on standard error says why.
+
+exit codes: those of HOST's own contract (0, or 2 for a refusal)"""
+
+
+class _Asked:
+    """The command line."""
+
+    def __init__(self) -> None:
+        self.host = self.event = ""
+        self.fail_open = self.in_process = False
+        self.within = 0.0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `hook` understands. Only for its help: see `main`."""
+    from argparse import SUPPRESS, RawDescriptionHelpFormatter
+
+    parser.formatter_class = RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("host", metavar="HOST", help="the agent, such as claude-code")
+    parser.add_argument("event", metavar="EVENT", nargs="?", help="the event, for hosts that don't say it themselves")
+    parser.add_argument("--fail-open", action="store_true", help="let calls run that can't be decided, and record that")
+    parser.add_argument("--in-process", action="store_true", help="decide here, whether a server runs or not")
+    parser.add_argument("--within", metavar="SECONDS", help=SUPPRESS)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose hook` from a parsed command line."""
+    flags = [f"--{name.replace('_', '-')}" for name in ("fail_open", "in_process") if getattr(args, name)]
+    return main([args.host, *([args.event] if args.event else []), *flags])
+
+
+def main(words: Sequence[str]) -> int:
+    """Run `interpose hook`. Wrong usage is a refusal: a hook that was installed wrongly must not let calls run."""
+    host: Host | None = None
+    try:
+        from interpose.surfaces.hooks.hosts import HOSTS, host_named
+
+        asked = _parsed(words)
+        host = host_named(asked.host)
+        if host is None:
+            raise ValueError(f"no such host: {asked.host!r}; known are {', '.join(HOSTS)}")
+        return _say(*_answered(asked, host))
+    except BaseException as error:  # noqa: BLE001 - an interrupt would let the call run as any other error would
+        return _refuse(host, error)
+
+
+def _parsed(words: Sequence[str]) -> _Asked:
+    asked, rest = _Asked(), iter(words)
+    named: list[str] = []
+    for word in rest:
+        if word == "--fail-open":
+            asked.fail_open = True
+        elif word == "--in-process":
+            asked.in_process = True
+        elif word == "--within":
+            asked.within = float(next(rest, ""))
+        elif word.startswith("-") or len(named) == 2:
+            raise ValueError(f"what is {word!r}? Usage: interpose hook HOST [EVENT] [--fail-open] [--in-process]")
+        else:
+            named.append(word)
+    asked.host, asked.event = (*named, "", "")[:2]
+    return asked
+
+
+def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
+    """The reply, and where a server should listen that is to be started after it."""
+    from interpose.config.load import load
+    from interpose.surfaces.hooks.apart import ApartError
+    from interpose.surfaces.hooks.clients.thin import BrokenError, NobodyError, ask
+    from interpose.surfaces.hooks.events import Reply
+
+    body = _read(monotonic() + (asked.within or _ENOUGH))
+    started = monotonic()
+    config = load().config
+    seconds = asked.within or _seconds(host, config)
+    start = ""
+    if config.hooks.socket and not asked.in_process:
+        try:
+            said = ask(config.hooks.socket, host.facts.name, asked.event, body, seconds / 2)
+            return Reply(said.stdout, said.stderr.decode("utf-8", "replace"), said.code), ""
+        except NobodyError:
+            start = config.hooks.socket
+        except BrokenError:
+            pass  # it may have hung, and must not be asked again
+    try:
+        return _in_process(config, host, asked.event, body, started + seconds), start
+    except ApartError as error:
+        if asked.fail_open or config.hooks.fail_open:
+            return _let_through(config, host, asked.event, body, str(error)), start
+        return host.broken(f"Interpose could not decide: {error}"), start
+
+
+def _seconds(host: Host, config: Config) -> float:
+    from interpose.surfaces.hooks.setup import seconds_for
+
+    return seconds_for(host.facts.setup, config.hooks.deadline)
+
+
+def _read(deadline: float) -> bytes:
+    data = bytearray()
+    poll = select.poll()
+    poll.register(0, select.POLLIN | select.POLLHUP)
+    while poll.poll(max(0.0, deadline - monotonic()) * 1000):
+        part = os.read(0, 1 << 20)
+        if not part:
+            return bytes(data)
+        data += part
+        if len(data) > _LARGEST:
+            raise ValueError(f"the event has more than {_LARGEST} bytes")
+    raise ValueError("the event did not come to its end in time")
+
+
+def _in_process(config: Config, host: Host, event: str, body: bytes, deadline: float) -> Reply:
+    import msgspec
+
+    from interpose.surfaces.hooks.apart import apart
+    from interpose.surfaces.hooks.events import Reply
+
+    def decide(send: Send) -> None:
+        import asyncio
+
+        from interpose.build import open_service
+        from interpose.surfaces.hooks.answer import answer
+
+        with open_service(config, follow=False) as service:
+            send(msgspec.msgpack.encode(asyncio.run(answer(service, host, body, event=event))))
+
+    return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)
+
+
+def _let_through(config: Config, host: Host, hint: str, body: bytes, why: str) -> Reply:
+    """What the operator asked for when nothing can be decided. It is in the ledger, or else in a file of its own."""
+    from interpose.strict_json import decode
+    from interpose.surfaces.hooks.apart import ApartError, apart
+    from interpose.surfaces.hooks.events import Reply
+    from interpose.surfaces.hooks.opened import Opened, note, record, spool_of
+
+    event: Event | None = None
+    try:
+        raw = decode(body)
+        event = host.read(raw, hint) if isinstance(raw, dict) else None
+    except Exception:  # noqa: BLE001, S110 - it can't even be read, and goes on all the same
+        pass
+    try:
+        if event is None or event.call is None:
+            raise ApartError("nothing that the ledger has a place for")
+        call = event.call
+        apart(lambda send: send(record(config, call, why)), monotonic() + config.ledger.deadline)()
+    except ApartError:
+        session = event.context.session_id if event else ""
+        tool = event.call.name if event and event.call else ""
+        note(spool_of(config), Opened(int(time()), host.facts.name, why, session, tool))
+    allowed = host.allow(event) if event else Reply()
+    return Reply(allowed.stdout, f"let through undecided (--fail-open): {why}", 0)
+
+
+def _say(reply: Reply, start: str) -> int:
+    _write(1, reply.stdout)
+    if reply.stderr:
+        _write(2, f"{reply.stderr}\n".encode())
+    if start:
+        from interpose.surfaces.hooks.on_demand import start_server
+
+        try:
+            start_server(start)
+        except OSError:
+            pass  # the answer is given; the next event is decided without a server, too
+    return reply.exit_code
+
+
+def _refuse(host: Host | None, error: BaseException) -> int:
+    from interpose.errors import text_of
+
+    said = " ".join(f"Interpose could not decide: {text_of(error)}".split())
+    try:
+        if host is not None:
+            return _say(host.broken(said), "")
+        _write(2, f"interpose: {said}\n".encode("utf-8", "replace"))
+    except BaseException:  # noqa: BLE001, S110 - nobody reads us any more; the code has to say it all
+        pass
+    return EXIT_REFUSED
+
+
+def _write(stream: int, data: bytes) -> None:
+    sys.stdout.flush()
+    while data:
+        data = data[os.write(stream, data) :]

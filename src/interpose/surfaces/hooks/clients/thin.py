@@ -1,0 +1,110 @@
+"""Asks the listener for hooks over its Unix socket. Whatever is no whole answer of ours in time is no answer.
+
+This module is imported by `interpose hook`, and its text is the first part of the Python client that is installed. So
+it imports nothing but modules that are part of the interpreter: any other would take longer than all that it does.
+"""
+
+import _socket
+import posix
+from time import monotonic
+
+LARGEST = 64 << 20
+_SOCKET = 0o140000
+_KIND = 0o170000
+_CREDENTIALS = 12
+
+
+class Answer:
+    """What a hook's process is to say."""
+
+    def __init__(self, stdout: bytes, stderr: bytes, code: int) -> None:
+        self.stdout, self.stderr, self.code = stdout, stderr, code
+
+
+class NobodyError(Exception):
+    """Nobody listens: the event was not heard."""
+
+
+class BrokenError(Exception):
+    """Somebody listens who gave no answer that could be used."""
+
+
+def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> Answer:
+    """The listener's answer. Raises NobodyError or BrokenError, and nothing else, in time."""
+    deadline = monotonic() + seconds
+    connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
+        connection.settimeout(seconds)
+        try:
+            _check_owner(posix.lstat(path))
+            connection.connect(path)
+        except OSError as error:
+            raise NobodyError(str(error)) from None
+        _check_peer(connection)
+        query = f"?event={event}" if event else ""
+        head = f"POST /hook/{host}{query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        connection.sendall(head.encode("ascii") + b"Connection: close\r\n\r\n" + body)
+        return _parsed(_received(connection, deadline))
+    except (OSError, ValueError) as error:
+        raise BrokenError(str(error)) from None
+    finally:
+        connection.close()
+
+
+def _check_owner(found: posix.stat_result) -> None:
+    """Nobody but us may have put the socket there, or be able to take its place."""
+    if found.st_mode & _KIND != _SOCKET:
+        raise OSError("it is no socket")
+    if found.st_uid != posix.geteuid() or found.st_mode & 0o077:
+        raise OSError("the socket is not ours alone")
+
+
+def _check_peer(connection: _socket.socket) -> None:
+    asked = getattr(_socket, "SO_PEERCRED", None)  # Linux has it; elsewhere the owner of the socket must do
+    if asked is None:
+        return
+    told = connection.getsockopt(_socket.SOL_SOCKET, asked, _CREDENTIALS)
+    if int.from_bytes(told[4:8], "little") != posix.geteuid():
+        raise ValueError("another user listens there")
+
+
+def _received(connection: _socket.socket, deadline: float) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    while True:
+        left = deadline - monotonic()
+        if left <= 0:
+            raise ValueError("no answer in time")
+        connection.settimeout(left)
+        part = connection.recv(65536)
+        if not part:
+            return b"".join(parts)
+        parts.append(part)
+        size += len(part)
+        if size > LARGEST:
+            raise ValueError("the answer is too long")
+
+
+def _parsed(data: bytes) -> Answer:
+    head, end, body = data.partition(b"\r\n\r\n")
+    status, *lines = head.split(b"\r\n")
+    if not end or not status.startswith(b"HTTP/1.1 200 "):
+        raise ValueError("no answer")
+    fields: dict[bytes, bytes] = {}
+    for line in lines:
+        name, colon, value = line.partition(b":")
+        name = name.lower()
+        if not colon or name in fields:
+            raise ValueError("the head of the answer is broken")
+        fields[name] = value.strip()
+    length, code = fields.get(b"content-length", b""), fields.get(b"x-interpose-exit", b"")
+    if not length.isdigit() or int(length) != len(body):
+        raise ValueError("the answer is not whole")
+    if not code.isdigit() or int(code) > 255:
+        raise ValueError("the answer has no exit code")
+    return Answer(body, _unquoted(fields.get(b"x-interpose-stderr", b"")), int(code))
+
+
+def _unquoted(text: bytes) -> bytes:
+    first, *rest = text.split(b"%")
+    return first + b"".join(bytes.fromhex(part[:2].decode("ascii")) + part[2:] for part in rest)
