@@ -43,13 +43,13 @@ WAITING = (
     "`interpose approvals approve K3M9QX2A`; make the same call again after that."
 )
 WITHHELD = "The result was withheld: Not here. (rule r1)\nSafer: do less"
-MESSAGE = "The message was not sent as it is: scripted:message.before changed it. Send this instead:\nsafe words"
-CHANGE = "scripted:tool.before changed it to:\necho safe"
+MESSAGE = "The message was not sent as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
+CHANGE = "scripted:tool.before (safer so) changed it to:\necho safe"
 BROKEN = "Interpose could not decide: the engine broke"
 
 
 def unchanged(facts: HostFacts, arguments: str) -> str:
-    why = f"scripted:tool.before changed it. {facts.title} can't change this call on its way"
+    why = f"scripted:tool.before (safer so) changed it. {facts.title} can't change this call on its way"
     return f"Not run as it is: {why}; make this one instead:\n{arguments}"
 
 

@@ -121,9 +121,9 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     match answer:
         case Report():
             return _take_report(chain, entry, answer)
-        case Transform(payload=new) if not _same(chain.payload, new):
+        case Transform(payload=new, reason=reason) if not _same(chain.payload, new):
             new, described = _rewrite(entry, chain.payload, new)
-            _note(chain, entry, Finding(interceptor=entry.id, said="rewrite", reason=described, mode=entry.mode))
+            _note(chain, entry, _finding(entry, "rewrite", reason or described, "", "info", described, ""))
             if entry.mode == "watch":
                 return False
             if not chain.rewritten:

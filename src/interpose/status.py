@@ -54,7 +54,10 @@ def events_of(
     context = payload.name if isinstance(payload, ToolCall) else payload.context.agent_id
     events = [
         InterceptorEvent(
-            name=point, interceptor_id=finding.interceptor, match_context=context, mutations=(finding.reason,)
+            name=point,
+            interceptor_id=finding.interceptor,
+            match_context=context,
+            mutations=(finding.part or finding.reason,),
         )
         for finding in verdict.findings
         if finding.said == "rewrite" and finding.mode == "enforce"

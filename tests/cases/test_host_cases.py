@@ -79,7 +79,7 @@ def _filled(value: Any, host: Host, case: dict[str, Any]) -> Any:
         "$BROKEN": hosting.BROKEN,
         "$CHANGE": hosting.CHANGE,
         "$UNCHANGED": hosting.unchanged(facts, case.get("changed", "echo safe")),
-        "$UNHIDDEN": hosting.unhidden(facts, tool, "scripted:tool.after changed it"),
+        "$UNHIDDEN": hosting.unhidden(facts, tool, "scripted:tool.after (hid 1 secret) changed it"),
         "$UNWITHHELD": hosting.unhidden(facts, tool, hosting.DENIED),
         "$MESSAGE": hosting.MESSAGE,
     }

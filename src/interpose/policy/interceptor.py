@@ -75,7 +75,7 @@ class PolicyInterceptor:
             return Report((worst,), (*notes, *others), self.policy.revision)
         decisions: tuple[Decision[Any], ...] = tuple(questions)
         if current is not payload:
-            decisions = (*decisions, Transform(current, "rewritten by the policy"))
+            decisions = (*decisions, Transform(current))
         return Report(decisions, notes, self.policy.revision)
 
 

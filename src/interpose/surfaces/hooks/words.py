@@ -9,7 +9,7 @@ import msgspec
 from interpose.points import BLOCKED
 from interpose.surfaces.hooks.events import Event, HostFacts
 from interpose.tools import command_of, plain_arguments
-from interpose.types import Deny, ToolCall, Verdict
+from interpose.types import Deny, Finding, ToolCall, Verdict
 
 
 def refusal(verdict: Verdict[Any]) -> str:
@@ -71,8 +71,12 @@ def unhidden(facts: HostFacts, event: Event, reason: str) -> str:
 
 def rewriting(verdict: Verdict[Any]) -> str:
     """Who changed something."""
-    who = dict.fromkeys(finding.interceptor for finding in verdict.findings if finding.said == "rewrite")
+    who = dict.fromkeys(_changer(finding) for finding in verdict.findings if finding.said == "rewrite")
     return f"{' and '.join(who)} changed it"
+
+
+def _changer(finding: Finding) -> str:
+    return finding.interceptor + (f" ({finding.reason})" if finding.reason != finding.part else "")
 
 
 def _instead(verdict: Verdict[Any]) -> str:

@@ -200,7 +200,9 @@ def _result(found: Finding, verdict: Verdict[Any], seed: bool) -> RuleResult:
 def _text(found: Finding, verdict: Verdict[Any]) -> str:
     if found.said == "rewrite":
         verb = "would rewrite" if found.mode == "watch" else "rewrote"
-        return f"{policy_name(found)} {verb} {'the result' if _is_outcome(verdict) else found.reason}"
+        what = "the result" if _is_outcome(verdict) else found.part
+        why = f": {found.reason}" if found.reason != found.part else ""
+        return f"{policy_name(found)} {verb} {what}{why}"
     return words_of(found.reason)[0] if policy_type(found.interceptor) == "ai" else found.reason
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from msgspec import to_builtins
+from msgspec.structs import replace
 
 from interpose.surfaces.http.verdicts import deciding_of, failed, intercept_answer, policy_type, told
 from interpose.types import Allow, Confirm, Deny, Finding, ToolCall, ToolOutcome, Transform, Verdict
@@ -14,7 +15,7 @@ CALL = ToolCall("exec", {"command": "rm -rf /", "cwd": "/w"}, original_name="Bas
 GUARD = Finding(interceptor="builtin:g", said="deny", reason="no", rule="r", part="rm -rf", instead="trash /")
 WATCH = Finding(interceptor="policy", said="deny", reason="would", rule="w", mode="watch")
 QUESTION = Finding(interceptor="policy", said="ask", reason="sure?", rule="q")
-REWRITE = Finding(interceptor="policy", said="rewrite", reason="command")
+REWRITE = Finding(interceptor="policy", said="rewrite", reason="command", part="command")
 BROKEN = Finding(interceptor="plugin:x", said="error", reason="ZeroDivisionError")
 NOTE = Finding(interceptor="policy", said="note", reason="does not match", rule="n")
 JUDGED = Finding(interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai")
@@ -107,6 +108,8 @@ def test_a_redacted_result_says_so() -> None:
     outcome = ToolOutcome(CALL, "x")
     said = told(verdict(Transform(outcome), REWRITE, payload=outcome))
     assert (said.results[0].action, said.messages[0].message) == ("redact", "policy rewrote the result")
+    said = told(verdict(Transform(outcome), replace(REWRITE, reason="hid 2 secrets"), payload=outcome))
+    assert said.messages[0].message == "policy rewrote the result: hid 2 secrets"
 
 
 def test_what_failed_is_a_refusal() -> None:
