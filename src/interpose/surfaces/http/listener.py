@@ -124,6 +124,7 @@ class Listener:
                 bound.server = await self._listen(bound, context)
         except BaseException:
             self._close()
+            self._bound.clear()
             raise
         self._sweep()
 

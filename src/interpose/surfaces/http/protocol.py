@@ -117,7 +117,7 @@ class Connection(asyncio.Protocol):
         """Who asks for what. Raises Refusal, unless the connection can go on after it."""
         given = head.headers.get("x-request-id", "")
         exchange = Exchange(
-            given if _REQUEST_ID.fullmatch(given) else new_id(),
+            given if given and _REQUEST_ID.fullmatch(given) else new_id(),
             perf_counter_ns(),
             head.method,
             head.modern,

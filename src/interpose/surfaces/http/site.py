@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from heapq import nsmallest
 from typing import Protocol
 
 from msgspec import Struct
@@ -81,14 +82,14 @@ class Site:
         self._buffered = 0
 
     def enter(self, client: Client) -> bool:
-        """Whether there is room for one more. The one that is idle for longest makes room."""
+        """Whether there is room for one more. Those that are idle for longest make room, some at a time."""
         if len(self.clients) >= self.most_clients:
-            idle = [(found.idle_since, found) for found in self.clients]
-            oldest = min(((since, found) for since, found in idle if since is not None), key=_first, default=None)
-            if oldest is None:
+            idle = [(since, found) for found in self.clients if (since := found.idle_since) is not None]
+            for _, oldest in nsmallest(max(1, self.most_clients // 64), idle, key=_since):
+                oldest.abort()
+                self.clients.pop(oldest, None)
+            if not idle:
                 return False
-            oldest[1].abort()
-            self.clients.pop(oldest[1], None)
         self.clients[client] = None
         return True
 
@@ -111,5 +112,5 @@ class Site:
             client.check(now)
 
 
-def _first(pair: tuple[float, Client]) -> float:
+def _since(pair: tuple[float, Client]) -> float:
     return pair[0]

@@ -198,7 +198,7 @@ class Door:
     def client_of(self, peer: Peer, headers: dict[str, str]) -> str:
         """The address that a request came from: the last that a trusted proxy saw and that is no trusted proxy."""
         client = peer.address
-        if not self._proxied(peer):
+        if not self.trust.trusted_proxies or not self._trusted(client):
             return client
         for hop in reversed(headers.get("x-forwarded-for", "").split(",")):
             try:
@@ -208,10 +208,6 @@ class Door:
             if not self._trusted(client):
                 break
         return client
-
-    def _proxied(self, peer: Peer) -> bool:
-        """Whoever comes through a proxy may come from anywhere, also when the proxy is on this machine."""
-        return bool(self.trust.trusted_proxies) and self._trusted(peer.address)
 
     def _trusted(self, address: str) -> bool:
         try:
@@ -232,7 +228,8 @@ class Door:
                 raise Refusal(403, "forbidden", f"this needs the role {access}; the token is of the role {found.role}")
             return found
         if access == "agent" or access == "open":
-            local = self.loopback and not self._proxied(peer)
+            # Whoever comes through a proxy may come from anywhere, also when the proxy is on this machine.
+            local = self.loopback and not (self.trust.trusted_proxies and self._trusted(peer.address))
             if peer.subject or (local and (access == "open" or self.trust.open_agents)):
                 return Caller("agent", peer.subject)
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)

@@ -170,14 +170,19 @@ def test_with_tokens_it_listens_everywhere_and_nobody_is_let_in_without(run: Run
 
 def test_if_one_address_can_not_be_had_none_is_kept(run: Run, tmp_path: Path) -> None:
     path = tmp_path / "run" / "api.sock"
-    with socket.create_server(("127.0.0.1", 0)) as taken:
 
-        async def main() -> None:
+    async def main() -> None:
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            listener = listener_on(Unix(str(path)), Tcp("127.0.0.1", taken.getsockname()[1]))
             with pytest.raises(ServerError, match=r"127\.0\.0\.1:\d+: can't listen here: Address already in use"):
-                await listener_on(Unix(str(path)), Tcp("127.0.0.1", taken.getsockname()[1])).start()
+                await listener.start()
+            assert list(listener.addresses) == []
+            assert not path.exists()
+        await listener.start()
+        assert len(listener.addresses) == 2
+        await listener.stop()
 
-        run(main())
-    assert not path.exists()
+    run(main())
 
 
 def test_from_the_configuration(tmp_path: Path) -> None:
