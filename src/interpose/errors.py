@@ -12,6 +12,7 @@ InterposeError
 │   └── ConfigError           configuration: each problem names file and line, or variable, and what was expected
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
+├── SetupError                hooks that can't be put into a file or taken out of it; the text says why
 ├── AuditUnavailableError     a decision that could not be recorded
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
@@ -87,6 +88,10 @@ class LedgerError(InterposeError):
 
 class ServerError(InterposeError):
     """The server can't start, or can't take over what was reloaded."""
+
+
+class SetupError(InterposeError):
+    """Hooks can't be put into a file or taken out of it, and nothing was changed."""
 
 
 class AuditUnavailableError(InterposeError):

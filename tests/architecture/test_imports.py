@@ -58,6 +58,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces": FLOW
     | READ_BY_PEOPLE
     | {"activity", "strict_json", "service", "opencalls", "config", "build", "policy"},
+    "setup": {"types", "errors", "texts", "config", "store", "ledger", "surfaces"},
     "opencalls": {"types", "errors"},
     "policies": {"types", "errors", "engine"},
     "activity": {"types", "waiting", "engine"},
@@ -70,7 +71,7 @@ MAY_USE: dict[str, set[str]] = {
     "cli": FLOW
     | READ_BY_PEOPLE
     | {"__init__", "build", "config", "guarded", "plugins", "guards", "policy", "service", "surfaces", "testing"}
-    | {"strict_json"},
+    | {"setup", "strict_json"},
 }
 
 # Third-party packages, and the only places that may import them.

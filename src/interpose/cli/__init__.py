@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 VERBS = (
-    "approvals", "audit", "check", "config", "demo", "explain", "grants", "hook", "policy", "redact", "run", "serve",
-    "status",
+    "approvals", "audit", "check", "config", "demo", "explain", "grants", "hook", "install",
+    "policy", "redact", "run", "serve", "status", "uninstall",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70

@@ -25,8 +25,8 @@ POINTS: Points = {
 SETUP = HostSetup(
     layout="groups",
     files=(
-        HookFile("user", "~/.claude/settings.json", "CLAUDE_CONFIG_DIR", "~/.claude"),
-        HookFile("project", ".claude/settings.json"),
+        HookFile("user", "~/.claude/settings.json", "CLAUDE_CONFIG_DIR", "~/.claude", ("cursor", "vscode")),
+        HookFile("project", ".claude/settings.json", also_run_by=("copilot", "cursor", "vscode")),
     ),
     entry={"type": "command"},
     fail_closed={"onFailure": "block"},

@@ -35,8 +35,8 @@ POINTS: Points = {
 SETUP = HostSetup(
     layout="flat",
     files=(
-        HookFile("user", "~/.copilot/hooks/interpose.json", "COPILOT_HOME", "~/.copilot"),
-        HookFile("project", ".github/hooks/interpose.json"),
+        HookFile("user", "~/.copilot/hooks/interpose.json", "COPILOT_HOME", "~/.copilot", ("vscode",)),
+        HookFile("project", ".github/hooks/interpose.json", also_run_by=("vscode",)),
     ),
     top={"version": 1},
     entry={"type": "command"},

@@ -16,13 +16,15 @@ MARGIN = 5
 class HookFile(Struct, frozen=True):
     """A file or directory that a host reads. `~` is the user's home; a relative path lies in the project.
 
-    `moved_by` names the variable that replaces `root`, the beginning of the path.
+    `moved_by` names the variable that replaces `root`, the beginning of the path. `also_run_by` are other hosts that
+    run the hooks in it.
     """
 
     scope: Literal["user", "project"]
     path: str
     moved_by: str = ""
     root: str = ""
+    also_run_by: tuple[str, ...] = ()
 
 
 class HookEvent(Struct, frozen=True):

@@ -9,7 +9,10 @@ from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
 
 SETUP = HostSetup(
     layout="flat",
-    files=(HookFile("user", "~/.copilot/hooks/interpose.json"), HookFile("project", ".github/hooks/interpose.json")),
+    files=(
+        HookFile("user", "~/.copilot/hooks/interpose.json", also_run_by=("copilot",)),
+        HookFile("project", ".github/hooks/interpose.json", also_run_by=("copilot",)),
+    ),
     entry={"type": "command"},
     events=(
         HookEvent("PreToolUse", gate=True),

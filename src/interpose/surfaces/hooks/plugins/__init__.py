@@ -25,6 +25,10 @@ _OPENCLAW = {
 }
 
 
+MADE_BY = "Made by `interpose install`; `interpose uninstall` removes it."
+"""Stands in every program of ours that lies in a host's own place."""
+
+
 class Reach(Struct, frozen=True, kw_only=True):
     """How a plugin reaches a decision: a socket, or else a port with a token; the command if nobody listens there."""
 
@@ -45,7 +49,7 @@ def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
         "command": reach.command,
         "deadline_ms": round(reach.deadline * 1000),
     }
-    told = f"const INTERPOSE = {json.dumps(settings)};\n"
+    told = f"// {MADE_BY}\nconst INTERPOSE = {json.dumps(settings)};\n"
     program = told + _text("ask.js") + _text(facts.setup.plugin)
     if facts.name == "openclaw":
         return {name: json.dumps(text, indent=2) + "\n" for name, text in _OPENCLAW.items()} | {"index.js": program}

@@ -1,0 +1,62 @@
+"""`interpose install`: an agent's hooks, in the file where the agent looks for them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from interpose.cli.check import print_json
+from interpose.cli.installing import add_place, carried_out, done, target_in
+from interpose.cli.rendering import visible
+from interpose.config.load import Loaded
+from interpose.setup.advice import advice
+from interpose.setup.places import spoken_path, target_of
+from interpose.setup.plan import plan_install
+from interpose.setup.records import Records
+from interpose.surfaces.hooks.hosts import HOSTS
+
+HELP = "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the byte"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `install` understands."""
+    add_place(parser)
+    parser.add_argument("--list", action="store_true", help="every agent, its file, and where it is installed")
+    parser.add_argument(
+        "--fail-open", action="store_true", help="let calls run that can't be decided; each is noted"
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose install`."""
+    return carried_out("install", args, lambda loaded: _list(args, loaded) if args.list else _install(args, loaded))
+
+
+def _install(args: argparse.Namespace, loaded: Loaded) -> int:
+    target = target_in(args, "install")
+    if isinstance(target, int):
+        return target
+    plan = plan_install(target, loaded, fail_open=args.fail_open)
+    return done(plan, loaded, args, advice(plan, Records(loaded.places).all()), "install")
+
+
+def _list(args: argparse.Namespace, loaded: Loaded) -> int:
+    records = Records(loaded.places).all()
+    told: list[dict[str, Any]] = []
+    for host in HOSTS.values():
+        facts = host.facts
+        told.append({
+            "host": facts.name, "title": facts.title, "evidence": facts.evidence, "experimental": facts.experimental,
+            **{scope: str(target_of(facts, scope, Path(args.cwd).absolute()).path) for scope in ("user", "project")},
+            "installed": [record.path for record in records if record.host == facts.name],
+        })  # fmt: skip
+    if args.json:
+        print_json(told)
+        return 0
+    for row in told:
+        mark = "experimental" if row["experimental"] else row["evidence"]
+        print(f"{row['host']:12} {row['title']:19} {mark:13} {visible(spoken_path(row['user']))}")
+        for path in row["installed"]:
+            print(f"{'':12} installed at {visible(spoken_path(path))}")
+    return 0

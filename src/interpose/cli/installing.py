@@ -1,0 +1,144 @@
+"""What `install` and `uninstall` share: which place is meant, the difference shown, and a yes asked for."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from interpose.cli import EXIT_CONFIG, EXIT_USAGE
+from interpose.cli.check import print_json
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.config.load import Loaded, load
+from interpose.errors import ConfigError, SetupError
+from interpose.setup.apply import apply
+from interpose.setup.places import Target, spoken_path, target_of
+from interpose.surfaces.hooks.hosts import HOSTS, host_named
+
+if TYPE_CHECKING:
+    from interpose.setup.plan import Change, Plan
+
+EXIT_REFUSED = 1
+
+EPILOG = """exit codes: 0 done, or nothing to do; 1 refused, or not agreed to; 64 wrong usage; 70 internal error; 78 a
+configuration that can't be loaded"""
+
+
+def add_place(parser: argparse.ArgumentParser) -> None:
+    """Which host, where, and how much is asked."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = EPILOG
+    parser.add_argument("host", nargs="?", metavar="HOST", help="the agent: " + ", ".join(HOSTS))
+    scope = parser.add_mutually_exclusive_group()
+    scope.add_argument(
+        "--user", dest="scope", action="store_const", const="user", default="user", help="for all you do (default)"
+    )
+    scope.add_argument(
+        "--project", dest="scope", action="store_const", const="project", help="for the project in this directory"
+    )
+    parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
+    parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
+    parser.add_argument("-y", "--yes", action="store_true", help="don't ask at the terminal")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON, and don't ask")
+
+
+def carried_out(verb: str, args: argparse.Namespace, act: Callable[[Loaded], int]) -> int:
+    """Run one of the verbs. What stands in its way is said in a few lines, with the exit code for it."""
+    try:
+        return act(load())
+    except SetupError as error:
+        if args.json:
+            print_json({"ok": False, "problem": str(error)})
+        else:
+            print(f"interpose {verb}: {visible(str(error))}", file=sys.stderr)
+        return EXIT_REFUSED
+    except ConfigError as error:
+        print(f"interpose {verb}: a configuration that can't be loaded", file=sys.stderr)
+        print("\n".join(visible(str(problem)) for problem in error.problems), file=sys.stderr)
+        return EXIT_CONFIG
+
+
+def target_in(args: argparse.Namespace, verb: str) -> Target | int:
+    """The place that is meant, or the exit code if there is no such host."""
+    host = host_named(args.host or "")
+    if host is None:
+        named = f"there is no agent {visible(args.host)!r}" if args.host else "which agent?"
+        print(f"interpose {verb}: {named} Known are {', '.join(HOSTS)}.", file=sys.stderr)
+        return EXIT_USAGE
+    return target_of(host.facts, args.scope, Path(args.cwd).absolute())
+
+
+def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[str], verb: str) -> int:
+    """Show a plan, ask, and carry it out."""
+    told = list(advice)
+    if not args.json:
+        show(plan)
+    agreed = args.dry_run or _agreed(plan, args)
+    backups = apply(plan, loaded.places) if agreed and not args.dry_run and _worth_it(plan) else []
+    if args.json:
+        print_json({
+            "ok": True, "host": plan.target.facts.name, "scope": plan.target.scope, "path": str(plan.target.path),
+            "done": bool(agreed and not args.dry_run), "changes": [_told(change) for change in plan.changed],
+            "backups": [str(path) for path in backups], "advice": told,
+        })  # fmt: skip
+        return 0
+    place = _spoken(plan.target.path)
+    if not agreed:
+        print("Nothing was changed.")
+        return EXIT_REFUSED
+    if args.dry_run:
+        print("Nothing was changed: this was a dry run.")
+    elif not plan.changed:
+        print(f"{plan.target.facts.title} is {'already' if verb == 'install' else 'not'} installed at {place}.")
+    else:
+        print(f"{plan.target.facts.title}: {verb}ed at {place}.")
+    for path in backups:
+        print(f"What was there before is kept in {_spoken(path)}.")
+    for line in told:
+        print(f"- {visible(line)}")
+    return 0
+
+
+def show(plan: Plan) -> None:
+    """What changes in the host's files, and which files of our own come or go."""
+    ink = Ink(colours_wanted())
+    for change in plan.changed:
+        name = _spoken(change.path)
+        if change.theirs:
+            for line in _difference(change, name):
+                colour = {"+": "32", "-": "31", "@": "36"}.get(line[:1], "")
+                print(ink(visible(line), colour) if colour else visible(line))
+        else:
+            print(f"{'removes' if change.after is None else 'writes'} {name}")
+
+
+def _difference(change: Change, name: str) -> Iterable[str]:
+    before, after = (
+        (content or b"").decode(errors="replace").splitlines() for content in (change.before, change.after)
+    )
+    old = name if change.before is not None else "/dev/null"
+    new = name if change.after is not None else "/dev/null"
+    return difflib.unified_diff(before, after, old, new, lineterm="")
+
+
+def _agreed(plan: Plan, args: argparse.Namespace) -> bool:
+    if args.yes or args.json or not plan.changed or not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return True
+    return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+
+
+def _worth_it(plan: Plan) -> bool:
+    return bool(plan.changed) or plan.record != plan.was
+
+
+def _told(change: Change) -> dict[str, object]:
+    kind = "created" if change.before is None else "removed" if change.after is None else "changed"
+    lines = "\n".join(_difference(change, str(change.path))) if change.theirs else ""
+    return {"path": str(change.path), "change": kind, "diff": lines}
+
+
+def _spoken(path: Path) -> str:
+    return visible(spoken_path(path))
