@@ -70,10 +70,10 @@ length= code= told= shown=
 while next; [[ $line != $'\r' ]]; do
   line=${line%$'\r'}
   case $line in
-    'Content-Length: '*) length=$length${line#*: } ;;
-    'X-Interpose-Exit: '*) code=$code${line#*: } ;;
+    'Content-Length: '*) length+=${length:+,}${line#*: } ;;
+    'X-Interpose-Exit: '*) code+=${code:+,}${line#*: } ;;
     'X-Interpose-Stderr: '*) told=${line#*: } ;;
-    'X-Interpose-Proof: '*) shown=$shown${line#*: } ;;
+    'X-Interpose-Proof: '*) shown+=${shown:+,}${line#*: } ;;
   esac
 done
 [[ $shown == "$proof" && $length =~ ^[0-9]{1,8}$ && $code =~ ^[02]$ ]] || fall_back broken
