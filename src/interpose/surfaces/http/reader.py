@@ -121,24 +121,28 @@ class Reader:
         self.end()
         self._parser = None  # it holds our methods, and we hold it
 
-    def _parse(self, data: bytes) -> None:
-        if self._parser is None:
-            return
+    def _parse(self, data: bytes | memoryview) -> None:
+        while data and self._parser is not None and self.phase is not Phase.ENDED:
+            data = self._parse_until_upgrade(self._parser, data)
+
+    def _parse_until_upgrade(self, parser: httptools.HttpRequestParser, data: bytes | memoryview) -> bytes | memoryview:
+        """What is left after a head that asks for another protocol."""
         try:
-            self._parser.feed_data(data)
+            parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
-            self._ignore_upgrade(data[upgrade.args[0] :])
+            if self.phase is not Phase.ENDED:
+                self._ignore_upgrade()
+            return memoryview(data)[upgrade.args[0] :]
         except httptools.HttpParserCallbackError as error:
             self._refuse(Refusal(500, "internal_error", "the request could not be read"))
             raise (error.__context__ or error) from None
         except httptools.HttpParserError as error:
             if self.phase is not Phase.ENDED:
                 self._refuse(Refusal(400, "bad_request", f"this is no HTTP/1.1 request: {error}"))
+        return b""
 
-    def _ignore_upgrade(self, rest: bytes) -> None:
+    def _ignore_upgrade(self) -> None:
         """We stay with HTTP/1.1, which the parser does not foresee: a new one is told what body is to come."""
-        if self.phase is Phase.ENDED:
-            return
         if "transfer-encoding" in self._headers:
             framing = b"Transfer-Encoding: chunked"
         else:
@@ -146,9 +150,7 @@ class Reader:
         self._parser = httptools.HttpRequestParser(self)
         self._upgrading = False
         self._repeating = True
-        self._parse(b"POST / HTTP/1.1\r\n" + framing + b"\r\n\r\n")
-        if rest:
-            self._parse(rest)
+        self._parser.feed_data(b"POST / HTTP/1.1\r\n" + framing + b"\r\n\r\n")
 
     def on_message_begin(self) -> None:
         """The first byte of a request."""
