@@ -7,10 +7,12 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from time import monotonic
 from typing import Any
 
 import pytest
 
+from interpose.approvals import desk as desk_module
 from interpose.approvals.desk import REST_SECONDS, Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION, Scope, scope
@@ -80,13 +82,14 @@ class Waiter:
     """Somebody who waits in a thread and can be waited for."""
 
     def __init__(self, desk: Desk, asked: PermissionRequest | None = None, seconds: float = 30.0) -> None:
-        self._pool = ThreadPoolExecutor(1)
+        self._pool, self._start = ThreadPoolExecutor(1), monotonic()
         self._future = self._pool.submit(ask, desk, asked, seconds)
         until(lambda: desk._waiters._waiting)
 
     def answer(self) -> Approved | Deny | Pending:
-        answer = self._future.result(30)
+        answer = self._future.result(40)
         self._pool.shutdown()
+        assert monotonic() - self._start < 20, "it came because somebody answered, not because the time was up"
         return answer
 
 
@@ -418,6 +421,39 @@ def test_once_is_once_for_all_who_race(place: str, store: Store) -> None:
     second.close()
     assert answers.count(Approved(f"grant:{id} of ann")) == 7
     assert sum(isinstance(answer, Pending) for answer in answers) == 57
+
+
+def test_an_id_that_is_taken_is_not_mistaken(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    ids: dict[str, str] = {}
+    monkeypatch.setattr(
+        desk_module, "question_id", lambda seed: ids.setdefault(seed, ("same", "same", "other")[len(ids)])
+    )
+    desk = made(store, Clock())
+    assert queued(desk) == "same"
+    assert queued(desk, request("rm -rf /")) == "other"
+
+
+class Hasty:
+    """A store in which somebody approves between two looks of who asks."""
+
+    def __init__(self, store: Store, approve: Callable[[str], object]) -> None:
+        self._store, self._approve = store, approve
+
+    def approval(self, id: str) -> Any:
+        if (row := self._store.approval(id)) is not None and not row.answer:
+            self._approve(id)
+        return self._store.approval(id)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._store, name)
+
+
+def test_an_approval_between_two_looks_is_found(store: Store) -> None:
+    clock = Clock()
+    slow = made(store, clock)
+    id = queued(slow)
+    hasty = made(Hasty(store, lambda id: slow.approve(id, "ann")), clock)
+    assert ask(hasty) == Approved(f"grant:{id} of ann")
 
 
 class Away:

@@ -17,12 +17,15 @@ from time import monotonic
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
+from interpose.approvals.questions import Question
 from interpose.approvals.scopes import SESSION
 from interpose.cli import main
 from interpose.cli.approvals import moment_of
 from interpose.cli.approvals_text import question_text
+from interpose.cli.approvals_watch import watch
 from interpose.cli.calls import UsageError
 from interpose.cli.connecting import user_name
 from interpose.cli.rendering import Ink
@@ -310,6 +313,39 @@ def test_only_a_key_of_its_own_is_an_answer(desk: Desk, terminal: Terminal) -> N
     assert "approved by bob meanwhile" in terminal.until("meanwhile")
     terminal.press("\x03")
     assert terminal.ended() == 0
+
+
+class TypingDesk:
+    """A desk at which somebody types just before a question is shown, and to which another answers meanwhile."""
+
+    def __init__(self, keyboard: int, terminal: int, question: Question) -> None:
+        self._keyboard, self._terminal, self._question = keyboard, terminal, question
+        self._typed = iter("yq")
+        self.approved = False
+
+    def asked(self) -> list[Question]:
+        key = next(self._typed)
+        os.write(self._keyboard, key.encode())
+        select.select([self._terminal], [], [])
+        return [self._question] if key == "y" else []
+
+    def question(self, _id: str) -> Question:
+        return replace(self._question, state="expired")
+
+    def approve(self, *_args: object) -> None:
+        self.approved = True
+
+
+def test_what_was_typed_before_a_question_is_no_answer(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    keyboard, terminal = pty.openpty()
+    with open(terminal, closefd=False) as keys, open(terminal, "w", closefd=False) as screen:
+        monkeypatch.setattr(sys, "stdin", keys)
+        monkeypatch.setattr(sys, "stdout", screen)
+        typing = TypingDesk(keyboard, terminal, desk.question(queued(desk)))
+        assert watch(typing, "me") == 0  # type: ignore[arg-type]  # what is needed of a desk here
+    os.close(keyboard)
+    os.close(terminal)
+    assert not typing.approved
 
 
 def test_a_call_without_a_session_has_no_key_for_it(desk: Desk, terminal: Terminal) -> None:
