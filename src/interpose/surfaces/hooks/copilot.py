@@ -1,4 +1,7 @@
-"""GitHub Copilot CLI. Events in PascalCase carry snake_case fields, those in camelCase carry camelCase ones."""
+"""GitHub Copilot CLI. Events in PascalCase carry snake_case fields, those in camelCase carry camelCase ones.
+
+Its question for a permission carries camelCase fields under either name.
+"""
 
 from __future__ import annotations
 
@@ -111,9 +114,10 @@ HOST = Copilot(
     ),
     POINTS,
     Fields(
+        event=("hook_event_name", "hookName"),
         session=("session_id", "sessionId"),
         tool=("tool_name", "toolName"),
-        arguments=("tool_input", "toolArgs"),
+        arguments=("tool_input", "toolArgs", "toolInput"),
         result=("tool_result", "toolResult"),
         prompt=("prompt", "user_prompt", "userPrompt"),
     ),

@@ -63,13 +63,11 @@ def _marked(raw: dict[str, Any]) -> str:
         return "gemini-cli"
     if "turn_id" in raw and "model" in raw and event is not None:
         return "codex"
-    if "prompt_id" in raw or "effort" in raw:
-        return "claude-code"
     if "timestamp" not in raw:
-        return ""
+        return "claude-code" if raw.keys() & {"prompt_id", "effort"} else ""
     if "hookEventName" in raw:
         return "vscode"
     if raw.keys() & {"transcript_path", "tool_use_id"}:
-        return "qwen-code" if "tool_call_id" in raw else ""
-    native = event is None and raw.keys() >= {"toolName", "toolArgs"}
+        return "qwen-code" if raw.keys() & {"tool_call_id", "prompt_id"} else ""
+    native = event is None and "toolName" in raw and raw.keys() & {"toolArgs", "toolInput"}
     return "copilot" if native or (isinstance(event, str) and event in copilot.POINTS) else ""

@@ -53,7 +53,8 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
     event = Event(host=facts.name, name=name, point=point, context=context, raw=raw)
     match point:
         case "message.before":
-            return replace(event, text=text(raw, fields.prompt, needed=True))
+            _present(raw, fields.prompt)  # it may be empty: Qwen Code tells of every call of its model
+            return replace(event, text=text(raw, fields.prompt))
         case "tool.before" | "permission.ask":
             return replace(event, call=_call(facts, fields, raw, context), call_key=text(raw, fields.key))
         case "tool.after":
