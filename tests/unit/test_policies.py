@@ -61,6 +61,25 @@ def test_rules_of_every_directory_above_hold(world: World, tmp_path: Path) -> No
     assert world.files(tmp_path.parent) == ()
 
 
+def test_no_depth_leads_out_of_a_project(world: World, tmp_path: Path) -> None:
+    file = ruled(tmp_path)
+    assert world.files(tmp_path / "/".join("d" * 300)) == (file,)
+    assert world.files(tmp_path / ("x" * 5000)) == (file,)
+
+
+def test_no_link_leads_out_of_a_project(world: World, tmp_path: Path) -> None:
+    file = ruled(tmp_path / "project")
+    (tmp_path / "project" / "inside").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "project" / "inside")
+    assert world.files(tmp_path / "link" / "deeper") == (file,)
+
+
+def test_a_project_under_two_names_has_its_rules_once(world: World, tmp_path: Path) -> None:
+    ruled(tmp_path / "project")
+    (tmp_path / "link").symlink_to(tmp_path / "project")
+    assert len(world.files(tmp_path / "link")) == 1
+
+
 def test_one_engine_for_all_directories_with_the_same_rules(world: World, tmp_path: Path) -> None:
     ruled(tmp_path)
     world.files(tmp_path / "x")

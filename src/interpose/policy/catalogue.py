@@ -25,7 +25,8 @@ STATE = "packs.yaml"
 DEFAULT_PACKS = ("baseline",)
 
 _NOTHING = "version: 1\n"
-_DEEPEST = 64
+_LONGEST = 4096
+"""No system has longer paths."""
 _HEAD = "# Written by `interpose policy enable` and `disable`. Rules of your own belong into files beside this one.\n"
 
 
@@ -69,14 +70,32 @@ def project_places(files: Sequence[str]) -> tuple[Place, ...]:
 def project_files(cwd: str) -> tuple[str, ...]:
     """The project rule files that hold in `cwd`: its own, and those of every directory above it.
 
-    INVARIANT: all of them, or an agent could step into a directory of its own making and leave a project's rules.
+    INVARIANT: all of them, however deep, by its name and by where it really is. Or an agent could step into a directory
+    or through a link of its own making and leave a project's rules.
     """
     return tuple(file for at in _upwards(cwd) if os.path.lexists(file := os.path.join(at, PROJECT)))  # noqa: PTH118 - a Path is ten times slower, and this is on the way of every call
 
 
 def _upwards(cwd: str) -> tuple[str, ...]:
-    path = Path(cwd)
-    return tuple(str(at) for at in (path, *path.parents)[:_DEEPEST])
+    named = Path(cwd[:_LONGEST])
+    above = [str(at) for at in (named, *named.parents)]
+    try:
+        real = Path(os.path.realpath(named))
+    except ValueError:  # a NUL in it: nothing can lie there
+        return tuple(above)
+    if real == named:
+        return tuple(above)
+    # The same directory under two names has its rules once.
+    by_place = {_place(at): at for at in (str(real), *map(str, real.parents), *above)}
+    return tuple(by_place.values())
+
+
+def _place(directory: str) -> object:
+    try:
+        found = Path(directory).stat()
+    except (OSError, ValueError):
+        return directory
+    return found.st_dev, found.st_ino
 
 
 def packs(places: Sequence[Place]) -> list[Pack]:

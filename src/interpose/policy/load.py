@@ -85,10 +85,13 @@ def read(places: Iterable[Place]) -> list[Text]:
 
 
 def files_of(place: Place) -> list[Path]:
-    """The rule files of a place. Raises PolicyError: a directory that can't be looked into may hold rules."""
+    """The rule files of a place. Raises PolicyError: a directory that can't be looked into may hold rules.
+
+    A project has one file: an agent could put a link to all directories of the machine in its place.
+    """
     path = Path(place.path)
     try:
-        if not path.is_dir():
+        if place.level is Level.PROJECT or not path.is_dir():
             return [path]
         inside = (Path(at) / name for at, _, names in os.walk(path, onerror=_raise) for name in names)
         return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())

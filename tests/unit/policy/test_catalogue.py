@@ -110,7 +110,7 @@ def test_nothing_has_to_be_there(environ: dict[str, str], tmp_path: Path) -> Non
 def test_a_file_that_two_places_name_is_read_once_for_the_first(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text('version: 1\nrules: [{id: a, action: deny, when: "true"}]\n')
-    policy = load([Place(str(file), Level.ORGANISATION), Place(str(tmp_path), Level.PROJECT)])
+    policy = load([Place(str(file), Level.ORGANISATION), Place(str(tmp_path), Level.USER)])
     assert [compiled.rule.source.level for compiled in policy.rules] == [Level.ORGANISATION]
 
 

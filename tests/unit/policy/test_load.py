@@ -168,6 +168,13 @@ def test_a_project_file_that_is_no_file_makes_nobody_wait(tmp_path: Path) -> Non
         load([Place("/dev/zero", PROJECT)])
 
 
+def test_a_directory_in_the_place_of_a_project_file_is_not_walked(tmp_path: Path) -> None:
+    (tmp_path / "rules.yaml").write_text("version: 1\n")
+    (tmp_path / "policy.yaml").symlink_to(tmp_path)
+    with pytest.raises(PolicyError, match=r"policy.yaml:1: can't be read: Is a directory"):
+        load([Place(str(tmp_path / "policy.yaml"), PROJECT)])
+
+
 def test_a_file_is_read_as_far_as_it_may_be_long() -> None:
     with pytest.raises(PolicyError, match="the file is larger than 4000000 bytes"):
         load([Place("/dev/zero", USER)])
