@@ -283,7 +283,9 @@ class Run:
         verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
-        return (yield from self._close(snapshot, entries, verdict, replace(outcome, call=call), look_only=False))
+        return (
+            yield from self._close(snapshot, entries, verdict, replace(outcome, call=call), look_only=outcome.denied)
+        )
 
     def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What stands before the tool: decide, ask, record."""
@@ -381,7 +383,7 @@ class Run:
             answer: object = Failure(error)
         else:
             answer = None if record is None else (yield Keep(record))
-        if type(answer) is not Failure or not verdict.allowed:
+        if type(answer) is not Failure or not verdict.may_run_unseen:
             return verdict
         decision = Deny(f"audit_unavailable: {text_of(answer.error)}", rule="audit_unavailable")
         found = Finding(interceptor="interpose:record", said="deny", reason=decision.reason, rule=decision.rule)

@@ -343,6 +343,11 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
         return self.outcome == "allow" or self.outcome == "rewrite"
 
     @property
+    def may_run_unseen(self) -> bool:
+        """Whether the call may run without our hearing of it again: it is allowed, or another asks the person."""
+        return self.allowed or (self.outcome == "ask" and not self.approval)
+
+    @property
     def reason(self) -> str:
         """Why, in words for the agent: empty when nothing was said."""
         match self.decision:

@@ -7,7 +7,15 @@ from typing import Any
 
 import pytest
 
-from interpose import Engine, InterceptorRegistry, PermissionRequest, ToolCall, ToolOutcome, create_interceptor_registry
+from interpose import (
+    CallbackConfirmation,
+    Engine,
+    InterceptorRegistry,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    create_interceptor_registry,
+)
 from interpose.types import Approved, Deny, Pending, Verdict
 
 LS = ToolCall("Bash", {"command": "ls"})
@@ -72,6 +80,21 @@ def test_no_record_no_permission(registry: InterceptorRegistry) -> None:
 
 
 @pytest.mark.parametrize(
+    ("note", "pending", "outcome"),
+    [
+        ("another asks, and then it runs", Pending(), "deny"),
+        ("it comes again when it is answered", Pending("q"), "ask"),
+    ],
+)
+def test_no_record_no_question_that_another_answers(
+    registry: InterceptorRegistry, note: str, pending: Pending, outcome: str
+) -> None:
+    registry.add(id="ask", name="tool.before", handler=lambda _i, o: setattr(o, "ask", "sure?"))
+    run = Engine(registry, confirm=Answering(pending), recorder=Keep(broken=True)).run()
+    assert run.before(LS).outcome == outcome, note
+
+
+@pytest.mark.parametrize(
     ("answer", "outcome", "approver", "approval"),
     [
         (True, "allow", "Answering", ""),
@@ -126,3 +149,11 @@ def test_an_outcome_without_a_decision_has_a_record_that_says_so(registry: Inter
     Engine(registry, recorder=keep).run().after(ToolOutcome(LS, "x"), decided=False)
     assert [word for word, _, _ in keep.log] == ["decided", "finished"]
     assert [found.rule for found in keep.log[0][1].findings] == ["undecided"]
+
+
+def test_of_a_call_that_did_not_run_there_is_nothing_to_decide(registry: InterceptorRegistry) -> None:
+    registry.add(id="ask", name="tool.after", handler=lambda _i, o: setattr(o, "ask", "show it?"))
+    asked: list[PermissionRequest] = []
+    engine = Engine(registry, confirm=CallbackConfirmation(lambda request: bool(asked.append(request))))
+    done = engine.run().after(ToolOutcome(LS, {"status": "blocked"}, is_error=True, denied=True))
+    assert (asked, done.response) == ([], {"status": "blocked"})

@@ -56,7 +56,7 @@ class LedgerRecorder:
         draft = self.bodies.decided(verdict)
         try:
             # A refusal stays a refusal, however late its record comes.
-            ticket = self._writer.submit((draft,), keep=not self._must or not verdict.allowed)
+            ticket = self._writer.submit((draft,), keep=not self._must or not verdict.may_run_unseen)
         except AuditUnavailableError:
             if self._must:
                 raise
