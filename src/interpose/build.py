@@ -16,9 +16,8 @@ from interpose.types import Deny, HookPoint, ToolCall
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from interpose.approvals.webhook import Webhook
+    from interpose.approvals.desk import Desk
     from interpose.config.model import Config, InterceptorSettings
-    from interpose.config.model import Webhook as WebhookSettings
     from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
@@ -148,14 +147,12 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     from pathlib import Path
 
     from interpose.activity import Activity
-    from interpose.approvals.desk import Desk
     from interpose.service import Service
 
     ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
     try:
-        tell = _webhook(config.approvals.webhook)
-        desk = Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell)
+        desk = _desk(config, store, ledger)
         policies = _policies(config, activity, follow=follow)
     except BaseException:
         ledger.close()
@@ -163,22 +160,24 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     return Service(config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity)
 
 
-def _webhook(settings: WebhookSettings) -> Webhook | None:
-    if not settings.url:
-        return None
+def _desk(config: Config, store: Store, ledger: Ledger) -> Desk:
+    from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
 
-    return Webhook(settings.url, headers=settings.headers, secret=settings.secret)
+    told = config.approvals.webhook
+    tell = Webhook(told.url, headers=told.headers, secret=told.secret) if told.url else None
+    return Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell)
 
 
 def reconfigure(service: Service, config: Config) -> None:
-    """Let a service go on under a changed configuration: its interceptors, its rules, its answers.
+    """Let a service go on under a changed configuration: its interceptors, its rules, its answers, its questions.
 
     Calls under way end as they began. Where it listens and where it records stay as they are until it is started
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
     before, after = service.policies, _policies(config, service.activity, follow=True)
     service.config, service.policies = config, after
+    service.desk = _desk(config, service.store, service.ledger)
     before.stop()
 
 

@@ -103,35 +103,38 @@ _ANSWERING = (
 
 def routes(service: Service) -> tuple[Route, ...]:
     """What approvers may do."""
-    desk = service.desk
 
     async def questions(request: Request) -> Response:
         wanted = query_of(request, ApprovalsQuery)
         return json_response(ApprovalsAnswer(await _done(lambda: _in_state(service, wanted))))
 
     async def question(request: Request) -> Response:
-        return json_response(await _done(lambda: desk.question(request.params["id"])))
+        return json_response(await _done(lambda: service.desk.question(request.params["id"])))
 
     async def approve(request: Request) -> Response:
         body = _body(request, ApproveBody)
         id, by = request.params["id"], request.caller.name
 
         def answer() -> Question:
-            return desk.approve(id, by, scope(body.scope, uses=body.uses, until=body.until), comment=body.comment)
+            return service.desk.approve(
+                id, by, scope(body.scope, uses=body.uses, until=body.until), comment=body.comment
+            )
 
         return json_response(await _done(answer))
 
     async def deny(request: Request) -> Response:
         body = _body(request, DenyBody)
-        return json_response(await _done(lambda: desk.deny(request.params["id"], request.caller.name, body.reason)))
+        return json_response(
+            await _done(lambda: service.desk.deny(request.params["id"], request.caller.name, body.reason))
+        )
 
     async def grants(request: Request) -> Response:
         wanted = query_of(request, GrantsQuery)
-        return json_response(GrantsAnswer(await _done(lambda: desk.grants(limit=wanted.limit))))
+        return json_response(GrantsAnswer(await _done(lambda: service.desk.grants(limit=wanted.limit))))
 
     async def revoke(request: Request) -> Response:
         id = request.params["id"]
-        if not await _done(lambda: desk.revoke(id)):
+        if not await _done(lambda: service.desk.revoke(id)):
             raise Refusal(*_MISSING, "there is no grant of this id")
         return json_response(Revoked(id))
 

@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
+from interpose.build import reconfigure
 from interpose.config.model import Approvals
 from interpose.errors import StoreError
 from interpose.service import Service
@@ -228,6 +229,19 @@ def test_sessions_that_were_active(server: Running, service: Service) -> None:
     assert first == one
     assert say(server, "GET", "/api/v1/sessions/none", role="auditor").json["error"] == "not_found"
     assert say(server, "GET", "/api/v1/sessions?since=soon", role="auditor").json["error"] == "invalid_query"
+
+
+def test_a_changed_configuration_holds_for_new_questions(tmp_path: Path) -> None:
+    (tmp_path / "t").mkdir()
+    with service_in(tmp_path, RULES) as service:
+        trust = Trust(tokens=tokens_in(tmp_path / "t"))
+        with running(approvals.routes(service), trust=trust) as server:
+            before = asked(service, "publish before")
+            reconfigure(service, replace(service.config, approvals=replace(Approvals(), timeout=7)))
+            shown = [say(server, "GET", f"/api/v1/approvals/{id}").json for id in (before, asked(service, "publish"))]
+            lasts = [datetime.fromisoformat(q["expires"]) - datetime.fromisoformat(q["asked"]) for q in shown]
+            assert [round(span.total_seconds()) for span in lasts] == [300, 7]
+            assert say(server, "POST", f"/api/v1/approvals/{before}/approve", {}).status == 200
 
 
 def test_a_store_that_is_away_is_said_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
