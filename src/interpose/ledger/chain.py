@@ -13,7 +13,8 @@ from interpose.store.protocols import EntryStore, Kind, StoredEntry
 START = bytes(32)
 """What the first entry of a chain follows."""
 
-_PAGE = 2000
+_PAGE = 500
+"""Few enough that the rows stay in the processor's cache, and that the garbage collector is not called for them."""
 _encode = Encoder().encode
 
 

@@ -61,7 +61,7 @@ def entries_in(rows: Sequence[Sequence[Any]]) -> list[StoredEntry]:
         convert(rows, type=list[_Row])
     except ValidationError:
         rows = [[_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)] for row in rows]
-    return [_entry(*fields, *_values(terms), position) for *fields, terms, position in rows]
+    return [_entry(*row[:-2], *_values(row[-2]), row[-1]) for row in rows]
 
 
 _entry: Callable[..., StoredEntry] = StoredEntry
