@@ -18,6 +18,7 @@ from interpose.config.load import Loaded, load
 from interpose.surfaces.hooks.client import client_for
 from interpose.surfaces.hooks.hosts import HOSTS
 from interpose.surfaces.hooks.listener import address_file
+from tests.e2e.processes import clean_environment
 
 TOKEN, PROOF = "t" * 43, "p" * 43
 
@@ -47,7 +48,8 @@ class Hooks:
         if settings:
             (home / ".config" / "interpose").mkdir(parents=True)
             (home / ".config" / "interpose" / "interpose.yaml").write_text(settings, encoding="utf-8")
-        self.loaded: Loaded = load(environ={"HOME": str(home)})
+        self.environment = clean_environment(home)
+        self.loaded: Loaded = load(environ=self.environment)
         client = client_for(
             HOSTS[host], self.loaded.config, self.loaded.places, python=python, fail_open=fail_open
         )  # fmt: skip
@@ -60,7 +62,6 @@ class Hooks:
         self.socket = Path(self.loaded.config.hooks.socket)
         self.address = address_file(str(self.socket))
         self.socket.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-        self.environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
 
     def ways(self) -> dict[str, list[str]]:
         """Each program that answers events."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import http.client
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -96,4 +100,12 @@ class ServerProcess:
 def clean_environment(home: Path) -> dict[str, str]:
     """An environment with this home, and nothing of whoever runs the tests."""
     kept = {name: os.environ[name] for name in ("PATH", "LANG", "TMPDIR", "PYTHONPATH") if name in os.environ}
-    return kept | {"HOME": str(home)}
+    return kept | {"HOME": str(home), "XDG_RUNTIME_DIR": _runtime(str(home))}
+
+
+@functools.cache
+def _runtime(_home: str) -> str:
+    """A home in a directory of a test is too long a way for a Unix socket."""
+    directory = tempfile.mkdtemp(prefix="ip")
+    atexit.register(shutil.rmtree, directory, ignore_errors=True)
+    return directory
