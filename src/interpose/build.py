@@ -107,7 +107,8 @@ def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyR
     """The rules that hold for an agent that works in `cwd`, as one interceptor that follows its files.
 
     The organisation's (/etc/interpose/policy), the user's with the packs that are on (~/.config/interpose/policy), and
-    the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does, or ConfigError.
+    the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does, or
+    ConfigError.
     """
     from interpose.policy.catalogue import standard_places
 
