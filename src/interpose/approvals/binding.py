@@ -16,12 +16,16 @@ from interpose.types import Context, HookPoint, Message, Params, PermissionReque
 
 
 class Subject(Struct, frozen=True):
-    """What is asked about. `content` is all that would really happen, as JSON has it."""
+    """What is asked about. `content` is all that would really happen, as JSON has it.
+
+    `said` is the agent's own name for the tool: `Bash` and `PowerShell` do different things with one text.
+    """
 
     point: HookPoint
     tool: str
     content: Any
     context: Context
+    said: str = ""
 
 
 class Bound(Struct, frozen=True):
@@ -35,10 +39,10 @@ def subject_of(request: PermissionRequest) -> Subject:
     """What a question is about. UnboundError if it is about nothing that can be approved."""
     match request.subject:
         case ToolCall() as call:
-            return Subject(HookPoint.TOOL_BEFORE, call.name, call.arguments, call.context)
+            return Subject(HookPoint.TOOL_BEFORE, call.name, call.arguments, call.context, call.original_name)
         case ToolOutcome(call=call) as outcome:
             content = {"arguments": call.arguments, "result": outcome.result}
-            return Subject(HookPoint.TOOL_AFTER, call.name, content, call.context)
+            return Subject(HookPoint.TOOL_AFTER, call.name, content, call.context, call.original_name)
         case Message() as message:
             content = {"text": message.text, "provider": message.provider, "model": message.model}
             return Subject(HookPoint.MESSAGE_BEFORE, "", content, message.context)
@@ -59,7 +63,7 @@ def bound(subject: Subject, key: bytes) -> Bound:
         content = json.dumps(subject.content, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UnboundError(f"what it would do has no exact form: {text_of(error)}") from None
-    for_principal = (subject.point, subject.tool, content, context.cwd, context.principal)
+    for_principal = (subject.point, subject.tool, subject.said, content, context.cwd, context.principal)
     return Bound(digest(key, b"session", *for_principal, context.session_id), digest(key, b"principal", *for_principal))
 
 

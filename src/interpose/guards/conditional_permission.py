@@ -132,7 +132,7 @@ class ConditionalPermission:
         for value in arguments.values():
             if type(value) is not str:  # `1` and `True` are equal as keys, not as texts
                 return self.conditions.question(call, self._home) or _ALLOW
-        key = (call.name, call.context.cwd, *arguments.items())
+        key = (call.name, call.original_name, call.context.cwd, *arguments.items())
         known = self._answers.get(key)
         if known is None:
             known = self.conditions.question(call, self._home) or _ALLOW

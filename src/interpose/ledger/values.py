@@ -61,7 +61,7 @@ class Values:
         if not _is_plain(call.arguments):
             return self._kept_call(call, plain), digest
         # INVARIANT: the key holds all that the answer depends on. The digest is keyed, so nothing secret is kept here.
-        key = (digest, len(plain), call.name, call.context.cwd, home_directory())
+        key = (digest, len(plain), call.name, call.original_name, call.context.cwd, home_directory())
         known = self._known.get(key)
         if known is None:
             known = self._kept_call(call, plain)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.chain import Draft
 from interpose.ledger.keys import Keys
-from interpose.types import Deny, Finding, ToolCall, ToolOutcome, Verdict
+from interpose.types import Allow, Deny, Finding, ToolCall, ToolOutcome, Verdict
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 Holder = make_dataclass("Holder", [("inside", Any)])
@@ -60,3 +60,10 @@ def test_no_secret_is_kept_and_nothing_fails(
     assert first.body == again.body
     for draft in (first, bodies.finished(outcome, after)):
         assert KEY not in told(draft)
+
+
+def test_effects_are_those_of_the_shell_that_runs_the_text() -> None:
+    bodies = Bodies(Keys.of(b"k" * 32))
+    calls = [ToolCall("exec", {"command": "& { rm a }"}, original_name=name) for name in ("Bash", "PowerShell")]
+    effects = [bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call)).effects for call in calls]
+    assert ["fs.delete" in kinds for kinds in effects] == [False, True]
