@@ -40,7 +40,10 @@ def decode(text: bytes, max_depth: int = MAX_DEPTH) -> Any:
         raise StrictJsonError(_malformed(text, str(error))) from None
     keys = _members((value,), max_depth, max_depth)
     if keys != text.count(b":") and keys != text.translate(None, _BLANKS).count(b'":'):
-        _compare_keys(text.decode())
+        try:
+            _compare_keys(text.decode())
+        except RecursionError:  # what a key like its own hides may be deeper than all that is seen
+            raise StrictJsonError(_too_deep(max_depth)) from None
     return value
 
 

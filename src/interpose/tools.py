@@ -214,11 +214,11 @@ def _frozen(tool: str, arguments: dict[str, Any]) -> FrozenDict:
 
 
 def _decoded(tool: str, key: str, text: str) -> object:
-    import json
+    from interpose import strict_json
 
     try:
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
+        return strict_json.decode(text.encode())
+    except ValueError as error:  # StrictJsonError, or half a character
         raise InvalidCallError(f"{tool} carries text in {key!r} that is no JSON object: {error}") from None
 
 

@@ -28,7 +28,7 @@ MAY_USE: dict[str, set[str]] = {
     "waiting": {"arrivals", "background", "types"},
     "patches": set(),
     "strict_json": {"types"},
-    "tools": {"types", "errors", "patches"},
+    "tools": {"types", "errors", "patches", "strict_json"},
     "toolsets": {"tools", "errors"},
     "points": {"types", "errors"},
     "interceptor": {"types", "points", "waiting"},

@@ -95,6 +95,12 @@ def test_a_million_levels_cost_nothing(piece: bytes) -> None:
     assert cpu_seconds(refused) < 0.05
 
 
+def test_no_hidden_depth_is_anything_but_refused() -> None:
+    for depth in range(1, 1100):
+        with pytest.raises(StrictJsonError):
+            decode(b'{"a":' + b"[" * depth + b"]" * depth + b',"a":1}')
+
+
 @pytest.mark.parametrize("text", ['{"a":"%s"}', '[%s""]'], ids=["one string", "many strings"])
 def test_the_cost_grows_with_the_size(text: str) -> None:
     piece = ":" if text.startswith("{") else '":",'
