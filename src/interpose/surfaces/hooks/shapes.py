@@ -1,7 +1,8 @@
 """Results in the tool's own shape: a host that gets another shape keeps the original.
 
 A text that takes the place of a result goes where the result's text was. Numbers become 0 and other texts are emptied,
-save those that say what kind of thing this is and those that the agent wrote itself.
+save those that say what kind of thing this is and those that the agent wrote itself. Names of fields stay if they are
+words and no secrets: other keys are what the tool found.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 import msgspec
 
 from interpose.errors import text_of
+from interpose.secrets import Redactor
 
 _MAIN = (
     "stdout", "llmContent", "text_result_for_llm", "textResultForLlm", "content", "text", "output", "result",
@@ -22,9 +24,13 @@ _MAIN = (
 _KINDS = frozenset({
     "type", "kind", "status", "mode", "role", "mimeType", "mime_type", "media_type", "result_type", "resultType",
 })  # fmt: skip
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_./+-]{0,39}")
+_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]{0,39}")
+
+_WITHHELD = "withheld"
 
 Place = tuple[str | int, ...]
+
+_redactor = Redactor()
 
 _encode = msgspec.json.Encoder(enc_hook=text_of).encode
 
@@ -97,12 +103,19 @@ def _places(value: Any, at: Place) -> Iterator[Place]:
 
 def _filled(value: Any, at: Place, place: Place | None, text: str, said: frozenset[str]) -> Any:
     if isinstance(value, dict):
-        return {key: _filled(item, (*at, key), place, text, said) for key, item in value.items()}
+        return {
+            key if _is_plain(key) else _WITHHELD: _filled(item, (*at, key), place, text, said)
+            for key, item in value.items()
+        }
     if isinstance(value, list):
         return [_filled(item, (*at, index), place, text, said) for index, item in enumerate(value)]
     if not isinstance(value, str):
         return type(value)(0) if type(value) in (int, float) else value
     if at == place:
         return text
-    kind = bool(at) and at[-1] in _KINDS and _WORD.fullmatch(value)
+    kind = bool(at) and at[-1] in _KINDS and _is_plain(value)
     return value if kind or value in said else ""
+
+
+def _is_plain(word: str) -> bool:
+    return _WORD.fullmatch(word) is not None and not _redactor.redact(word).found

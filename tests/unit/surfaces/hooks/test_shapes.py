@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from interpose.surfaces.hooks.shapes import fitted, plain_text, texts_in, with_text
 
-WHY = "withheld"
+WHY = "not for you"
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9" * 2
 BASH = {"stdout": "a", "stderr": "b", "interrupted": False, "isImage": False}
 
 VALUES = st.recursive(
@@ -40,6 +41,9 @@ VALUES = st.recursive(
          {"type": "", "text": WHY}),
         ("numbers are results too", {"balance": 1234.5, "id": 7, "ok": True}, {"balance": 0.0, "id": 0, "ok": True}),
         ("an unknown field", {"rows": [["a", 1]]}, {"rows": [[WHY, 0]]}),
+        ("a key that is a secret", {"text": "a", TOKEN: "b"}, {"text": WHY, "withheld": ""}),
+        ("a key that is no word", {"text": "a", "ann@corp.example": "b"}, {"text": WHY, "withheld": ""}),
+        ("a kind that is a secret", {"text": "a", "status": TOKEN}, {"text": WHY, "status": ""}),
     ],
 )  # fmt: skip
 def test_a_text_takes_the_place_of_a_result(note: str, shape: Any, want: Any) -> None:
