@@ -9,7 +9,7 @@ from interpose.guards.conditional_permission import DEFAULT_FIELDS, MAX_PATTERN,
 from interpose.testing import ScriptedEngine, assert_allowed, assert_asked, call
 from interpose.types import Allow, Confirm, Context, EffectKind, FrozenDict, ToolCall
 
-REMOVAL = {"command": "& { rm a }"}
+REMOVAL = {"command": "echo `rm a`"}
 
 
 def containing(tool: str, pattern: str) -> str:
@@ -158,7 +158,7 @@ def test_a_call_seen_before_is_the_same_question_only_if_all_of_it_is_the_same()
     assert isinstance(elsewhere, Confirm)
     assert elsewhere.part == "/elsewhere/a"
     by_shell = [guard.intercept(ToolCall("exec", REMOVAL, original_name=shell)) for shell in ("Bash", "PowerShell")]
-    assert [type(decision) for decision in by_shell] == [Allow, Confirm]
+    assert [type(decision) for decision in by_shell] == [Confirm, Allow]
 
 
 @pytest.mark.parametrize("text", ["r" * 500_000, "a a" * 200_000, "rmr" * 200_000, '\\"\n' * 200_000])
