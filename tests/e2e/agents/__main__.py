@@ -1,0 +1,110 @@
+"""Run the real agents with our hooks, offline, and print what was seen: one row for each agent.
+
+`scripts/agents` starts this. Without names all agents are run. The exit code is 1 if one promise was not kept.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
+from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
+from tests.e2e.agents.home import Home
+from tests.e2e.agents.known import AGENTS, Agent
+
+_INSIDE = "INTERPOSE_AGENTS_OFFLINE"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Fetch, cut off the network, run, print."""
+    parser = argparse.ArgumentParser(prog="scripts/agents", description="Run the real agents with our hooks, offline.")
+    names = [agent.host for agent in AGENTS]
+    parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"which of {', '.join(names)} (default: all)")
+    parser.add_argument("--only", action="append", default=[], metavar="SCENARIO", help="one scenario, by its name")
+    parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
+    args = parser.parse_args(argv)
+    for name in args.agents:
+        if name not in names:
+            parser.error(f"there is no agent {name!r}; there are {', '.join(names)}")
+    wanted = [agent for agent in AGENTS if not args.agents or agent.host in args.agents]
+    parts, missing = _fetch_all(wanted)
+    for problem in missing.values():
+        _say(f"· {problem}")
+    if not os.environ.get(_INSIDE):
+        return _offline(list(sys.argv[1:] if argv is None else argv))
+    place = Path(tempfile.mkdtemp(prefix="agents-"))
+    try:
+        rows = {
+            agent: _row(agent, parts, place, args.only) for agent in wanted if agent.host not in missing
+        }  # fmt: skip
+    finally:
+        if args.keep:
+            _say(f"· everything is left in {place}")
+        else:
+            shutil.rmtree(place, ignore_errors=True)
+    _say(f"\n{_table(rows)}")
+    return int(bool(missing) or any(not seen.good for row in rows.values() for seen in row.values()))
+
+
+def _fetch_all(agents: Sequence[Agent]) -> tuple[dict[str, Path], dict[str, str]]:
+    parts: dict[str, Path] = {}
+    missing: dict[str, str] = {}
+    for agent in agents:
+        try:
+            parts |= {name_of(package): fetched(package, cache()) for package in agent.packages}
+        except FetchError as error:
+            missing[agent.host] = str(error)
+    return parts, missing
+
+
+def _offline(arguments: list[str]) -> int:
+    """Ourselves once more where there is no network but loopback, and no process of ours outlives the run."""
+    here = [sys.executable, "-m", "tests.e2e.agents", *arguments]
+    cut = ["unshare", "-rnpfm", "--mount-proc", "--kill-child"]
+    environment = os.environ | {_INSIDE: "yes"}
+    can = shutil.which("unshare") and subprocess.run([*cut, "true"], check=False, capture_output=True).returncode == 0
+    if not can:
+        _say("· no network namespace can be made here: the agents could reach the network")
+        return subprocess.run(here, check=False, env=environment).returncode
+    loopback = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    return subprocess.run([*cut, *loopback, *here], check=False, env=environment).returncode
+
+
+def _say(text: str) -> None:
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+def _row(agent: Agent, parts: Mapping[str, Path], place: Path, only: Sequence[str]) -> dict[str, Seen]:
+    row: dict[str, Seen] = {}
+    for scenario in SCENARIOS:
+        if only and scenario.name not in only:
+            continue
+        with Home(place / agent.host / scenario.name.replace(" ", "-"), agent, parts) as home:
+            seen, run = seen_in(scenario, home)
+        row |= seen
+        words = ", ".join(f"{column}: {one.word}" for column, one in seen.items())
+        _say(f"· {agent.host} {agent.version}, {scenario.name} ({run.took:.0f} s): {words}")
+        if not all(one.good for one in seen.values()):
+            ended = "had to be stopped" if run.exit_code is None else f"ended with {run.exit_code}"
+            _say(f"  it {ended} and printed:\n{run.printed[-2000:]}\n  the model saw: {run.results}")
+    return row
+
+
+def _table(rows: Mapping[Agent, Mapping[str, Seen]]) -> str:
+    lines = [["behaviour", *(f"{agent.host} {agent.version}" for agent in rows)], ["---"] * (len(rows) + 1)]
+    for column in COLUMNS:
+        cells = [row.get(column, Seen("not run")) for row in rows.values()]
+        lines.append([column, *(cell.word if cell.good else f"**{cell.word}**" for cell in cells)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

