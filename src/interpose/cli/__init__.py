@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import NoReturn
 
 VERBS = (
-    "approvals", "audit", "check", "config", "demo", "explain", "grants", "hook", "install",
+    "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
     "policy", "redact", "run", "serve", "status", "uninstall",
 )  # fmt: skip
 EXIT_USAGE = 64

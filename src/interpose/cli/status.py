@@ -1,29 +1,37 @@
-"""`interpose status`: which rules hold here, in which revision, and what stands in their way."""
+"""`interpose status`: what holds here, who listens, what was recorded, which agents ask, what stands in their way."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from time import time
 from typing import Any
 
 import msgspec
 
-from interpose.build import add_builtin_interceptors, add_standard_policy
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.errors import UnloadableError
-from interpose.policy.catalogue import packs, standard_places
-from interpose.policy.model import Level
-from interpose.registry import create_interceptor_registry
+from interpose.cli.standing import ledger_line, policy_of, server_line
+from interpose.config.load import load
+from interpose.errors import ConfigError
+from interpose.policy.model import Problem
+from interpose.setup.places import spoken_path
+from interpose.setup.records import Installed, Records
+from interpose.setup.seen import span
+from interpose.setup.situation import Situation, situation
+from interpose.surfaces.hooks.hosts import HOSTS
 
-HELP = "show which rules hold here, their revision, and what stands in their way"
+HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
 
-_EPILOG = "exit codes: 0 all is well, 64 wrong usage, 70 internal error, 78 rules that can't be loaded"
+_EPILOG = """`interpose doctor` tries the hooks out.
+
+exit codes: 0 all is well, 64 wrong usage, 70 internal error, 78 rules or a configuration that can't be loaded"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `status` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("--cwd", default="", help="where the agent works (default: here)")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -31,53 +39,65 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose status`."""
-    told = _status(str(Path(args.cwd).absolute()))
+    told: dict[str, Any] = {"version": version(), **policy_of(str(Path(args.cwd).absolute()))}
+    now: Situation | None = None
+    installed: list[Installed] = []
+    try:
+        loaded = load()
+        now, installed = situation(loaded.config), Records(loaded.places).all()
+        told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
+        told |= {"situation": now, "hosts": installed}
+    except ConfigError as error:
+        told["problems"] = [*told["problems"], *(msgspec.to_builtins(problem) for problem in error.problems)]
     if args.json:
         print(msgspec.json.format(encoded(told), indent=2).decode())
     else:
-        _show(told, Ink(colours_wanted()))
+        _show(told, now, installed, Ink(colours_wanted()))
     return EXIT_CONFIG if told["problems"] else 0
 
 
-def _status(cwd: str) -> dict[str, Any]:
-    registry = add_builtin_interceptors(create_interceptor_registry())
-    told: dict[str, Any] = {
-        "version": version(),
-        "guards": [entry.id for entry in registry.list()],
-        "policy": None,
-        "packs": [],
-        "levels": {},
-        "refused": [],
-        "problems": [],
-    }
-    try:
-        following = add_standard_policy(registry, cwd)
-        told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
-    except UnloadableError as error:
-        return told | {"problems": [_data(problem) for problem in error.problems]}
-    rules = following.policy.rules
-    told["policy"] = {"revision": following.status.revision, "rules": len(rules)}
-    told["levels"] = {level.value: sum(each.rule.source.level is level for each in rules) for level in Level}
-    told["refused"] = [_data(problem) for problem in following.status.refused]
-    return told
-
-
-def _data(problem: Any) -> dict[str, Any]:
-    """A problem of rules or of the configuration."""
-    return {"text": str(problem), **msgspec.to_builtins(problem)}
-
-
-def _show(told: dict[str, Any], ink: Ink) -> None:
+def _show(told: dict[str, Any], now: Situation | None, installed: list[Installed], ink: Ink) -> None:
     print(f"interpose {told['version']}")
-    print(f"{ink('guards', '2')}   {', '.join(told['guards'])}")
-    if told["policy"]:
-        levels = ", ".join(f"{count} {name}" for name, count in told["levels"].items() if count)
-        print(
-            f"{ink('policy', '2')}   revision {told['policy']['revision']}, {told['policy']['rules']} rules ({levels})"
-        )
-        print(f"{ink('packs', '2')}    {', '.join(told['packs']) or 'none'}")
-    else:
-        print(f"{ink('policy', '2')}   {ink('cannot be loaded', '31')}: every engine that starts now refuses to")
+    for word, text in _lines(told, now, installed, ink):
+        print(f"{ink(f'{word:10}', '2')} {text}")
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
-            print(f"{ink(word, colour)}  {visible(problem['text'])}")
+            print(f"{ink(f'{word:10}', colour)} {visible(_problem(problem))}")
+
+
+def _lines(
+    told: dict[str, Any], now: Situation | None, installed: list[Installed], ink: Ink
+) -> list[tuple[str, str]]:  # fmt: skip
+    policy = told["policy"]
+    lines = [("guards", ", ".join(told["guards"]))]
+    if policy:
+        levels = ", ".join(f"{count} {name}" for name, count in told["levels"].items() if count)
+        lines.append(("policy", f"revision {policy['revision']}, {policy['rules']} rules ({levels})"))
+        lines.append(("packs", ", ".join(told["packs"]) or "none"))
+    else:
+        lines.append(("policy", f"{ink('cannot be loaded', '31')}: every engine that starts now refuses to"))
+    if now is None:
+        return lines
+    lines.append(("server", visible(server_line(now.hooks, time()))))
+    lines.append(("ledger", visible(ledger_line(now.ledger))))
+    if now.approvals:
+        lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+    if told["fail_open"] or now.opened:
+        last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
+        lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))
+    for record in installed:
+        lines.append(("agent", visible(_agent(record, now))))
+    if not installed:
+        lines.append(("agents", "none installed: interpose install --list"))
+    return lines
+
+
+def _agent(record: Installed, now: Situation) -> str:
+    seen = now.seen.get(record.host)
+    heard = f"last heard {span(time() - seen.heard_ns / 1e9)} ago" if seen and seen.heard_ns else "never heard yet"
+    title = HOSTS[record.host].facts.title if record.host in HOSTS else record.host
+    return f"{title}, {heard}, {spoken_path(record.path)}"
+
+
+def _problem(problem: dict[str, Any]) -> str:
+    return str(Problem(**problem)) if "file" in problem else ": ".join(str(part) for part in problem.values() if part)

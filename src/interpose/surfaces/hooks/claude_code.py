@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike, specific
 from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
@@ -30,6 +30,7 @@ SETUP = HostSetup(
     ),
     entry={"type": "command"},
     fail_closed={"onFailure": "block"},
+    fail_closed_since="2.1.295",
     events=(
         HookEvent("PreToolUse", gate=True, matcher="*"),
         HookEvent("PostToolUse", matcher="*"),
@@ -41,6 +42,9 @@ SETUP = HostSetup(
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),
+    canary=shell_event("PreToolUse", "Bash", tool_use_id="doctor"),
+    program="claude",
+    traces=("~/.claude/projects",),
     opens_on=("a crash or a timeout of the hook in versions before 2.1.295, which don't know `onFailure`",),
 )
 

@@ -45,6 +45,13 @@ SETUP = HostSetup(
         HookEvent("TaskCancel"),
     ),
     afterwards="Switch on `Enable Hooks` in Cline's settings.",
+    canary={
+        "hookName": "PreToolUse",
+        "taskId": "SESSION",
+        "workspaceRoots": ["/"],
+        "preToolUse": {"toolName": "execute_command", "parameters": {"command": "COMMAND"}},
+    },
+    program="cline",
     opens_on=("a hook that can't be started, crashes or takes longer than 30 seconds",),
 )
 

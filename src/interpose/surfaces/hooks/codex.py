@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hooks.events import Event, HostFacts, Reply, spoken
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hooks.shapes import plain_text
 
 SETUP = HostSetup(
@@ -27,6 +27,9 @@ SETUP = HostSetup(
         HookEvent("PreCompact"),
     ),
     afterwards="Start codex and trust the new hooks with /hooks: until then Codex does not run them, and says nothing.",
+    canary=shell_event("PreToolUse", "Bash", tool_use_id="doctor", turn_id="doctor", model="doctor"),
+    program="codex",
+    traces=("~/.codex/sessions",),
     opens_on=(
         "hooks that were not trusted with /hooks, or were changed since",
         "a hook that can't be started, crashes or takes too long",

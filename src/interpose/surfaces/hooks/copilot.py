@@ -10,7 +10,7 @@ from typing import Any
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, spoken
 from interpose.surfaces.hooks.reading import Fields, read_event
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hooks.shapes import plain_text
 
 POINTS: Points = {
@@ -55,6 +55,9 @@ SETUP = HostSetup(
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),
+    canary=shell_event("PreToolUse", "Bash", timestamp="2026-01-01T00:00:00.000Z"),
+    program="copilot",
+    traces=("~/.copilot/session-state",),
     opens_on=("a hook that takes longer than its timeout",),
 )
 

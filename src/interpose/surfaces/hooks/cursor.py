@@ -58,6 +58,17 @@ SETUP = HostSetup(
         HookEvent("subagentStart"),
         HookEvent("preCompact"),
     ),
+    canary={
+        "hook_event_name": "preToolUse",
+        "conversation_id": "SESSION",
+        "workspace_roots": ["/"],
+        "cursor_version": "0",
+        "tool_name": "Shell",
+        "tool_input": {"command": "COMMAND"},
+        "tool_use_id": "doctor",
+    },
+    program="cursor-agent",
+    traces=("~/.cursor/chats",),
     opens_on=("nothing that is known: `failClosed` covers crashes, timeouts and empty answers",),
 )
 

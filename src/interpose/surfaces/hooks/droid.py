@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hooks.events import HostFacts
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 
 SETUP = HostSetup(
     layout="groups",
@@ -19,6 +19,9 @@ SETUP = HostSetup(
         HookEvent("SessionEnd"),
         HookEvent("PreCompact"),
     ),
+    canary=shell_event("PreToolUse", "Execute", tool_use_id="doctor"),
+    program="droid",
+    traces=("~/.factory/sessions",),
     opens_on=("a hook that can't be started, crashes or takes too long",),
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, Unable, refused, spoken
 from interpose.surfaces.hooks.reading import Fields, read_event
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hooks.shapes import plain_text
 
 POINTS: Points = {
@@ -33,6 +33,9 @@ SETUP = HostSetup(
         HookEvent("PreCompress"),
     ),
     afterwards="A project's hooks hold only in a folder that Gemini CLI trusts.",
+    canary=shell_event("BeforeTool", "run_shell_command"),
+    program="gemini",
+    traces=("~/.gemini/tmp",),
     opens_on=("a hook that can't be started, is killed by a signal, exits with 1 or takes too long",),
 )
 

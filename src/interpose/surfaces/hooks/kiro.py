@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from interpose.surfaces.hooks.events import HostFacts
 from interpose.surfaces.hooks.exit_code import ExitCode
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 
 SETUP = HostSetup(
     layout="flat",
     files=(HookFile("user", "~/.kiro/agents/interpose.json"), HookFile("project", ".kiro/agents/interpose.json")),
+    top={"name": "interpose", "description": "All tools, each call decided by Interpose", "tools": ["*"]},
     timeout_key="timeout_ms",
     timeout_unit=1000,
     events=(
@@ -18,6 +19,8 @@ SETUP = HostSetup(
         HookEvent("agentSpawn"),
     ),
     afterwards="Hooks hold for the agent in whose file they are: start it with `kiro-cli chat --agent interpose`.",
+    canary=shell_event("preToolUse", "execute_bash"),
+    program="kiro-cli",
     opens_on=("a hook that can't be started, crashes or takes too long", "another agent than the one with the hooks"),
 )
 

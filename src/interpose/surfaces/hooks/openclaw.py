@@ -11,6 +11,16 @@ SETUP = HostSetup(
     files=(HookFile("user", "~/.openclaw/plugins/interpose"), HookFile("project", ".openclaw/plugins/interpose")),
     plugin="openclaw.js",
     afterwards="openclaw plugins install --link PATH --force && openclaw plugins enable interpose",
+    canary={
+        "event": "before_tool_call",
+        "session": "SESSION",
+        "cwd": "/",
+        "tool": "exec",
+        "call": "doctor",
+        "arguments": {"command": "COMMAND"},
+    },
+    program="openclaw",
+    traces=("~/.openclaw/agents",),
     opens_on=("the plugin being disabled",),
 )
 

@@ -13,6 +13,16 @@ SETUP = HostSetup(
         HookFile("project", ".opencode/plugins/interpose.js"),
     ),
     plugin="opencode.js",
+    canary={
+        "event": "tool.execute.before",
+        "session": "SESSION",
+        "cwd": "/",
+        "tool": "bash",
+        "call": "doctor",
+        "arguments": {"command": "COMMAND"},
+    },
+    program="opencode",
+    traces=("~/.local/share/opencode/storage/session",),
     opens_on=("a start of OpenCode with its plugins switched off",),
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hooks.events import HostFacts
 from interpose.surfaces.hooks.reading import Fields
-from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup
+from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 
 SETUP = HostSetup(
     layout="groups",
@@ -22,6 +22,9 @@ SETUP = HostSetup(
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),
+    canary=shell_event("PreToolUse", "run_shell_command", tool_use_id="doctor"),
+    program="qwen",
+    traces=("~/.qwen/tmp",),
     opens_on=("a hook that can't be started, crashes or is killed",),
 )
 

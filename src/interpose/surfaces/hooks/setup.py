@@ -55,6 +55,8 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What every hook has besides its command and its timeout."""
     fail_closed: dict[str, Any] = EMPTY
     """What makes the host refuse when the hook of a gate fails."""
+    fail_closed_since: str = ""
+    """The first version of the host that knows this."""
     timeout_key: str = "timeout"
     """Empty if the host takes none."""
     timeout_unit: int = 1
@@ -65,6 +67,18 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What a person still has to do."""
     opens_on: tuple[str, ...] = ()
     """What makes this host run a call unasked, once the hooks are installed as said here."""
+    canary: dict[str, Any] = EMPTY
+    """An event of this host before a shell command: `COMMAND` and `SESSION` stand for what they say."""
+    program: str = ""
+    """The host's own command, which says its version."""
+    traces: tuple[str, ...] = ()
+    """Directories in which the host leaves something whenever it works."""
+
+
+def shell_event(event: str, tool: str, **more: str) -> dict[str, Any]:
+    """The canary of hosts that name their fields as Claude Code does."""
+    call = {"tool_name": tool, "tool_input": {"command": "COMMAND"}}
+    return {"hook_event_name": event, "session_id": "SESSION", "cwd": "/", **call, **more}
 
 
 def seconds_for(setup: HostSetup, wanted: float) -> float:

@@ -22,6 +22,16 @@ SETUP = HostSetup(
         HookEvent("SubagentStart"),
         HookEvent("PreCompact"),
     ),
+    canary={
+        "hookEventName": "PreToolUse",
+        "sessionId": "SESSION",
+        "cwd": "/",
+        "tool_name": "run_in_terminal",
+        "tool_input": {"command": "COMMAND"},
+        "tool_use_id": "doctor",
+        "timestamp": "2026-01-01T00:00:00.000Z",
+    },
+    program="code",
     opens_on=("a hook that can't be started, crashes or takes too long",),
 )
 

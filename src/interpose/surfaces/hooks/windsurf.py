@@ -34,6 +34,12 @@ SETUP = HostSetup(
     entry={"show_output": True},
     timeout_key="",
     events=(*(HookEvent(name, gate=True) for name in _GATES), HookEvent("post_mcp_tool_use")),
+    canary={
+        "agent_action_name": "pre_run_command",
+        "trajectory_id": "SESSION",
+        "tool_info": {"command_line": "COMMAND", "cwd": "/"},
+    },
+    program="windsurf",
     opens_on=("a hook that can't be started, crashes or takes too long",),
 )
 

@@ -1,0 +1,109 @@
+"""`interpose doctor`: do the hooks that are installed really hold?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from time import time
+from typing import Any
+
+from interpose.cli import EXIT_CONFIG, EXIT_USAGE
+from interpose.cli.check import print_json
+from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.standing import ledger_line, policy_of, server_line
+from interpose.config.load import Loaded, load
+from interpose.errors import ConfigError
+from interpose.setup.doctor import Check, Examined, examine, installed_targets
+from interpose.setup.places import spoken_path
+from interpose.setup.situation import Situation, situation
+from interpose.surfaces.hooks.hosts import HOSTS, host_named
+
+HELP = "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it"
+
+EXIT_OPEN = 1
+
+_EPILOG = """Each hook's own command line is run as the agent would run it: with an event that must be refused, with one
+that must be let through, and with its program gone. Hooks only decide: what the events ask for is never done. The
+answers are recorded under the session `interpose-doctor`.
+
+exit codes: 0 everything holds, 1 something is open, 64 wrong usage, 70 internal error, 78 a configuration that can't
+be loaded"""
+
+_MARKS = {"ok": ("ok  ", "32"), "note": ("note", "33"), "open": ("OPEN", "1;31")}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `doctor` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    parser.add_argument("host", nargs="?", metavar="HOST", help="this agent only")
+    parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose doctor`."""
+    host = host_named(args.host) if args.host else None
+    if args.host and host is None:
+        print(
+            f"interpose doctor: there is no agent {visible(args.host)!r}. Known are {', '.join(HOSTS)}.",
+            file=sys.stderr,
+        )
+        return EXIT_USAGE
+    try:
+        loaded = load()
+    except ConfigError as error:
+        print(f"interpose doctor: a configuration that can't be loaded\n{visible(str(error))}", file=sys.stderr)
+        return EXIT_CONFIG
+    return _examined(args, loaded, host.facts.name if host else "")
+
+
+def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
+    project = Path(args.cwd).absolute()
+    now = situation(loaded.config)
+    found = [
+        examine(target, record, loaded, now.seen.get(target.facts.name))
+        for target, record in installed_targets(loaded, project, only)
+    ]
+    around = _around(now, project)
+    if not found:
+        named = f" {only}" if only else ""
+        around.append(Check("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))
+    holds = all(each.holds for each in found) and all(check.level != "open" for check in around)
+    if args.json:
+        print_json({"ok": holds, "hosts": found, "around": around})
+    else:
+        _show(found, around, Ink(colours_wanted()))
+    return 0 if holds else EXIT_OPEN
+
+
+def _around(now: Situation, project: Path) -> list[Check]:
+    """What all hooks stand on."""
+    policy = policy_of(str(project))
+    problems: list[dict[str, Any]] = policy["problems"]
+    checks = [
+        Check("policy", "open", "; ".join(str(problem) for problem in problems))
+        if problems
+        else Check("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules"),
+        Check("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
+        Check("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
+    ]
+    if now.opened:
+        checks.append(Check("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
+    return checks
+
+
+def _show(found: list[Examined], around: list[Check], ink: Ink) -> None:
+    for each in found:
+        print(f"{ink(each.title, '1')}  {visible(spoken_path(each.path))} ({each.scope})")
+        for check in each.checks:
+            _line(check, ink)
+    print(ink("Around them", "1"))
+    for check in around:
+        _line(check, ink)
+
+
+def _line(check: Check, ink: Ink) -> None:
+    word, colour = _MARKS[check.level]
+    print(f"  {ink(word, colour)}  {check.name:16} {visible(check.text)}")

@@ -1,0 +1,66 @@
+"""How the rules, the server and the ledger stand, for those who print it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from interpose.build import add_builtin_interceptors, add_standard_policy
+from interpose.errors import PolicyError
+from interpose.policy.catalogue import packs, standard_places
+from interpose.policy.model import Level
+from interpose.registry import create_interceptor_registry
+from interpose.setup.places import spoken_path
+from interpose.setup.seen import span
+from interpose.setup.situation import LedgerState, Server
+
+_SIZES = ("bytes", "KB", "MB", "GB", "TB")
+
+
+def policy_of(cwd: str) -> dict[str, Any]:
+    """The guards and rules that hold in a directory. `policy` is None if they can't be loaded."""
+    registry = add_builtin_interceptors(create_interceptor_registry())
+    told: dict[str, Any] = {
+        "guards": [entry.id for entry in registry.list()],
+        "policy": None,
+        "packs": [],
+        "levels": {},
+        "refused": [],
+        "problems": [],
+    }
+    try:
+        following = add_standard_policy(registry, cwd)
+        told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
+    except PolicyError as error:
+        return told | {"problems": [msgspec.to_builtins(problem) for problem in error.problems]}
+    rules = following.policy.rules
+    told["policy"] = {"revision": following.status.revision, "rules": len(rules)}
+    told["levels"] = {level.value: sum(each.rule.source.level is level for each in rules) for level in Level}
+    told["refused"] = [msgspec.to_builtins(problem) for problem in following.status.refused]
+    return told
+
+
+def server_line(server: Server, now: float) -> str:
+    """Who answers hooks."""
+    if server.problem:
+        return f"{spoken_path(server.socket)}: {server.problem}"
+    if not server.pid:
+        return "none runs; a hook decides by itself and starts one"
+    since = f" for {span(now - server.since)}" if server.since else ""
+    return f"process {server.pid} answers{since}, {spoken_path(server.socket)}"
+
+
+def ledger_line(ledger: LedgerState) -> str:
+    """What was recorded."""
+    if ledger.problem:
+        return f"{spoken_path(ledger.place)}: {ledger.problem}"
+    return f"{ledger.decisions} decisions, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
+
+
+def _size(count: float) -> str:
+    for unit in _SIZES[:-1]:
+        if count < 1024:
+            return f"{count:.0f} {unit}"
+        count /= 1024
+    return f"{count:.0f} {_SIZES[-1]}"
