@@ -117,6 +117,12 @@ _CONTENT = frozenset({
     "inserttext", "newtext", "codecontent",
 })  # fmt: skip
 _REPLACED = frozenset({"oldstring", "oldstr", "oldtext", "search"})
+_SPELLED = {
+    "command": _WORDS.union(_COMMAND),
+    "path": _PATH | _PATH_HOLDERS,
+    "url": _URL,
+    "content": _CONTENT | _PATH_HOLDERS,
+}
 _FILTER = frozenset({"glob", "include", "includes", "includepattern", "filepattern", "includepatterns"})
 
 _MAX_WRAPPERS = 8
@@ -409,6 +415,12 @@ def _named_texts(arguments: Mapping[str, Any], names: frozenset[str]) -> Iterato
             for item in value:
                 if isinstance(item, dict):
                     yield from (text for k, text in item.items() if isinstance(text, str) and _plain_key(k) in names)
+
+
+def spellings(call: ToolCall, name: str) -> tuple[str, ...]:
+    """The arguments in which a call says its `command`, `path`, `url` or `content`, whatever the agent calls them."""
+    known = _SPELLED[name]
+    return tuple(key for key in call.arguments if _plain_key(key) in known)
 
 
 def replaced_of(call: ToolCall) -> str:

@@ -16,7 +16,8 @@ from interpose.policy.expression import Expression
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.model import Rule
 from interpose.policy.values import EvaluationError, MissingKeyError, plain
-from interpose.policy.variables import Variables
+from interpose.policy.variables import ALWAYS, Variables
+from interpose.tools import spellings
 from interpose.types import HookPoint, ToolCall, ToolOutcome
 
 _FEW = 1000
@@ -115,8 +116,18 @@ def rewritten(compiled: CompiledRule, variables: Variables) -> dict[str, Any]:
     """The arguments as a `transform` rule wants them. Raises EvaluationError."""
     arguments: dict[str, Any] = dict(variables.call.arguments)
     for path, expression in compiled.rewrites:
-        _put(arguments, path, plain(expression.value(variables)))
+        _put(arguments, _spelled(variables.call, path), plain(expression.value(variables)))
     return arguments
+
+
+def _spelled(call: ToolCall, path: tuple[str, ...]) -> tuple[str, ...]:
+    """The path in the agent's own words: its tool reads no others, and would run what it was given."""
+    if len(path) > 1 or path[0] not in ALWAYS.get(call.name, ()):
+        return path
+    given = spellings(call, path[0])
+    if len(given) > 1:
+        raise EvaluationError(f"{path[0]} is said by several arguments, and can't be rewritten: {', '.join(given)}")
+    return given or path
 
 
 def _put(arguments: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

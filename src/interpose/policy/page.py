@@ -71,6 +71,9 @@ def _always() -> Iterator[str]:
     yield "|---|---|"
     for tool, names in ALWAYS.items():
         yield f"| `{tool}` | {', '.join(f'`args.{name}`' for name in sorted(names))} |"
+    yield ""
+    yield "A call may have several paths or urls, in a list or under different names. Then none of them is `args.path`"
+    yield "or `args.url`: a rule that reads it fails, and says what its `on_error` says. `paths` and `hosts` have all."
 
 
 def _functions() -> Iterator[str]:

@@ -14,7 +14,8 @@ from interpose.paths import resolve
 from interpose.policy.hosts import host_of
 from interpose.policy.results import text_of_result
 from interpose.policy.shapes import Dynamic, Listing, Plain, Record, Shape
-from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, urls_of
+from interpose.policy.values import EvaluationError
+from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
 
 _FLAGS = {
@@ -145,25 +146,53 @@ class Variables(dict[str, Any]):
         return value
 
 
+class _Arguments(dict[str, Any]):
+    """Arguments of a call that has several of something. To read the one that there isn't is an error."""
+
+    __slots__ = ("several",)
+
+    def __init__(self, arguments: dict[str, Any], several: frozenset[str]) -> None:
+        super().__init__(arguments | dict.fromkeys(several, ""))
+        self.several = several
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self.several:
+            raise EvaluationError(f"the call has more than one {name}: use {_ALL_OF[name]}")
+        return super().__getitem__(name)
+
+
+_ALL_OF = {"path": "`paths`", "url": "`hosts`"}
+
+
 def _args(variables: Variables) -> dict[str, Any]:
+    """INVARIANT: rules see all that a tool could take for its command, path, url or content. An argument that poses as
+    one by its name hides nothing beside it."""
     call = variables.call
     arguments = call.arguments
-    always = ALWAYS.get(call.name)
-    if always is None or all(type(arguments.get(name)) is str for name in always):
+    unlike = [name for name in ALWAYS.get(call.name, ()) if not _says(call, name)]
+    if not unlike:
         return arguments
-    named = {name: text for name in always if (text := _SPELLINGS[name](call)) is not None}
-    return {**arguments, **named}
+    texts = {name: _SAID[name](call) for name in unlike}
+    known = {**arguments, **{name: said[0] for name, said in texts.items() if said}}
+    several = frozenset(name for name, said in texts.items() if len(said) > 1)
+    return _Arguments(known, several) if several else known
 
 
-def _first(texts: tuple[str, ...]) -> str | None:
-    return texts[0] if texts else None
+def _says(call: ToolCall, name: str) -> bool:
+    """Whether this argument is all that there is of its kind."""
+    return type(call.arguments.get(name)) is str and (len(call.arguments) == 1 or spellings(call, name) == (name,))
 
 
-_SPELLINGS: Mapping[str, Callable[[ToolCall], str | None]] = {
-    "command": command_of,
-    "path": lambda call: _first(paths_of(call)),
-    "url": lambda call: _first(urls_of(call)),
-    "content": content_of,
+def _command_said(call: ToolCall) -> tuple[str, ...]:
+    text = command_of(call)
+    return () if text is None else (text,)
+
+
+_SAID: Mapping[str, Callable[[ToolCall], tuple[str, ...]]] = {
+    "command": _command_said,
+    "path": paths_of,
+    "url": urls_of,
+    "content": lambda call: (content_of(call),),
 }
 
 

@@ -10,6 +10,7 @@ from interpose import Context, ToolCall
 from interpose.policy.hosts import host_of
 from interpose.policy.results import replace_texts, text_of_result
 from interpose.policy.shapes import Listing, Record
+from interpose.policy.values import EvaluationError
 from interpose.policy.variables import READERS, VARIABLES, Variables
 from interpose.tools import canonical
 from interpose.types import ToolOutcome, freeze
@@ -50,6 +51,28 @@ def test_every_variable_has_a_reader() -> None:
             {"command": "git 'push origin'"},
         ),
         ("another spelling of a path", "Read", {"file_path": "a/b"}, "args", {"file_path": "a/b", "path": "a/b"}),
+        (
+            "a command beside another",
+            "Bash",
+            {"command": "ls", "cmd": "rm a"},
+            "args",
+            {"command": "ls\nrm a", "cmd": "rm a"},
+        ),
+        (
+            "a command and its words",
+            "Bash",
+            {"command": "git", "args": ["push", "-f"]},
+            "args",
+            {"command": "git push -f", "args": ["push", "-f"]},
+        ),
+        (
+            "texts beside a text",
+            "Write",
+            {"path": "a", "content": "x", "text": "y"},
+            "args",
+            {"path": "a", "content": "x\ny", "text": "y"},
+        ),
+        ("a path that is said twice", "Read", {"path": "a", "file_path": "a"}, "args", {"path": "a", "file_path": "a"}),
         ("paths are absolute", "Read", {"file_path": "a/../b"}, "paths", ["/work/b"]),
         ("paths of a command", "Bash", {"command": "cat a; rm /etc/b"}, "paths", ["/work/a", "/etc/b"]),
         ("hosts of a command", "Bash", {"command": "curl https://U@H.Example:8080/x"}, "hosts", ["h.example"]),
@@ -128,3 +151,21 @@ def test_replacing_leaves_what_does_not_change() -> None:
     value = freeze({"a": ["x", {"b": 1}], "c": ("y",)})
     assert replace_texts(value, str) is value
     assert replace_texts(value, lambda text: text + "!") == {"a": ["x!", {"b": 1}], "c": ("y!",)}
+
+
+@pytest.mark.parametrize(
+    ("note", "tool", "args", "name"),
+    [
+        ("one name hides another", "Read", {"path": "a.txt", "file_path": ".env"}, "path"),
+        ("the first of a list hides the others", "Read", {"paths": ["a.txt", ".env"]}, "path"),
+        ("a list beside a text", "Read", {"path": "a.txt", "files": [{"path": ".env"}]}, "path"),
+        ("addresses", "WebFetch", {"url": "https://a.test", "uri": "https://b.test"}, "url"),
+        ("addresses in a prompt", "web_fetch", {"prompt": "https://a.test and https://b.test"}, "url"),
+    ],
+)
+def test_one_of_several_is_not_taken_for_all(note: str, tool: str, args: dict[str, Any], name: str) -> None:
+    seen = variables(tool, **args)["args"]
+    assert name in seen
+    with pytest.raises(EvaluationError, match=f"the call has more than one {name}: use"):
+        seen[name]
+    assert [seen[other] for other in args if other != name] == [args[other] for other in args if other != name]

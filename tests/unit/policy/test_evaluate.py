@@ -1,0 +1,45 @@
+"""What rules make of a call."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from interpose import ToolCall
+from interpose.policy.interceptor import PolicyInterceptor
+from interpose.policy.load import Text, load_texts
+from interpose.policy.model import Level
+from interpose.tools import canonical, command_of
+from interpose.types import Deny, Transform
+
+SHALLOW = """
+version: 1
+rules:
+  - id: shallow
+    on: { tools: [exec] }
+    when: args.command.startsWith("git clone ")
+    action: transform
+    rewrite: { command: 'args.command + " --depth 1"' }
+"""
+
+
+def decided(tool: str, arguments: dict[str, Any]) -> Any:
+    policy = load_texts([Text("rules.yaml", SHALLOW, Level.USER)])
+    (decision,) = PolicyInterceptor(policy).intercept(canonical(ToolCall(tool, arguments))).decisions
+    return decision
+
+
+@pytest.mark.parametrize("key", ["command", "cmd", "CommandLine", "script"])
+def test_a_rewrite_is_written_where_the_tool_reads(key: str) -> None:
+    decision = decided("exec_command", {key: "git clone u", "yield_time_ms": 5})
+    assert isinstance(decision, Transform)
+    assert decision.payload.arguments == {key: "git clone u --depth 1", "yield_time_ms": 5}
+    assert command_of(decision.payload) == "git clone u --depth 1"
+
+
+@pytest.mark.parametrize("beside", [{"cmd": "git clone v"}, {"args": ["--recursive"]}])
+def test_a_rewrite_of_what_is_said_in_several_places_is_refused(beside: dict[str, Any]) -> None:
+    decision = decided("Bash", {"command": "git clone u", **beside})
+    assert isinstance(decision, Deny)
+    assert "command is said by several arguments" in decision.reason
