@@ -147,7 +147,7 @@ def _request(connection: socket.socket) -> bytes:
     length = next(int(line.split(b":")[1]) for line in head.split(b"\r\n") if line.startswith(b"Content-Length"))
     while len(body) < length:
         body += connection.recv(65536)
-    return head + b"\r\n\r\n" + body
+    return head + b"\r\n\r\n" + body[:length]
 
 
 STAND_IN = """#!/bin/sh

@@ -56,6 +56,7 @@ BODIES = [
     ("nothing", b""),
     ("line ends", b"\n {} \r\n\n"),
     ("what a shell would take apart", b'{"a":"$(x) `y` %s \\\\n \\u0000 * \'"}'),
+    ("more bytes than letters", "ä€😀".encode()),
     ("no text", bytes(range(1, 256))),
     ("as much as bash sends", b"x" * (LONGEST - 1)),
     ("more than bash sends", b"y" * LONGEST),
@@ -68,7 +69,7 @@ BODIES = [
 def test_an_event_is_passed_on_to_the_byte(way: str, note: str, body: bytes, hooks: Hooks, stand_in: StandIn) -> None:
     with saying(answer_bytes(), hooks.socket if way == "python" else None) as (port, heard):
         hooks.point_to(port)
-        hooks.run(way, body)
+        hooks.run(way, body, environment={"LC_ALL": "C.UTF-8"})
     got = heard[0].partition(b"\r\n\r\n")[2] if heard else stand_in.event
     assert got == body, note
     hooks.address.unlink()
@@ -163,7 +164,7 @@ def test_an_address_that_is_not_ours_is_not_used(spoil: object, hooks: Hooks, st
     with saying(answer_bytes()) as (port, heard):
         hooks.point_to(port)
         spoil(hooks)
-        assert hooks.run("bash", event_of("ls")).stdout == b"decided"
+        assert hooks.run("bash", event_of("ls"), environment={"POSIXLY_CORRECT": "1"}).stdout == b"decided"
     assert not heard
     assert f"-I -S {hooks.python}" in stand_in.words
 

@@ -78,7 +78,7 @@ while next; [[ $line != $'\r' ]]; do
 done
 [[ $shown == "$proof" && $length =~ ^[0-9]{1,8}$ && $code =~ ^[02]$ ]] || fall_back broken
 said=
-if ((length)); then read -r -N "$length" -t "$((until > SECONDS ? until - SECONDS : 1))" -u 3 said || fall_back broken; fi
+if ((length)); then read -r -N "$length" -t "$((until > SECONDS ? until - SECONDS : 1))" -u 3 said; fi
 [[ ${#said} -eq 10#$length ]] || fall_back broken
 printf %s "$said" || refuse
 if [[ $told ]]; then printf '%b\n' "${told//%/\\x}" >&2; fi
