@@ -1,0 +1,213 @@
+"""Hooks whose server is killed, hangs, is not there or can't record: no call runs that nobody decided about."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from interpose.surfaces.hooks.opened import opened_in, spool_of
+from tests.e2e.processes import ServerProcess
+from tests.hooked import Done, Hooks, event_of, finished, until
+
+SETTINGS = "hooks: {deadline: 8, idle_timeout: 20}"
+BAD = "rm -rf /"
+WAYS = ["bash", "python", "program"]
+
+
+@pytest.fixture
+def hooks(tmp_path: Path) -> Iterator[Hooks]:
+    made = Hooks(tmp_path, settings=SETTINGS)
+    yield made
+    _end_server(made)
+
+
+def _end_server(hooks: Hooks) -> None:
+    """The server that hooks started, if they did."""
+    lock = hooks.socket.with_name("start.lock")
+    for pid in _servers(hooks):
+        os.kill(pid, signal.SIGKILL)
+    lock.unlink(missing_ok=True)
+
+
+def _servers(hooks: Hooks) -> list[int]:
+    """The processes of this home that were started on demand."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and b"--on-demand" in (entry / "cmdline").read_bytes().split(b"\0"):
+                told = (entry / "environ").read_bytes().split(b"\0")
+                if f"HOME={hooks.home}".encode() in told and (entry / "stat").read_text().split()[2] != "Z":
+                    found.append(int(entry.name))
+        except OSError:
+            continue
+    return found
+
+
+def _denied(done: Done) -> bool:
+    return done.code == 0 and json.loads(done.stdout)["hookSpecificOutput"]["permissionDecision"] == "deny"
+
+
+def test_every_way_gives_the_same_answer(hooks: Hooks) -> None:
+    with ServerProcess(hooks.home):
+        for body in (event_of("git status"), event_of(BAD), b"{", event_of("ls", hook_event_name="Nothing")):
+            said = {way: hooks.run(way, body) for way in hooks.ways()}
+            assert len(set(said.values())) == 1, said
+    assert not _servers(hooks)
+
+
+def _kill(server: ServerProcess) -> None:
+    server.child.kill()
+    server.child.wait(20)
+
+
+def _stop(server: ServerProcess) -> None:
+    server.signal(signal.SIGSTOP)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("fault", [_kill, _stop], ids=["killed", "hanging"])
+def test_a_server_that_is_gone_or_hangs_opens_nothing(
+    way: str, fault: Callable[[ServerProcess], None], hooks: Hooks
+) -> None:
+    with ServerProcess(hooks.home) as server:
+        assert hooks.socket.exists()
+        fault(server)
+        assert _denied(hooks.run(way, event_of(BAD)))
+
+
+@pytest.mark.parametrize("way", ["bash", "python"])
+def test_a_server_that_is_killed_while_it_answers_opens_nothing(way: str, hooks: Hooks) -> None:
+    with ServerProcess(hooks.home) as server:
+        server.signal(signal.SIGSTOP)
+        hook = hooks.start(way)
+        assert hook.stdin is not None
+        hook.stdin.write(event_of(BAD))
+        hook.stdin.close()
+        hook.stdin = None
+        fds = Path(f"/proc/{hook.pid}/fd")
+        # The event is read and a socket is there: it waits for its answer.
+        until(lambda: any("socket:" in str(fd.readlink()) for fd in fds.iterdir()))
+        _kill(server)
+        assert _denied(finished(hook, b""))
+
+
+def test_a_wrong_token_is_no_answer(hooks: Hooks) -> None:
+    with ServerProcess(hooks.home):
+        port, pid, token, proof = hooks.address.read_text(encoding="ascii").split()
+        hooks.address.write_text(f"{port} {pid} {token[::-1]} {proof}\n", encoding="ascii")
+        assert _denied(hooks.run("bash", event_of(BAD)))
+        refused = (hooks.home / "stderr").read_text(encoding="utf-8")
+    assert "401" in refused
+
+
+def test_a_stop_leaves_no_address_behind(hooks: Hooks) -> None:
+    with ServerProcess(hooks.home) as server:
+        assert oct(hooks.address.stat().st_mode) == "0o100600"
+        assert oct(hooks.socket.stat().st_mode) == "0o140600"
+        server.signal(signal.SIGTERM)
+        assert server.child.wait(20) == 0
+    assert not hooks.address.exists()
+    assert not hooks.socket.exists()
+
+
+def test_a_hook_starts_a_server_which_makes_room_for_a_persons(hooks: Hooks) -> None:
+    assert _denied(hooks.run("bash", event_of(BAD)))
+    until(hooks.address.exists)
+    (pid,) = _servers(hooks)
+    process = Path(f"/proc/{pid}")
+    assert (process / "cwd").readlink() == Path("/")
+    assert os.getsid(pid) not in (os.getsid(0), pid)
+    inherited = {str(fd.readlink()) for fd in (process / "fd").iterdir() if int(fd.name) < 3}
+    assert inherited == {"/dev/null", str(hooks.socket.with_name("server.log"))}
+    assert _denied(hooks.run("bash", event_of(BAD)))
+    with ServerProcess(hooks.home) as server:
+        until(lambda: not _servers(hooks))
+        assert _denied(hooks.run("bash", event_of(BAD)))
+        assert int(hooks.address.read_text(encoding="ascii").split()[1]) == server.child.pid
+
+
+def test_a_server_that_nobody_asks_ends(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path, settings="hooks: {idle_timeout: 0.5}")
+    assert _denied(hooks.run("program", event_of(BAD)))
+    until(hooks.address.exists)
+    until(lambda: not _servers(hooks))
+    assert not hooks.address.exists()
+
+
+START = "import sys; from interpose.surfaces.hooks.on_demand import start_server; start_server(sys.argv[1])"
+
+
+def test_fifty_hooks_at_once_start_one_server(hooks: Hooks) -> None:
+    starting = [
+        subprocess.Popen([sys.executable, "-I", "-c", START, str(hooks.socket)], env=hooks.environment)
+        for _ in range(50)
+    ]
+    assert [process.wait(50) for process in starting] == [0] * 50
+    until(hooks.address.exists)
+    assert len(_servers(hooks)) == 1
+
+
+def test_a_server_that_can_not_start_is_not_tried_at_every_event(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path, settings="hooks: {idle_timeout: 0.2}")
+    lock = hooks.socket.with_name("start.lock")
+    lock.write_text("1\n", encoding="ascii")  # as if it had just been tried, by a process that is gone
+    subprocess.run([sys.executable, "-I", "-c", START, str(hooks.socket)], env=hooks.environment, check=True)
+    assert lock.read_text(encoding="ascii") == "1\n"
+    os.utime(lock, (1, 1))
+    subprocess.run([sys.executable, "-I", "-c", START, str(hooks.socket)], env=hooks.environment, check=True)
+    until(lambda: lock.read_text(encoding="ascii") != "1\n")
+    until(lambda: not _servers(hooks))
+
+
+def _full_disk() -> None:
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+
+
+@pytest.mark.parametrize("flags", [[], ["--fail-open"]], ids=["closed", "open"])
+def test_what_can_not_be_recorded_anywhere_does_not_run(flags: list[str], hooks: Hooks) -> None:
+    done = subprocess.run(
+        [*hooks.ways()["in process"], *flags], input=event_of("git status"), capture_output=True, env=hooks.environment,
+        preexec_fn=_full_disk, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 or b'"deny"' in done.stdout, done
+
+
+def _broken_rules(hooks: Hooks) -> None:
+    rules = hooks.home / ".config" / "interpose" / "policy" / "mine.yaml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text("version: 1\nrules: [{id: x, when: 'nonsense(', action: deny}]\n", encoding="utf-8")
+
+
+def test_rules_that_can_not_be_loaded_refuse_and_say_why(hooks: Hooks) -> None:
+    _broken_rules(hooks)
+    done = hooks.run("in process", event_of("git status"))
+    assert (done.stdout, done.code) == (b"", 2)
+    assert "mine.yaml" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_letting_through_is_in_the_ledger(hooks: Hooks) -> None:
+    _broken_rules(hooks)
+    done = hooks.run("in process", event_of("git status"), "--fail-open")
+    assert (done.stdout, done.code) == (b"", 0)
+    assert "let through undecided" in done.stderr
+    told = subprocess.run(
+        [sys.executable, "-I", "-m", "interpose", "audit", "export"], env=hooks.environment,
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "fail-open" in told.stdout
+    assert not opened_in(spool_of(hooks.loaded.config))
+
+
+@pytest.mark.parametrize("way", ["program", "in process"])
+def test_a_wrong_command_line_is_a_refusal(way: str, hooks: Hooks) -> None:
+    for words in (["--no-such-option"], ["Event", "another"], ["--within", "soon"]):
+        assert hooks.run(way, event_of("ls"), *words).code == 2
