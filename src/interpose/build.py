@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Deny, HookPoint, ToolCall
+from interpose.types import Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -167,7 +167,10 @@ def _desk(config: Config, store: Store, ledger: Ledger) -> Desk:
 
     told = config.approvals.webhook
     tell = Webhook(told.url, headers=told.headers, secret=told.secret) if told.url else None
-    return Desk(store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell)
+    return Desk(
+        store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell,
+        waiters=max(1, config.server.limits.max_connections // 4),
+    )  # fmt: skip
 
 
 def reconfigure(service: Service, config: Config) -> None:
@@ -177,6 +180,7 @@ def reconfigure(service: Service, config: Config) -> None:
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
     before, after = service.policies, _policies(config, service.activity, follow=True)
+    after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger)
     before.stop()
@@ -200,7 +204,9 @@ def _policies(config: Config, recorder: Recorder, *, follow: bool) -> Policies[R
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
-        registry.add(id="interpose:policy", name=HookPoint.TOOL_BEFORE, priority=1000, interceptor=_Unreadable(error))
+        # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
+        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
+            registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return Engine(registry, recorder=recorder)
 
     return Policies(ruled(()), ruled, refusing, project_files)
@@ -219,7 +225,7 @@ class _Unreadable:
     def __init__(self, error: PolicyError) -> None:
         self._deny = Deny(f"The rules of this project can't be loaded: {error}", rule="policy-unreadable")
 
-    def intercept(self, _call: ToolCall) -> Deny:
+    def intercept(self, _payload: ToolCall | ToolOutcome) -> Deny:
         return self._deny
 
 

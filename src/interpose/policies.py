@@ -67,6 +67,11 @@ class Policies(Generic[R]):
         with self._lock:
             return (self.shared, *self._projects.values())
 
+    def remember(self, before: Policies[R]) -> None:
+        """Take over which projects sessions were seen in: no change of the configuration lets them out."""
+        with before._lock, self._lock:
+            self._sessions.update(before._sessions)
+
     def stop(self) -> None:
         """Stop following files."""
         for ruled in self.all():

@@ -95,6 +95,14 @@ def test_a_session_keeps_the_rules_of_a_project_that_it_leaves(world: World, tmp
     assert world.files(Path("/")) == ()
 
 
+def test_a_session_is_not_let_out_by_a_new_configuration(world: World, tmp_path: Path) -> None:
+    file = ruled(tmp_path / "project")
+    world.files(tmp_path / "project", "s1")
+    later = World()
+    later.policies.remember(world.policies)
+    assert later.files(Path("/"), "s1") == (file,)
+
+
 def test_rules_that_cannot_be_read_hold_everything(world: World, tmp_path: Path) -> None:
     file = ruled(tmp_path)
     world.broken.add(file)
