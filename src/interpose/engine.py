@@ -202,6 +202,14 @@ class Run:
         """`after` for async callers."""
         return await drive_async(self._on_after(outcome, decided))
 
+    def not_run(self, verdict: Verdict[ToolCall], reason: str) -> None:
+        """The end of a call that `before` allowed and the host won't run, as it can't run what became of it."""
+        drive(self._on_after(_refused(verdict, reason), decided=True))
+
+    async def anot_run(self, verdict: Verdict[ToolCall], reason: str) -> None:
+        """`not_run` for async callers."""
+        await drive_async(self._on_after(_refused(verdict, reason), decided=True))
+
     def run_tool(
         self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
     ) -> ToolRun:
@@ -430,9 +438,9 @@ def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> To
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
-def _refused(verdict: Verdict[ToolCall]) -> ToolOutcome:
+def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     call = verdict.payload
-    return ToolOutcome(call, _blocked(call, verdict.reason), is_error=True, denied=True)
+    return ToolOutcome(call, _blocked(call, reason or verdict.reason), is_error=True, denied=True)
 
 
 def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:

@@ -137,7 +137,11 @@ class Here:
 
     def answer(self, call: ToolCall) -> Answer:
         """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
-        return _answer(self._opened().run(call.context).before(call))
+        run = self._opened().run(call.context)
+        verdict = run.before(call)
+        if isinstance(verdict.decision, Transform):
+            run.not_run(verdict, _REWRITTEN)
+        return _answer(verdict)
 
     def looked(self, call: ToolCall) -> Answer:
         """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""

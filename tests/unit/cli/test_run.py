@@ -152,6 +152,11 @@ def test_decided_here(
     assert said in capsys.readouterr().err, note
 
 
+def test_the_record_says_what_did_not_run(home: Path, started: list[list[str]]) -> None:
+    assert main(["run", "--", "echo", "dull"]) == 77
+    assert [(record.decision, record.outcome) for record in kept(home)] == [("rewrite", "denied")]
+
+
 def test_a_dry_run_leaves_no_trace(home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "--dry-run", "--", "true"]) == 0
     assert capsys.readouterr().out == "would run: true\n"

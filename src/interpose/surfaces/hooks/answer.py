@@ -120,8 +120,7 @@ def _can_rewrite(host: Host, event: Event, verdict: Verdict[ToolCall]) -> bool:
 
 async def _not_run(run: Run, host: Host, event: Event, verdict: Verdict[ToolCall], reason: str) -> Reply:
     """The engine would have let it run changed, and the host can't: the record says that it did not run."""
-    refused = {"status": "blocked", "tool": verdict.payload.name, "reason": reason}
-    await run.aafter(ToolOutcome(verdict.payload, refused, is_error=True, denied=True))
+    await run.anot_run(verdict, reason)
     return host.deny(event, reason)
 
 

@@ -8,8 +8,6 @@ from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
-from msgspec.json import encode
-from msgspec.structs import replace
 
 from interpose import __version__
 from interpose.surfaces.http import deciding, incoming
@@ -26,8 +24,8 @@ from interpose.surfaces.http.verdicts import (
     policy_type,
     told,
 )
-from interpose.tools import KNOWN_TOOL_NAMES, command_of, normalize_tool_name, tool_behind
-from interpose.types import Deny, Outcome, ToolCall, Verdict
+from interpose.tools import KNOWN_TOOL_NAMES, normalize_tool_name, tool_behind
+from interpose.types import Outcome, ToolCall, Verdict
 
 if TYPE_CHECKING:
     from interpose.service import Service
@@ -41,8 +39,6 @@ CLI_CODES = (
     (400, "missing_command"),
 )
 ACTION_CODES = ((400, "invalid_content_type"), (400, "invalid_request"), (400, "missing_target"))
-
-_REWRITTEN = "A rule lets this run only in another form"
 
 Risk = Literal["high", "medium", "low", "unknown"]
 
@@ -168,7 +164,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         text = body.command if len(words) == 1 else shlex.join(words)
         call = ToolCall("exec", {"command": text}, context=context)
         wait, headers = incoming.wait_of(request, config.intercept.wait_limit)
-        verdict = _as_asked(await deciding.before(service, request, call, wait=wait))
+        verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
         return json_response(_cli_answer(verdict, request, client), headers=headers)
 
     return validate_command
@@ -187,19 +183,10 @@ def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]
         settings = service.config.intercept
         call = incoming.call_of(_tool_of(body), body.parameters, context, settings.shell_tool_names)
         wait, headers = incoming.wait_of(request, settings.wait_limit)
-        verdict = _as_asked(await deciding.before(service, request, call, wait=wait))
+        verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
         return json_response(_action_answer(verdict, request), headers=headers)
 
     return validate_action
-
-
-def _as_asked(verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
-    """INVARIANT: nothing runs but what was decided. These answers have no place for another call than the one that was
-    asked about, so what a rule would rewrite is refused, and the answer says what to run instead."""
-    if not verdict.allowed or not verdict.rewritten:
-        return verdict
-    instead = command_of(verdict.payload) or encode(verdict.payload.arguments).decode()
-    return replace(verdict, outcome="deny", decision=Deny(_REWRITTEN, rule="rewritten", instead=instead))
 
 
 def _not_validated(request: Request, client: ClientInfo) -> CliAnswer:

@@ -11,7 +11,7 @@ import pytest
 
 from interpose import __version__
 from interpose.config.model import CliValidation
-from interpose.ledger.record import search
+from interpose.ledger.record import Record, search
 from interpose.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import validate
@@ -101,11 +101,18 @@ def test_a_watching_rule_is_told(server: Running) -> None:
     assert (answer["action_reason"], answer["message"]) == ("audit_mode", "Hm")
 
 
-def test_a_rewrite_never_lets_the_original_run(server: Running) -> None:
+def test_a_rewrite_never_lets_the_original_run(server: Running, service: Service) -> None:
     answer = server.post(CLI, {"command": "deploy", "arguments": ["now"]}).json
     assert (answer["decision"], answer["instead"]) == ("deny", "deploy --dry-run")
+    assert _last(service).outcome == "denied"
     action = server.post(ACTION, {"target": "Bash", "parameters": {"command": "deploy now"}}).json
     assert (action["allowed"], action["risk_level"], action["instead"]) == (False, "high", "deploy --dry-run")
+    assert _last(service).outcome == "denied"
+
+
+def _last(service: Service) -> Record:
+    service.ledger.flush()
+    return search(service.store, Query(), 1)[0]
 
 
 def test_a_question_about_a_command_is_answered(server: Running, service: Service) -> None:
