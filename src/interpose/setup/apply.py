@@ -35,6 +35,8 @@ def apply(plan: Plan, places: Places) -> list[Path]:
 def _carry_out(plan: Plan, records: Records) -> None:
     if plan.record is not None:
         records.keep(plan.record)  # first, so that whatever comes of the rest can be taken out again
+    for heir in plan.heirs:
+        records.keep(heir)
     for change in plan.changed:
         if change.after is None:
             change.path.unlink(missing_ok=True)

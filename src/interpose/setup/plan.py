@@ -45,6 +45,8 @@ class Plan(Struct, frozen=True, kw_only=True):
     changes: tuple[Change, ...]
     record: Installed | None
     was: Installed | None
+    heirs: tuple[Installed, ...] = ()
+    """Records of other hosts in the same file: whoever leaves last takes along what the first one made."""
 
     @property
     def changed(self) -> tuple[Change, ...]:
@@ -85,8 +87,7 @@ def plan_install(target: Target, loaded: Loaded, *, fail_open: bool = False) -> 
             main, record = (), _new_record(target, target.path, fail_open=fail_open)
     was = Records(loaded.places).get(record.host, Path(record.path))
     ours = [_whole(path, text, mode, target.root, was) for path, (text, mode) in texts.items()]
-    beside = [each for each in Records(loaded.places).all() if each.path == record.path]
-    directories = _directories((*ours, *main), target.root, beside)
+    directories = _directories((*ours, *main), target.root, was)
     for file in client.files:
         found = found_at(file.path, loaded.places.state)
         ours.append(Change(found.path, found.content, file.text.encode(), file.mode, theirs=False))
@@ -106,13 +107,24 @@ def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
         changes.append(_without_hooks(target, found, was))
     else:
         was = records.get(target.facts.name, target.path.resolve())
-    shared = {file for record in records.all() if record != was for file in record.files}
+    others = [record for record in records.all() if record != was]
+    shared = {file for record in others for file in record.files}
     state = loaded.places.state
     for path in map(Path, was.files) if was is not None else _unrecorded(target):
         if str(path) not in shared:
             found = found_at(path, state if path.is_relative_to(state) else target.root)
             changes.append(Change(found.path, found.content, None, found.mode, theirs=False))
-    return Plan(target=target, changes=tuple(changes), record=None, was=was)
+    heirs = tuple(_inherited(record, was) for record in others if was is not None and record.path == was.path)
+    return Plan(target=target, changes=tuple(changes), record=None, was=was, heirs=heirs)
+
+
+def _inherited(record: Installed, gone: Installed) -> Installed:
+    return replace(
+        record,
+        created=record.created or gone.created,
+        made=together([record.made, gone.made]),
+        directories=tuple(sorted({*record.directories, *gone.directories})),
+    )
 
 
 def _unrecorded(target: Target) -> list[Path]:
@@ -145,22 +157,20 @@ def _with_hooks(
     was = Records(loaded.places).get(target.facts.name, found.path)
     text = hooks_text(found)
     try:
-        if HooksFile(text, setup).has(wanted, ours):
+        now = HooksFile(text, setup)
+        if now.has(wanted, ours):
             kept = was or _new_record(target, found.path, fail_open=fail_open, made=EVERYTHING)
             return (_change(found, text),), replace(kept, fail_open=fail_open)
-        base = HooksFile(text, setup).without_hooks(ours, was.made if was else EVERYTHING)
-        after, made = HooksFile(base, setup).with_hooks(wanted)
-        holds = HooksFile(after, setup).has(wanted, ours)
-        if not holds or HooksFile(after, setup).without_hooks(ours, made) != base:
+        base = now.without_hooks(ours, was.made if was else EVERYTHING)
+        after, made = (now if base == text else HooksFile(base, setup)).with_hooks(wanted)
+        then = HooksFile(after, setup)
+        if not then.has(wanted, ours) or then.without_hooks(ours, made) != base:
             raise SetupError(
                 f"{found.path} can't be changed so that it could be changed back exactly; it stays as it is"
             )
     except JsoncError as error:
         raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
-    beside = [record for record in Records(loaded.places).all() if record.path == str(found.path)]
-    created = found.content is None or any(record.created for record in beside)
-    # Two hosts may share a file: whoever leaves last takes along what the first one made.
-    made = together([made, *(record.made for record in beside if record.host != target.facts.name)])
+    created = found.content is None or (was is not None and was.created)
     return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
 
 
@@ -218,7 +228,7 @@ def _new_record(
     )  # fmt: skip
 
 
-def _directories(changes: tuple[Change, ...], root: Path, beside: list[Installed]) -> tuple[str, ...]:
+def _directories(changes: tuple[Change, ...], root: Path, was: Installed | None) -> tuple[str, ...]:
     """Directories that don't exist yet, the highest first, and those that were made at an earlier time."""
     missing = {
         str(place)
@@ -226,4 +236,4 @@ def _directories(changes: tuple[Change, ...], root: Path, beside: list[Installed
         for place in change.path.parents
         if place.is_relative_to(root.resolve()) and not place.exists()
     }
-    return tuple(sorted(missing.union(*(record.directories for record in beside))))
+    return tuple(sorted(missing.union(was.directories if was else ())))

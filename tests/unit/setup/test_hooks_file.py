@@ -104,7 +104,7 @@ def _edited_by_somebody(text: str, setup: HostSetup, random: Random) -> str:
     hooks = root.member(setup.key) if setup.key else None
     holder = hooks.value if hooks else root
     arrays = [member.value for member in holder.members if member.value.kind == "array"]
-    member = ("mine", random.choice((1, {"a": []}, "x")))
+    member: tuple[str, Any] = ("mine", random.choice((1, {"a": []}, "x")))
     hook: Any = {"command": "mine"}
     entry = ("", {"hooks": [hook]} if setup.layout == "groups" else hook)
     style = style_of(text, root)
@@ -167,7 +167,8 @@ def test_what_is_not_ours(command: str) -> None:
         ("somebody wrote a comment into our list",
          '{"hooks": {"PreToolUse": [ // keep\n {"hooks": [{"command": "OURS"}]}]}}',
          '{"hooks": {"PreToolUse": [ // keep\n]}}'),
-        ("nobody remembers what was made", '{"a": 1, "hooks": {"PreToolUse": [{"hooks": [{"command": "OURS"}]}]}}', '{"a": 1}'),
+        ("nobody remembers what was made",
+         '{"a": 1, "hooks": {"PreToolUse": [{"hooks": [{"command": "OURS"}]}]}}', '{"a": 1}'),
         ("a member behind ours on a line after a comment",
          '{"a": 1, // c\n "hooks": {"Stop": [{"hooks": [{"command": "OURS"}]}]}, "b": 2}',
          '{"a": 1, // c\n "b": 2}'),
@@ -193,7 +194,9 @@ def test_files_of_another_shape_are_refused(text: str, said: str) -> None:
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize("text", ["", "\n", "\ufeff", "  \r\n", "{}", "{ }", "\ufeff{}\n", "{\n}", "{\n\n}\n", "{ /* c */ }", "{ // c\n}"])
+@pytest.mark.parametrize(
+    "text", ["", "\n", "\ufeff", "  \r\n", "{}", "{ }", "\ufeff{}\n", "{\n}", "{\n\n}\n", "{ /* c */ }", "{ // c\n}"]
+)
 @pytest.mark.parametrize("name", NAMES)
 def test_nearly_nothing(name: str, text: str) -> None:
     setup = HOSTS[name].facts.setup

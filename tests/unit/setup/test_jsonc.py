@@ -73,7 +73,8 @@ def test_what_is_refused(note: str, text: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     "hostile",
-    ["[" + "1," * 200_000 + "]", "/*" * 200_000, "//" * 400_000, '"' + "\\" * 400_001, "[" + "/**/" * 200_000, " " * 800_000],
+    ["[" + "1," * 200_000 + "]", "/*" * 200_000, "//" * 400_000,
+     '"' + "\\" * 400_001, "[" + "/**/" * 200_000, " " * 800_000],
     ids=["elements", "comments that do not end", "slashes", "backslashes", "comments", "blanks"],
 )  # fmt: skip
 def test_time_grows_with_the_text_alone(hostile: str) -> None:

@@ -34,7 +34,8 @@ class _Writer:
     def value(self, data: Any, depth: int) -> str:
         if isinstance(data, dict):
             members = [
-                f"{json.dumps(key)}{self._gap()}:{self._gap()}{self.value(value, depth + 1)}" for key, value in data.items()
+                f"{json.dumps(key)}{self._gap()}:{self._gap()}{self.value(value, depth + 1)}"
+                for key, value in data.items()
             ]
             return self._container("{", members, "}", depth)
         if isinstance(data, list):
