@@ -35,7 +35,7 @@ from interpose.approvals.questions import (
     written,
 )
 from interpose.approvals.scopes import ONCE, Scope
-from interpose.approvals.waiters import Waiters
+from interpose.approvals.waiters import MOST_WAITERS, Waiters
 from interpose.errors import AnsweredError, NoQuestionError, TooLateError, UnboundError
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grants
@@ -46,6 +46,10 @@ log = logging.getLogger("interpose.approvals")
 
 REST_SECONDS = 60
 """How long a no, or nobody's answer, stands before the same call is asked about again."""
+
+MOST_WAITING = 1000
+MOST_OF_A_SESSION = 100
+"""Questions that wait at the same time. More would be no help to those who answer, and they would not see them all."""
 
 KEPT_SECONDS = 31 * 24 * 3600
 """How long questions and grants are kept when they are over."""
@@ -76,16 +80,17 @@ class Desk:
         key: bytes,
         on_question: Callable[[Question], object] | None = None,
         clock: Callable[[], int] = time_ns,
+        waiters: int = MOST_WAITERS,
     ) -> None:
         """`timeout` is in seconds. `key` must be the same for all who share the store.
 
-        `on_question` hears of each new question once.
+        `on_question` hears of each new question once. `waiters` is how many callers may wait for answers at a time.
         """
         self._store, self._key, self._clock = store, key, clock
         self._timeout_ns = round(timeout * _SECOND)
         self._on_question = on_question
         self._redactor = Redactor(digest(key, b"redaction").encode())
-        self._waiters = Waiters(lambda ids: store.settled(ids, now_ns=clock()))
+        self._waiters = Waiters(lambda ids: store.settled(ids, now_ns=clock()), waiters)
         self._tidying = threading.Lock()
         self._tidied = -_TIDY_SECONDS
 
@@ -93,7 +98,16 @@ class Desk:
         """A confirmation handler that puts questions on the desk and waits so long for their answers."""
         return Waiting(self, seconds)
 
-    def asked(self, *, limit: int = 1000) -> list[Question]:
+    @property
+    def crowded(self) -> bool:
+        """Whether so many wait for answers already that one more would not be held."""
+        return self._waiters.full
+
+    async def settled(self, id: str, seconds: float) -> None:
+        """Wait so long for the answer to a question; not at all if too many wait already."""
+        await self._waiters.wait(id, seconds)
+
+    def asked(self, *, limit: int = MOST_WAITING) -> list[Question]:
         """Questions that wait for an answer, the oldest first."""
         now = self._clock()
         return _seen(self._store.waiting(now_ns=now, limit=limit), now)
@@ -181,6 +195,8 @@ class Desk:
             id = question_id(digest(self._key, b"question", bound_to.session, str(number)))
             row = self._store.approval(id)
             if row is None:
+                if (refused := self._refused(request, subject, now)) is not None:
+                    return refused
                 expires = now + self._timeout_ns
                 question = written(id, request, subject, redactor=self._redactor, asked_ns=now, expires_ns=expires)
                 if self._store.ask(row_of(Kept(question, bound_to), asked_ns=now, expires_ns=expires)):
@@ -193,6 +209,17 @@ class Desk:
                 if standing is not None:
                     return standing
             self._store.spend(counter, 1, budget=number + 1)
+
+    def _refused(self, request: PermissionRequest, subject: Subject, now: int) -> Deny | None:
+        """INVARIANT: who asks without end is refused, and does not hide what others ask."""
+        everyone, of_session = self._store.count_waiting(subject.context.session_id, now_ns=now)
+        if everyone < MOST_WAITING and of_session < MOST_OF_A_SESSION:
+            return None
+        number, whose = (of_session, " of this session") if of_session >= MOST_OF_A_SESSION else (everyone, "")
+        return Deny(
+            f"{number} questions{whose} wait for an answer already, and one more is not asked: {request.message}",
+            rule="approval-queue-full",
+        )
 
     def _standing(self, row: Approval, bound_to: Bound, waited_for: str) -> Approved | Deny | _Open | None:
         """What the last question about a call says now; None if it says nothing any more."""
@@ -240,7 +267,8 @@ class Waiting:
                 return Pending(known.id)
             waited_for = known.id
             until_expiry = (known.expires_ns - desk._clock()) / _SECOND  # noqa: SLF001 - as above
-            await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry)))  # noqa: SLF001 - as above
+            if not await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry))):  # noqa: SLF001 - as above
+                return Pending(known.id)
 
 
 def _log_answer(question: Question) -> None:

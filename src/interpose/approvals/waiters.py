@@ -11,22 +11,33 @@ from typing import Any
 from interpose.errors import StoreError
 
 POLL_SECONDS = 0.15
+MOST_WAITERS = 500
+"""Callers that wait at the same time. Each of them holds a connection that others could use."""
 
 
 class Waiters:
     """Any number of coroutines, on any loops."""
 
-    def __init__(self, settled: Callable[[Sequence[str]], Iterable[str]]) -> None:
+    def __init__(self, settled: Callable[[Sequence[str]], Iterable[str]], most: int = MOST_WAITERS) -> None:
         """`settled` says which questions need not be waited for any more. It may block."""
-        self._settled = settled
+        self._settled, self._most = settled, most
         self._lock = threading.Lock()
         self._waiting: dict[str, set[Future[Any]]] = {}
         self._thread: threading.Thread | None = None
+        self._held = 0
 
-    async def wait(self, id: str, seconds: float) -> None:
-        """Come back when a question is settled, or when the time is up."""
+    @property
+    def full(self) -> bool:
+        """Whether nobody else can wait now."""
+        return self._held >= self._most
+
+    async def wait(self, id: str, seconds: float) -> bool:
+        """Come back when a question is settled, or when the time is up. False, at once, if there is no room."""
         future: Future[Any] = Future()
         with self._lock:
+            if self.full:
+                return False
+            self._held += 1
             self._waiting.setdefault(id, set()).add(future)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._poll, name="interpose:approvals", daemon=True)
@@ -35,6 +46,7 @@ class Waiters:
             await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
         finally:
             self._leave(id, future)
+        return True
 
     def wake(self, ids: Iterable[str]) -> None:
         """These are settled."""
@@ -46,6 +58,7 @@ class Waiters:
 
     def _leave(self, id: str, future: Future[Any]) -> None:
         with self._lock:
+            self._held -= 1
             if (others := self._waiting.get(id)) is not None:
                 others.discard(future)
                 if not others:

@@ -197,6 +197,9 @@ class Approvals(Protocol):
     def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
         """Questions that can still be answered, the oldest first."""
 
+    def count_waiting(self, session: str, *, now_ns: int) -> tuple[int, int]:
+        """How many questions can still be answered: all of them, and those of one session."""
+
     def forget_approvals(self, before_ns: int) -> int:
         """Forget questions that ended before then, and grants that did. Says how many questions."""
 

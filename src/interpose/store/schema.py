@@ -20,6 +20,9 @@ _STATE: Final = (
     "CREATE TABLE pins (name TEXT PRIMARY KEY, value TEXT NOT NULL)",
 )
 
+_STILL_OPEN: Final = ("CREATE INDEX approvals_open ON approvals (expires_ns, session) WHERE answer = ''",)
+"""What nobody answered stays without an answer when it is over: those that are not must be found among many."""
+
 _ENTRIES: Final = """CREATE TABLE entries (
     id {identity}, writer TEXT NOT NULL, seq BIGINT NOT NULL, kind TEXT NOT NULL, call_id TEXT NOT NULL,
     time_ns BIGINT NOT NULL, prev BYTEA NOT NULL, hash BYTEA NOT NULL, session TEXT NOT NULL, agent TEXT NOT NULL,
@@ -52,6 +55,7 @@ SQLITE: Final[tuple[tuple[str, ...], ...]] = (
         "INSERT INTO indexed VALUES (0)",
         *_STATE,
     ),
+    _STILL_OPEN,
 )
 
 POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
@@ -64,4 +68,5 @@ POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
         "CREATE INDEX entries_grams ON entries USING gin (grams)",
         *_STATE,
     ),
+    _STILL_OPEN,
 )

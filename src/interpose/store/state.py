@@ -106,6 +106,13 @@ class SharedState(ABC):
                   ORDER BY created_ns, id LIMIT $2"""
         return [_approval(row) for row in self.read(sql, now_ns, limit)]
 
+    def count_waiting(self, session: str, *, now_ns: int) -> tuple[int, int]:
+        """How many questions can still be answered: all of them, and those of one session."""
+        sql = """SELECT count(*), count(*) FILTER (WHERE session = $2) FROM approvals
+                 WHERE answer = '' AND expires_ns > $1"""
+        ((everyone, of_session),) = self.read(sql, now_ns, storable(session))
+        return int(everyone), int(of_session)
+
     def forget_approvals(self, before_ns: int) -> int:
         """Forget questions that ended before then, and grants that did. Says how many questions."""
         self.write("DELETE FROM grants WHERE expires_ns < $1 RETURNING id", before_ns)

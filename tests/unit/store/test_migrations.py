@@ -67,7 +67,7 @@ def test_a_later_step_is_applied_to_what_is_there(place: str, monkeypatch: pytes
     for steps in ("SQLITE", "POSTGRES"):
         added = (*getattr(schema, steps), ("CREATE TABLE later (x TEXT)", "INSERT INTO later SELECT value FROM pins"))
         monkeypatch.setattr(schema, steps, added)
-    with pytest.raises(StoreError, match="schema 1"):
+    with pytest.raises(StoreError, match="schema 2"):
         open_store(place, read_only=True)
     open_store(place).close()
     run_sql(place, "DELETE FROM later WHERE x = 'value'")
