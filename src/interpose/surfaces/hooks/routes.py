@@ -6,11 +6,13 @@ client without a JSON reader can pass all three on.
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from interpose.surfaces.hooks.answer import answer
 from interpose.surfaces.hooks.hosts import HOSTS, host_named
+from interpose.surfaces.http.incoming import LARGE
 from interpose.surfaces.http.messages import Headers, Refusal, Request, Response, Route
 
 if TYPE_CHECKING:
@@ -27,7 +29,10 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         host = host_named(request.params["host"])
         if host is None:
             raise Refusal(404, "unknown_host", f"no such host; known are {', '.join(HOSTS)}")
-        reply = await answer(service, host, request.body, event=request.query.get("event", ""))
+        answering = answer(service, host, request.body, event=request.query.get("event", ""))
+        large = len(request.body) > LARGE
+        # A thread with a loop of its own: while one agent's long result is searched, others are answered in time.
+        reply = await (asyncio.to_thread(asyncio.run, answering) if large else answering)
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),
