@@ -73,7 +73,8 @@ def _offline(arguments: list[str]) -> int:
     if not can:
         _say("· no network namespace can be made here: the agents could reach the network")
         return subprocess.run(here, check=False, env=environment).returncode
-    loopback = ["sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
+    # The shell stays: as the first process there it buries those whose parents are gone.
+    loopback = ["sh", "-c", 'ip link set lo up && "$@"; exit $?', "sh"]
     return subprocess.run([*cut, *loopback, *here], check=False, env=environment).returncode
 
 

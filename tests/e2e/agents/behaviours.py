@@ -179,7 +179,7 @@ SCENARIOS = (
     ),
     Scenario(
         name="hook stuck",
-        fault=faults.client_that("exec sleep 600"),
+        fault=faults.client_that("exec sleep 45"),
         deadline=3,
         checks=(Check("hook stuck", _command(ALLOWED), _held),),
     ),

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 LONGEST = 32768
 """Bytes of an event that bash sends. A server that reads nothing must not make it wait, and sockets hold more."""
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
+_OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
+"""Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
 _IMPORTS = "from interpose.surfaces.hooks.clients.thin import LARGEST, BrokenError, NobodyError, ask\n"
 
 
@@ -47,8 +49,9 @@ class ClientFile(Struct, frozen=True):
 class Client(Struct, frozen=True):
     """The files of a host's hook, and the command line that a host runs in a shell.
 
-    Whatever becomes of the program, the command line ends with 0 or 2: hosts take any other code for an accident and
-    go on. A host that runs a program without a shell is given `program`.
+    Whatever becomes of the program, the command line ends with 0, or with 2 and a text on standard error: hosts take
+    any other code for an accident, some also a 2 without a text, and go on. A host that runs a program without a shell
+    is given `program`.
     """
 
     files: tuple[ClientFile, ...]
@@ -98,7 +101,7 @@ def client_for(
     }
     return Client(
         (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
-        f"{shlex.quote(str(fast))} || exit 2",
+        f"{shlex.quote(str(fast))} {_OR_REFUSED}",
         str(fast),
     )
 

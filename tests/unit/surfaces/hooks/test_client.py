@@ -207,10 +207,28 @@ def test_an_interpreter_that_is_gone_is_a_refusal(way: str, tmp_path: Path) -> N
     assert "doctor" in done.stderr
 
 
-def test_a_client_that_is_gone_is_a_refusal(tmp_path: Path) -> None:
+NO_CLIENTS = [
+    ("gone", None),
+    ("fails", "exit 1"),
+    ("fails in another way", "exit 3"),
+    ("is killed", "kill -9 $$"),
+    ("refuses and says nothing", "exit 2"),
+]
+
+
+@pytest.mark.parametrize(("note", "does"), NO_CLIENTS, ids=[case[0] for case in NO_CLIENTS])
+@pytest.mark.parametrize("shell", ["sh", "bash"])
+def test_a_client_that_is_none_is_a_refusal(shell: str, note: str, does: str | None, tmp_path: Path) -> None:
+    """With a text: Codex and Gemini CLI go on after a 2 that has none."""
     hooks = Hooks(tmp_path)
     hooks.bash.unlink()
-    assert subprocess.run(["sh", "-c", hooks.command], stdin=subprocess.DEVNULL, check=False).returncode == 2
+    if does is not None:
+        hooks.bash.write_text(f"#!/bin/sh\n{does}\n")
+        hooks.bash.chmod(0o700)
+    command = [shell, "-c", hooks.command]
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.returncode) == ("", 2), note
+    assert done.stderr.endswith("Refused by Interpose. If no reason is given, run interpose doctor.\n"), note
 
 
 def test_a_refusal_is_what_the_host_understands(tmp_path: Path) -> None:
