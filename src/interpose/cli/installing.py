@@ -48,7 +48,8 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 def carried_out(verb: str, args: argparse.Namespace, act: Callable[[Loaded], int]) -> int:
     """Run one of the verbs. What stands in its way is said in a few lines, with the exit code for it."""
     try:
-        return act(load())
+        # As a setting, so that an organisation that locks it is heard.
+        return act(load(flags={"hooks.fail_open": True} if getattr(args, "fail_open", False) else {}))
     except SetupError as error:
         if args.json:
             print_json({"ok": False, "problem": str(error)})

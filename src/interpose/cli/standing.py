@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from interpose.build import add_builtin_interceptors, add_standard_policy
-from interpose.errors import PolicyError
+from interpose.errors import UnloadableError
 from interpose.policy.catalogue import packs, standard_places
 from interpose.policy.model import Level
 from interpose.registry import create_interceptor_registry
@@ -32,7 +32,7 @@ def policy_of(cwd: str) -> dict[str, Any]:
     try:
         following = add_standard_policy(registry, cwd)
         told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
-    except PolicyError as error:
+    except UnloadableError as error:  # rules, or the configuration that says where they are
         return told | {"problems": [msgspec.to_builtins(problem) for problem in error.problems]}
     rules = following.policy.rules
     told["policy"] = {"revision": following.status.revision, "rules": len(rules)}

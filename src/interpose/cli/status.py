@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
         told |= {"situation": now, "hosts": installed}
     except ConfigError as error:
-        told["problems"] = [*told["problems"], *(msgspec.to_builtins(problem) for problem in error.problems)]
+        told["problems"] = told["problems"] or [msgspec.to_builtins(problem) for problem in error.problems]
     if args.json:
         print(msgspec.json.format(encoded(told), indent=2).decode())
     else:

@@ -7,11 +7,16 @@ from pathlib import Path
 
 import pytest
 
+from interpose.build import open_service
 from interpose.cli import main
+from interpose.config.load import load
+from interpose.types import Context, ToolCall
+from tests.unit.setup.homes import installed, new_home, target
 
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    new_home(tmp_path / "home", monkeypatch)
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     project = tmp_path / "project"
     (project / ".interpose").mkdir(parents=True)
@@ -55,3 +60,34 @@ def test_rules_that_cannot_be_loaded(project: Path, capsys: pytest.CaptureFixtur
     assert "policy.yaml" in str(told["problems"])
     assert main(["status", "--cwd", str(project)]) == 78
     assert "cannot be loaded" in capsys.readouterr().out
+
+
+def test_agents_ledger_and_questions_in_one_screen(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    installed(target("claude-code"), fail_open=True)
+    installed(target("kiro"))
+    context = Context(session_id="s1", source="hook:claude-code")
+    with open_service(load().config, follow=False) as service:
+        for command in ("ls", "git push --force origin topic"):
+            service.run(context).before(ToolCall("exec", {"command": command}, context=context))
+    assert main(["status", "--cwd", str(project)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 24
+    shown = "\n".join(lines)
+    for part in (
+        "server     none runs", "2 decisions", "1 wait for an answer", "Kiro CLI, never heard yet",
+        "Claude Code, last heard 0 seconds ago", "fail-open  calls that can't be decided run; 0 did",
+    ):  # fmt: skip
+        assert part in shown
+    code, told = status(project, capsys)
+    assert (code, [host["host"] for host in told["hosts"]]) == (0, ["claude-code", "kiro"])  # type: ignore[attr-defined]  # JSON
+
+
+def test_a_configuration_that_cannot_be_loaded(
+    project: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = tmp_path / "config" / "interpose" / "interpose.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("server: {prot: 1}\n", encoding="utf-8")
+    config.chmod(0o600)
+    assert main(["status", "--cwd", str(project)]) == 78
+    assert "unknown key 'prot'" in capsys.readouterr().out

@@ -1,0 +1,153 @@
+"""`interpose install`, `uninstall` and `doctor` as people type them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpose.cli import main
+from interpose.config import load as config_load
+from interpose.surfaces.hooks.hosts import HOSTS
+from tests.unit.setup.homes import new_home, target, tree
+
+TEXT = '{\n  "model": "opus" // big\n}\n'
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    home = new_home(tmp_path / "home", monkeypatch)
+    monkeypatch.chdir(home)
+    return home
+
+
+@pytest.fixture
+def settings(home: Path) -> Path:
+    path = target("claude-code").path
+    path.parent.mkdir()
+    path.write_text(TEXT, encoding="utf-8")
+    return path
+
+
+def test_the_difference_is_shown_and_undone(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "claude"]) == 0
+    shown = capsys.readouterr().out
+    for part in (
+        "--- ~/.claude/settings.json",
+        '-  "model": "opus" // big', '+  "model": "opus", // big', '+    "PreToolUse": [',
+        "Claude Code: installed at ~/.claude/settings.json.", "What was there before is kept in ~/.local/state/",
+        "- Cursor, VS Code may run this file, too",
+    ):  # fmt: skip
+        assert part in shown
+    assert main(["install", "claude-code"]) == 0
+    assert "Claude Code is already installed at ~/.claude/settings.json." in capsys.readouterr().out
+    assert main(["uninstall", "claude-code"]) == 0
+    assert "Claude Code: uninstalled at" in capsys.readouterr().out
+    assert settings.read_text(encoding="utf-8") == TEXT
+    assert main(["uninstall", "claude-code"]) == 0
+    assert "Claude Code is not installed at" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", ["install", "uninstall"])
+def test_a_dry_run_changes_nothing(verb: str, settings: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    if verb == "uninstall":
+        main(["install", "claude-code"])
+        capsys.readouterr()
+    before = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    assert main([verb, "claude-code", "--dry-run"]) == 0
+    shown = capsys.readouterr().out
+    assert "PreToolUse" in shown
+    assert "this was a dry run" in shown
+    assert {path: path.read_bytes() for path in home.rglob("*") if path.is_file()} == before
+
+
+@pytest.mark.parametrize(
+    ("typed", "flags", "done"), [("y", [], True), ("", [], False), ("n", [], False), ("", ["--yes"], True)]
+)
+def test_at_a_terminal_it_asks(
+    typed: str, flags: list[str], done: bool, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setattr("builtins.input", lambda _prompt: typed)
+    assert main(["install", "claude-code", *flags]) == (0 if done else 1)
+    assert ("PreToolUse" in settings.read_text(encoding="utf-8")) is done
+
+
+def test_for_programs(settings: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "claude-code", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ok"], told["done"], told["scope"]) == (True, True, "user")
+    assert [change["change"] for change in told["changes"]] == ["created", "created", "changed"]
+    assert '+    "PreToolUse": [' in told["changes"][-1]["diff"]
+    settings.write_text("{", encoding="utf-8")
+    assert main(["install", "claude-code", "--json"]) == 1
+    assert "line 1, column 2" in json.loads(capsys.readouterr().out)["problem"]
+
+
+def test_a_project(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (home / "work").mkdir()
+    before = tree(home)
+    assert main(["install", "claude-code", "--project", "--cwd", str(home / "work")]) == 0
+    shown = capsys.readouterr().out
+    assert "Copilot CLI, Cursor, VS Code may run this file, too" in shown
+    assert "whoever else works on the project installs for themselves" in shown
+    assert main(["install", "cursor", "--project", "--cwd", str(home / "work")]) == 0
+    capsys.readouterr()
+    assert main(["install", "claude-code", "--project", "--cwd", str(home / "work"), "--dry-run"]) == 0
+    assert "Hooks of Cursor are installed as well" in capsys.readouterr().out
+    for name in ("claude-code", "cursor"):
+        assert main(["uninstall", name, "--project", "--cwd", str(home / "work")]) == 0
+    assert tree(home) == before
+
+
+def test_codex_has_to_be_told(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["install", "codex"]) == 0
+    assert "trust the new hooks with /hooks" in capsys.readouterr().out
+
+
+def test_the_list(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["install", "kiro"])
+    capsys.readouterr()
+    assert main(["install", "--list"]) == 0
+    shown = capsys.readouterr().out
+    assert all(host in shown for host in HOSTS)
+    assert "installed at ~/.kiro/agents/interpose.json" in shown
+    assert main(["install", "--list", "--json"]) == 0
+    rows: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    assert [row["host"] for row in rows if row["experimental"]] == ["windsurf"]
+    assert [row["host"] for row in rows if row["installed"]] == ["kiro"]
+
+
+@pytest.mark.parametrize("words", [["install", "emacs"], ["install"], ["uninstall", "emacs"], ["doctor", "emacs"]])
+def test_unknown_agents(words: list[str], home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 64
+    assert "claude-code" in capsys.readouterr().err
+
+
+def test_failing_open_can_be_forbidden(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    organisation = tmp_path / "organisation.yaml"
+    organisation.write_text("lock: [hooks.fail_open]\n", encoding="utf-8")
+    organisation.chmod(0o600)
+    real = config_load.load
+    monkeypatch.setattr("interpose.cli.installing.load", lambda **given: real(organisation=organisation, **given))
+    assert main(["install", "claude-code", "--fail-open"]) == 78
+    assert "locked by" in capsys.readouterr().err
+    assert not target("claude-code").path.exists()
+    assert main(["install", "claude-code"]) == 0
+
+
+def test_doctor_without_any_hooks(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["doctor", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    assert (told["ok"], told["hosts"]) == (False, [])
+    assert {check["name"]: check["level"] for check in told["around"]} == {
+        "policy": "ok", "ledger": "ok", "server": "ok", "hooks": "open",
+    }  # fmt: skip
+    assert main(["doctor", "codex"]) == 1
+    assert "interpose install codex" in capsys.readouterr().out
