@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import resource
@@ -106,6 +107,17 @@ def test_a_wrong_token_is_no_answer(hooks: Hooks) -> None:
         assert _denied(hooks.run("bash", event_of(BAD)))
         refused = (hooks.home / "stderr").read_text(encoding="utf-8")
     assert "401" in refused
+
+
+def test_the_port_is_for_those_who_know_the_token(hooks: Hooks) -> None:
+    with ServerProcess(hooks.home):
+        port, _pid, token, proof = hooks.address.read_text(encoding="ascii").split()
+        for headers, status in (({}, 401), ({"Authorization": f"Bearer {token}"}, 200)):
+            connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+            connection.request("POST", "/hook/claude-code", event_of(BAD), headers)
+            answer = connection.getresponse()
+            assert (answer.status, answer.getheader("X-Interpose-Proof")) == (status, proof if status == 200 else None)
+            connection.close()
 
 
 def test_a_stop_leaves_no_address_behind(hooks: Hooks) -> None:
