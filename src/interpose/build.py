@@ -223,7 +223,9 @@ def _registry(config: Config) -> InterceptorRegistry:
 
 class _Unreadable:
     def __init__(self, error: PolicyError) -> None:
-        self._deny = Deny(f"The rules of this project can't be loaded: {error}", rule="policy-unreadable")
+        first, *others = error.problems
+        more = f" (and {len(others)} more)" if others else ""
+        self._deny = Deny(f"The rules of this project can't be loaded: {first}{more}", rule="policy-unreadable")
 
     def intercept(self, _payload: ToolCall | ToolOutcome) -> Deny:
         return self._deny

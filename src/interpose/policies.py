@@ -20,6 +20,7 @@ PROJECTS = 32
 """Sets of project rules that are kept compiled. The one that was longest out of use makes room."""
 SESSIONS = 10_000
 _LOOK_AGAIN = 1.0
+_SELDOM = 20
 
 Files = tuple[str, ...]
 
@@ -108,8 +109,8 @@ class Policies(Generic[R]):
         with self._lock:
             if files in self._projects:
                 return self._projects[files].engine
-            at, refusing = self._broken.get(files, (0.0, None))
-            if refusing is not None and now - at < _LOOK_AGAIN:
+            again, refusing = self._broken.get(files, (0.0, None))
+            if refusing is not None and now < again:
                 return refusing
             try:
                 ruled = self._open(files)
@@ -117,7 +118,9 @@ class Policies(Generic[R]):
                 # INVARIANT: rules that can't be read hold everything. An agent may break a project's file, not lift it.
                 if len(self._broken) > PROJECTS:
                     self._broken.clear()
-                self._broken[files] = (now, engine := self._refusing(error))
+                # What takes long to read is read seldom: an agent that writes it must not keep others waiting.
+                again = monotonic() + max(_LOOK_AGAIN, _SELDOM * (monotonic() - now))
+                self._broken[files] = (again, engine := self._refusing(error))
                 return engine
             self._broken.pop(files, None)
             self._projects[files] = ruled

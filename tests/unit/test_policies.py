@@ -110,6 +110,25 @@ def test_rules_that_cannot_be_read_hold_everything(world: World, tmp_path: Path)
     assert world.policies.engine(Context(cwd="/")) is world.shared.engine
 
 
+def test_broken_rules_that_take_long_to_read_are_read_seldom(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now, tried = [100.0], []
+
+    def slowly(files: Files) -> Ruled:
+        tried.append(now[0])
+        now[0] += 3.0
+        raise PolicyError(("broken",))
+
+    monkeypatch.setattr("interpose.policies.monotonic", lambda: now[0])
+    policies = Policies(world.shared, slowly, lambda _error: world.refusing, project_files)
+    ruled(tmp_path)
+    for _ in range(70):
+        assert policies.engine(Context(cwd=str(tmp_path))) is world.refusing
+        now[0] += 1.0
+    assert tried == [100.0, 163.0]
+
+
 def test_a_file_that_is_a_dangling_link_still_counts(world: World, tmp_path: Path) -> None:
     (tmp_path / ".interpose").mkdir()
     (tmp_path / ".interpose" / "policy.yaml").symlink_to(tmp_path / "nowhere")

@@ -31,3 +31,15 @@ def test_a_call_that_breaks_a_projects_rules_gets_no_result_past_the_others(tmp_
         done = later.after(ToolOutcome(call, "customer 4711"))
     assert done.after is not None
     assert (done.after.outcome, "4711" in str(done.response)) == ("deny", False)
+
+
+def test_broken_rules_are_named_and_not_recited(tmp_path: Path) -> None:
+    (tmp_path / "work" / ".interpose").mkdir(parents=True)
+    rules = "".join(f"- {{id: r{number}, action: nonsense}}\n" for number in range(500))
+    (tmp_path / "work" / ".interpose" / "policy.yaml").write_text(f"version: 1\nrules:\n{rules}")
+    with service_in(tmp_path / "state") as service:
+        verdict = service.run(Context(cwd=str(tmp_path / "work"))).before(ToolCall("Bash", {"command": "ls"}))
+    assert verdict.reason.startswith("The rules of this project can't be loaded: ")
+    assert "policy.yaml:3: rule 'r0'" in verdict.reason
+    assert verdict.reason.endswith(" more)")
+    assert len(verdict.reason) < 500

@@ -26,6 +26,8 @@ SUFFIXES = (".yaml", ".yml")
 
 _NO_JUDGE = "can't choose the judge that calls are sent to"
 _MAX_READ = 4 * MAX_BYTES
+MAX_OF_PROJECTS = 100_000
+"""How much projects may say together. Agents write their files, and everybody waits while rules are compiled."""
 """No character takes more bytes than four."""
 
 
@@ -59,6 +61,10 @@ def load_text(text: str, *, file: str = "policy.yaml", level: Level = Level.USER
 
 def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = ()) -> Policy:
     """The policy of rule files that were read. Nothing is loaded if anything is wrong."""
+    texts = tuple(texts)
+    if sum(len(text.text) for text in texts if text.level is Level.PROJECT) > MAX_OF_PROJECTS:
+        why = f"all rules of projects that hold here are longer than {MAX_OF_PROJECTS} characters"
+        raise PolicyError((Problem(texts[-1].file, 1, "", why),))
     problems: list[Problem] = []
     files: list[RuleFile] = []
     for text in texts:
@@ -105,9 +111,10 @@ def _raise(error: OSError) -> NoReturn:
 
 def _read(file: Path, place: Place) -> Text:
     try:
-        data = _bytes(file, place)
-        if len(data) > _MAX_READ:
-            raise PolicyError((Problem(str(file), 1, "", f"the file is larger than {_MAX_READ} bytes"),))
+        limit = MAX_OF_PROJECTS if place.level is Level.PROJECT else _MAX_READ
+        data = _bytes(file, place, limit + 1)
+        if len(data) > limit:
+            raise PolicyError((Problem(str(file), 1, "", f"the file is larger than {limit} bytes"),))
         return Text(str(file), data.decode("utf-8"), place.level)
     except UnicodeDecodeError:
         raise PolicyError((Problem(str(file), 1, "", "expected UTF-8 text"),)) from None
@@ -119,14 +126,14 @@ def _read(file: Path, place: Place) -> Text:
         raise _unreadable(file, error) from None
 
 
-def _bytes(file: Path, place: Place) -> bytes:
+def _bytes(file: Path, place: Place, most: int) -> bytes:
     """INVARIANT: what an agent puts in a project's place (a pipe, an endless device) makes nobody wait or swell."""
     of_project = place.level is Level.PROJECT
     flags = os.O_NONBLOCK if of_project else 0
     with open(file, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as opened:
         if of_project and not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
             raise OSError("expected a regular file")
-        return opened.read(_MAX_READ + 1)
+        return opened.read(most)
 
 
 def _unreadable(file: Path, error: OSError) -> PolicyError:

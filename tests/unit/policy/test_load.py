@@ -175,6 +175,16 @@ def test_a_directory_in_the_place_of_a_project_file_is_not_walked(tmp_path: Path
         load([Place(str(tmp_path / "policy.yaml"), PROJECT)])
 
 
+def test_what_projects_say_is_bounded_by_all_of_it_together(tmp_path: Path) -> None:
+    for name, length in (("a", 60_000), ("b", 60_000), ("c", 100_001)):
+        (tmp_path / name).write_text("version: 1\n".ljust(length, "#"))
+    load([Place(str(tmp_path / "a"), PROJECT), Place(str(tmp_path / "b"), USER)])
+    with pytest.raises(PolicyError, match=r"b:1: all rules of projects that hold here are longer than 100000"):
+        load([Place(str(tmp_path / "a"), PROJECT), Place(str(tmp_path / "b"), PROJECT)])
+    with pytest.raises(PolicyError, match=r"c:1: the file is larger than 100000 bytes"):
+        load([Place(str(tmp_path / "c"), PROJECT)])
+
+
 def test_a_file_is_read_as_far_as_it_may_be_long() -> None:
     with pytest.raises(PolicyError, match="the file is larger than 4000000 bytes"):
         load([Place("/dev/zero", USER)])
