@@ -43,7 +43,9 @@ WAITING = (
     "`interpose approvals approve K3M9QX2A`; make the same call again after that."
 )
 WITHHELD = "The result was withheld: Not here. (rule r1)\nSafer: do less"
-MESSAGE = "The message was not sent as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
+MESSAGE = (
+    "The message was not sent as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
+)
 CHANGE = "scripted:tool.before (safer so) changed it to:\necho safe"
 BROKEN = "Interpose could not decide: the engine broke"
 

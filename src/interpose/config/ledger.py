@@ -53,7 +53,9 @@ class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     deadline: Annotated[float, Meta(gt=0, le=_LONGEST_DEADLINE, description="seconds that an answer waits for it")] = (
         2.0
     )
-    include_argument_values: Annotated[bool, Meta(description="false keeps only digests of arguments and results")] = True
+    include_argument_values: Annotated[bool, Meta(description="false keeps only digests of arguments and results")] = (
+        True
+    )
     checkpoint_every: Annotated[int, Meta(ge=1, description="entries between signed checkpoints")] = 1000
     max_age_days: Annotated[
         Annotated[float, Meta(gt=0, le=_LONGEST_AGE)] | None, Meta(description="records older than this are removed")
