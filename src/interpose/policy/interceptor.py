@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +11,7 @@ from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
 from interpose.policy.judge.registrations import judge_registrations
-from interpose.policy.model import SEVERITY, Rule
+from interpose.policy.model import SEVERITY, Problem, Rule
 from interpose.policy.results import replace_texts
 from interpose.policy.standing import PolicyAnswers
 from interpose.policy.values import EvaluationError
@@ -33,6 +33,7 @@ from interpose.types import (
 
 ID = "policy"
 PRIORITY = 50
+_QUOTED = 20
 
 
 class PolicyInterceptor:
@@ -40,9 +41,7 @@ class PolicyInterceptor:
 
     def __init__(self, policy: Policy) -> None:
         self.policy = policy
-        self._notes = tuple(
-            Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule) for problem in policy.refused
-        )
+        self._notes = tuple(_attempts(policy.refused))
         self._quiet: Report[Any] = Report((), self._notes, policy.revision)
 
     def intercept(self, payload: ToolCall | ToolOutcome) -> Report[Any]:
@@ -77,6 +76,15 @@ class PolicyInterceptor:
         if current is not payload:
             decisions = (*decisions, Transform(current))
         return Report(decisions, notes, self.policy.revision)
+
+
+def _attempts(refused: Sequence[Problem]) -> Iterator[Finding]:
+    """What a lower level tried to loosen. Every verdict has these notes: an agent that tries much is not quoted."""
+    for problem in refused[:_QUOTED]:
+        yield Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule)
+    if len(refused) > _QUOTED:
+        reason = f"{len(refused) - _QUOTED} more attempts to loosen rules were refused"
+        yield Finding(interceptor=ID, said="note", reason=reason)
 
 
 class _Heard:

@@ -43,3 +43,11 @@ def test_a_rewrite_of_what_is_said_in_several_places_is_refused(beside: dict[str
     decision = decided("Bash", {"command": "git clone u", **beside})
     assert isinstance(decision, Deny)
     assert "command is said by several arguments" in decision.reason
+
+
+def test_many_attempts_to_loosen_are_counted_and_not_recited() -> None:
+    many = "version: 1\ndisable: [" + ", ".join(f"r{number}" for number in range(9_000)) + "]\n"
+    policy = load_texts([Text("rules.yaml", SHALLOW, Level.USER), Text("policy.yaml", many, Level.PROJECT)])
+    notes = PolicyInterceptor(policy).intercept(canonical(ToolCall("Bash", {"command": "ls"}))).notes
+    assert len(policy.refused) == 9_000
+    assert (len(notes), notes[-1].reason) == (21, "8980 more attempts to loosen rules were refused")
