@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import fcntl
 import os
+import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from time import time_ns
 
 import pytest
 
+from interpose.cli import main
 from interpose.config.load import load
 from interpose.setup.doctor import Check, examine, installed_targets
 from interpose.setup.plan import is_ours
 from interpose.setup.seen import Seen
 from interpose.surfaces.hooks.hosts import HOSTS
 from tests.unit.setup.homes import installed, new_home, target
+
+NODE = shutil.which("node") or ""
 
 
 @pytest.fixture
@@ -155,6 +160,37 @@ def test_the_version_of_the_agent(said: str, level: str, home: Path) -> None:
     program.chmod(0o755)
     (check,) = _version(HOSTS["claude-code"])
     assert check.level == level
+
+
+PROGRAM = """
+import { Interpose } from "%s";
+const hooks = await Interpose({ directory: "/" });
+for (const command of ["true", "truncate -s +0 /etc/passwd"])
+  await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, { args: { command } }).then(
+    () => console.log("ran"),
+    (error) => console.log("refused", error.message.length > 0),
+  );
+"""
+
+
+@pytest.mark.skipif(not NODE, reason="needs node")
+def test_an_installed_plugin_decides_without_a_server(home: Path) -> None:
+    installed(target("opencode"))
+    (home / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    program = home / "main.mjs"
+    program.write_text(PROGRAM % target("opencode").path, encoding="utf-8")
+    done = subprocess.run([NODE, str(program)], capture_output=True, text=True, check=True, timeout=50)
+    assert done.stdout.split("\n") == ["ran", "refused true", ""]
+
+
+def test_the_commands_of_the_page(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a reader would type them, one after another."""
+    monkeypatch.chdir(home)
+    page = (Path(__file__).parents[3] / "docs" / "install.md").read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("$ interpose ")]
+    assert [main(words[2:]) for words in lines] == [0] * len(lines)
+    assert {words[2] for words in lines} == {"install", "doctor", "uninstall"}
+    assert not target("claude-code").path.exists()
 
 
 def test_what_is_ours_is_strict() -> None:
