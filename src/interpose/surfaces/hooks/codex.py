@@ -32,7 +32,7 @@ SETUP = HostSetup(
     traces=("~/.codex/sessions",),
     opens_on=(
         "hooks that were not trusted with /hooks, or were changed since",
-        "a hook that can't be started, crashes or takes too long",
+        "a hook that takes longer than its timeout",
         "text typed into a shell that already runs: `write_stdin` asks no hook",
     ),
 )

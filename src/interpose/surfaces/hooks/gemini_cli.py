@@ -36,7 +36,7 @@ SETUP = HostSetup(
     canary=shell_event("BeforeTool", "run_shell_command"),
     program="gemini",
     traces=("~/.gemini/tmp",),
-    opens_on=("a hook that can't be started, is killed by a signal, exits with 1 or takes too long",),
+    opens_on=("a hook that takes longer than its timeout",),
 )
 
 

@@ -1,11 +1,14 @@
-"""Qwen Code. It documents rewritten input and ignores it, and it can't replace output."""
+"""Qwen Code. It documents rewritten input and ignores it."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from interpose.surfaces.hooks.claude_like import EVENTS, ClaudeLike
-from interpose.surfaces.hooks.events import HostFacts
+from interpose.surfaces.hooks.events import Event, HostFacts, Reply, spoken
 from interpose.surfaces.hooks.reading import Fields
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hooks.shapes import plain_text
 
 SETUP = HostSetup(
     layout="groups",
@@ -25,11 +28,27 @@ SETUP = HostSetup(
     canary=shell_event("PreToolUse", "run_shell_command", tool_use_id="doctor"),
     program="qwen",
     traces=("~/.qwen/tmp",),
-    opens_on=("a hook that can't be started, crashes or is killed",),
+    opens_on=("a hook that takes longer than its timeout",),
 )
 
-HOST = ClaudeLike(
-    HostFacts(name="qwen-code", title="Qwen Code", evidence="run", setup=SETUP, asks=("PreToolUse",)),
+
+class QwenCode(ClaudeLike, frozen=True):
+    """A result is replaced by stopping after it: the agent then sees the reason in its place, and the run goes on."""
+
+    def replace(self, _event: Event, result: Any) -> Reply:
+        """The text that the agent sees instead."""
+        return spoken({"continue": False, "stopReason": plain_text(result) or "(no output)"})
+
+
+HOST = QwenCode(
+    HostFacts(
+        name="qwen-code",
+        title="Qwen Code",
+        evidence="run",
+        setup=SETUP,
+        asks=("PreToolUse",),
+        replaces=("PostToolUse",),
+    ),
     {
         **EVENTS,
         "PostToolUseFailure": "tool.after",
