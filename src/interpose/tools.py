@@ -166,7 +166,10 @@ def mcp_name(name: str) -> McpName | None:
 
 
 def canonical(call: ToolCall) -> ToolCall:
-    """The call under its canonical name, unwrapped if it only carries another call."""
+    """The call under its canonical name, unwrapped if it only carries another call.
+
+    The name that the agent said is then that of the tool inside: it runs, in its own shell or on its own server.
+    """
     name, arguments = normalize_tool_name(call.name), call.arguments
     if call.original_name and name == call.name and name not in WRAPPER_TOOLS:
         return call
@@ -186,7 +189,7 @@ def canonical(call: ToolCall) -> ToolCall:
             raise InvalidCallError(f"{original} carries {type(carried).__name__} in {keys[1]!r}, expected an object")
         if keys[2]:
             inner = f"mcp__{server or ''}__{inner}"
-        name, arguments = normalize_tool_name(inner), _frozen(original, carried)
+        name, arguments, original = normalize_tool_name(inner), _frozen(original, carried), inner
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
 
 

@@ -252,7 +252,7 @@ def test_fetching_a_file_address_is_reading() -> None:
 def test_an_original_name_does_not_vouch_for_a_name() -> None:
     assert canonical(ToolCall("Bash", {"command": "ls"}, original_name="Bash")).name == "exec"
     wrapped_call = ToolCall("tool_call", {"name": "bash", "arguments": {}}, original_name="x")
-    assert (canonical(wrapped_call).name, canonical(wrapped_call).original_name) == ("exec", "x")
+    assert (canonical(wrapped_call).name, canonical(wrapped_call).original_name) == ("exec", "bash")
 
 
 @pytest.mark.parametrize(("name", "key"), [("batch", "tool_calls"), ("multi_tool_use.parallel", "tool_uses")])
@@ -295,7 +295,7 @@ def test_canonical_keeps_what_the_agent_said() -> None:
 @pytest.mark.parametrize("wrapper", [name for name, keys in WRAPPER_TOOLS.items() if not keys[2]])
 def test_a_wrapper_is_unwrapped(wrapper: str) -> None:
     call = canonical(ToolCall(wrapper.upper(), {"name": "Bash", "arguments": {"command": "rm -rf /"}}))
-    assert (call.name, call.original_name) == ("exec", wrapper.upper())
+    assert (call.name, call.original_name) == ("exec", "Bash")
     assert command_of(call) == "rm -rf /"
 
 
@@ -303,6 +303,11 @@ def test_a_wrapper_may_carry_its_arguments_as_json_text_or_not_at_all() -> None:
     text = json.dumps({"command": "ls"})
     assert canonical(ToolCall("tool_call", {"name": "bash", "arguments": text})).arguments == {"command": "ls"}
     assert canonical(ToolCall("tool_call", {"name": "bash"})).arguments == {}
+
+
+def test_a_wrapper_does_not_hide_the_shell() -> None:
+    given = {"name": "tool_call", "arguments": {"name": "PowerShell", "arguments": {"command": "ls"}}}
+    assert is_powershell(canonical(ToolCall("tool_call", given)))
 
 
 def test_nested_wrappers_are_unwrapped_to_the_end() -> None:
@@ -316,7 +321,8 @@ def test_nested_wrappers_are_unwrapped_to_the_end() -> None:
 
 def test_the_wrapper_of_mcp_tools_names_its_server() -> None:
     given = {"server_name": "git", "tool_name": "push", "arguments": "{}"}
-    assert canonical(ToolCall("use_mcp_tool", given)).name == "mcp__git__push"
+    call = canonical(ToolCall("use_mcp_tool", given))
+    assert (call.name, call.original_name) == ("mcp__git__push", "mcp__git__push")
     assert mcp_name(canonical(ToolCall("use_mcp_tool", {"tool_name": "push"})).name) == McpName("", "push")
 
 

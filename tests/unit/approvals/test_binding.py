@@ -23,16 +23,16 @@ def call(tool: str = "Bash", /, context: Context = AT, **arguments: Any) -> Tool
     return canonical(ToolCall(tool, arguments or {"command": "ls"}, context=context))
 
 
+def wrapped(tool: str) -> ToolCall:
+    return call("tool_call", name=tool, arguments={"command": "ls"})
+
+
 @pytest.mark.parametrize(
     ("note", "one", "other"),
     [
         ("another shell reads the text in another way", call("Bash"), call("PowerShell")),
         ("tools that share a name of ours", call("CronCreate", id="7"), call("CronDelete", id="7")),
-        (
-            "a call inside another runs elsewhere",
-            call("bash"),
-            call("tool_call", name="bash", arguments={"command": "ls"}),
-        ),
+        ("other shells inside a wrapper", wrapped("Bash"), wrapped("PowerShell")),
         ("a number is not its text", call(n=1), call(n="1")),
         ("whole numbers are not broken ones", call(n=1), call(n=1.0)),
         ("true is not one", call(n=1), call(n=True)),

@@ -8,6 +8,7 @@ import pytest
 
 from interpose import Context, ToolCall
 from interpose.policy.hosts import host_of
+from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.results import replace_texts, text_of_result
 from interpose.policy.shapes import Listing, Record
 from interpose.policy.values import EvaluationError
@@ -169,3 +170,9 @@ def test_one_of_several_is_not_taken_for_all(note: str, tool: str, args: dict[st
     with pytest.raises(EvaluationError, match=f"the call has more than one {name}: use"):
         seen[name]
     assert [seen[other] for other in args if other != name] == [args[other] for other in args if other != name]
+
+
+def test_a_wrapper_hides_no_server() -> None:
+    seen = variables("use_mcp_tool", server_name="github", tool_name="push", arguments={})
+    assert (seen["call"]["server"], seen["call"]["tool"]) == ("github", "mcp__github__push")
+    assert ImportedVariables(seen)["tool"]["name"] == "github__push"
