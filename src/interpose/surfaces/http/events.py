@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import TYPE_CHECKING, Annotated, Any
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
@@ -15,7 +16,10 @@ from interpose.tools import carrying
 from interpose.types import EMPTY, Context, Finding, HookPoint, Outcome, Params, ToolCall, ToolOutcome, Verdict, thaw
 
 if TYPE_CHECKING:
+    from interpose.engine import Run
     from interpose.service import Service
+
+P = TypeVar("P")
 
 PATH = "/api/v1/events"
 SOURCE = "intercept"
@@ -101,7 +105,7 @@ async def _permission_ask(asked: _Asked, event: PermissionAsk) -> tuple[Verdict[
 
 async def _tool_before(asked: _Asked, event: ToolBefore, question: str = "") -> tuple[Verdict[Any], dict[str, Any]]:
     verdict = await deciding.before(
-        asked.service, asked.request, _call(asked, event), wait=asked.wait, key=event.call_id or "",
+        asked.service, asked.request, await _call(asked, event), wait=asked.wait, key=event.call_id or "",
         wish=(lambda _arguments: question) if question else None,
     )  # fmt: skip
     arguments = event.arguments or {}
@@ -111,8 +115,9 @@ async def _tool_before(asked: _Asked, event: ToolBefore, question: str = "") -> 
 
 
 async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], dict[str, Any]]:
-    outcome = ToolOutcome(
-        _call(asked, event), event.result, event.is_error, duration_ns=int(event.duration_ms * 1_000_000)
+    call, took = await _call(asked, event), int(event.duration_ms * 1_000_000)
+    outcome = await deciding.aside(
+        asked.request, partial(ToolOutcome, call, event.result, event.is_error, duration_ns=took)
     )
     verdict, result = await deciding.after(
         asked.service, asked.request, outcome, wait=asked.wait, key=event.call_id or ""
@@ -121,8 +126,12 @@ async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], di
 
 
 async def _message_before(asked: _Asked, event: MessageBefore) -> tuple[Verdict[Any], dict[str, Any]]:
-    run = asked.service.run(asked.context, wait=asked.wait)
-    verdict = await run.amessage(event.text, provider=event.provider or "", model=event.model or "")
+    provider, model = event.provider or "", event.model or ""
+    verdict = await _decided(
+        asked,
+        here=lambda run: run.amessage(event.text, provider=provider, model=model),
+        apart=lambda run: run.message(event.text, provider=provider, model=model),
+    )
     asked.service.activity.count(HookPoint.MESSAGE_BEFORE, "", verdict)
     return verdict, {"text": verdict.payload.text, "metadata": thaw(verdict.payload.metadata)}
 
@@ -132,7 +141,7 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
         model=event.model, provider=event.provider, think_level=event.think_level,
         reasoning_level=event.reasoning_level, temperature=event.temperature, extras=event.extras or EMPTY,
     )  # fmt: skip
-    verdict = await asked.service.run(asked.context, wait=asked.wait).aparams(params)
+    verdict = await _decided(asked, here=lambda run: run.aparams(params), apart=lambda run: run.params(params))
     asked.service.activity.count(HookPoint.PARAMS_BEFORE, "", verdict)
     final = verdict.payload
     return verdict, {
@@ -141,8 +150,16 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
     }  # fmt: skip
 
 
-def _call(asked: _Asked, event: ToolBefore) -> ToolCall:
-    return incoming.call_of(event.name, event.arguments, asked.context, asked.service.config.intercept.shell_tool_names)
+async def _decided(
+    asked: _Asked, *, here: Callable[[Run], Awaitable[Verdict[P]]], apart: Callable[[Run], Verdict[P]]
+) -> Verdict[P]:
+    return await deciding.decided(
+        asked.service, asked.request, asked.context, asked.wait, here=here, apart=apart, asks=deciding.question_of
+    )
+
+
+async def _call(asked: _Asked, event: ToolBefore) -> ToolCall:
+    return await deciding.call_of(asked.service, asked.request, event.name, event.arguments, asked.context)
 
 
 Put = Callable[[_Asked, Any], Awaitable[tuple[Verdict[Any], dict[str, Any]]]]
@@ -179,9 +196,9 @@ def handler(service: Service, point: HookPoint, body: type[Any], put: Put) -> Ca
         if not settings.enabled:
             raise Refusal(400, "intercept_disabled", "Events are not judged here (intercept.enabled)")
         incoming.require_json(request, 415)
-        event = incoming.body_of(request, body)
+        event = await deciding.aside(request, partial(incoming.body_of, request, body))
         context = incoming.context_of(request, SOURCE, event.context or NOBODY, cwd=event.cwd)
-        wait, headers = incoming.wait_of(request, settings.wait_limit)
+        wait, headers = deciding.wait_of(service, request)
         try:
             verdict, payload = await put(_Asked(service, request, context, wait), event)
         except Refusal:

@@ -30,8 +30,8 @@ VISIBLE = r"[^\s\x1c-\x1f\x85]"
 NOT_BLANK = {"type": "string", "pattern": VISIBLE}
 
 CLIENT_HEADERS = ("x-interpose-client-id", "x-maybe-dont-client-id")
-LARGE = 32 * 1024
-"""Bodies above this are decided in a thread: judging and redacting them takes long enough to keep others waiting."""
+LARGE = 4 * 1024
+"""Bodies above this are read and decided in a thread: they may take long enough to keep others waiting."""
 
 _LONGEST_CLIENT = 256
 _WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?(\d{1,9})\"?\s*(?=$|[,;])", re.ASCII | re.IGNORECASE)
@@ -73,7 +73,12 @@ def require_json(request: Request, status: int) -> None:
 
 def body_of(request: Request, kind: type[B]) -> B:
     """The body as a value of `kind`."""
-    return as_kind(decode(request.body), kind)
+    return as_kind(value_of(request), kind)
+
+
+def value_of(request: Request) -> Any:
+    """The body as JSON."""
+    return decode(request.body)
 
 
 def as_kind(value: Any, kind: type[B]) -> B:
@@ -140,7 +145,7 @@ def _added_shells(names: tuple[str, ...]) -> frozenset[str]:
 def wait_of(request: Request, limit: float) -> tuple[float, Headers]:
     """How long the caller would wait for a person (`Prefer: wait=N`), and the header that says what it gets."""
     prefer = request.headers.get("prefer")
-    if prefer is None or (found := _WAIT.search(prefer)) is None or len(request.body) > LARGE:
+    if prefer is None or (found := _WAIT.search(prefer)) is None:
         return 0.0, ()
     seconds = min(float(found[1]), limit)
     return seconds, (("Preference-Applied", f"wait={seconds:g}"),)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -10,7 +11,6 @@ from msgspec import Struct
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
 from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
-from interpose.surfaces.http.strict_json import decode
 from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
 from interpose.tools import carrying
 from interpose.types import ToolOutcome, thaw
@@ -107,10 +107,10 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def intercept(request: Request) -> Response:
         settings = service.config.intercept
         seed = settings.identity == "maybe-dont"
-        event = _checked(request, enabled=settings.enabled, seed=seed)
+        event = await deciding.aside(request, partial(_checked, request, enabled=settings.enabled, seed=seed))
         context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
-        call = incoming.call_of(event.name, event.payload.arguments, context, settings.shell_tool_names)
-        wait, headers = incoming.wait_of(request, settings.wait_limit)
+        call = await deciding.call_of(service, request, event.name, event.payload.arguments, context)
+        wait, headers = deciding.wait_of(service, request)
         mutated: Mutated | None = None
         verdict: Any
         given = event.payload.arguments or {}
@@ -119,7 +119,8 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
             if verdict.allowed and verdict.rewritten:
                 mutated = Mutated(event.name, carrying(event.name, given, thaw(verdict.payload.arguments)))
         else:
-            outcome = ToolOutcome(call, event.payload.result, _is_error(event.payload.result))
+            result = event.payload.result
+            outcome = await deciding.aside(request, partial(ToolOutcome, call, result, _is_error(result)))
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
                 mutated = Mutated(event.name, given, result)
@@ -155,7 +156,7 @@ def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
 
 def _body(request: Request, seed: bool) -> InterceptBody:
     try:
-        value = decode(request.body)
+        value = incoming.value_of(request)
     except Refusal as refusal:
         if seed:
             raise Refusal(refusal.status, refusal.code, _NOT_JSON) from None

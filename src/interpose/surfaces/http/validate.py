@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct
@@ -151,7 +152,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         if not config.cli_validation.enabled:
             raise Refusal(400, "cli_validation_disabled", "Commands are not validated here (cli_validation.enabled)")
         incoming.require_json(request, 400)
-        body = incoming.body_of(request, CliBody)
+        body = await deciding.aside(request, partial(incoming.body_of, request, CliBody))
         if body.command is None or not body.command.strip():
             raise Refusal(400, "missing_command", "command is missing or empty")
         client = body.client_info or ClientInfo()
@@ -163,7 +164,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         words = (body.command, *(body.arguments or ()))
         text = body.command if len(words) == 1 else shlex.join(words)
         call = ToolCall("exec", {"command": text}, context=context)
-        wait, headers = incoming.wait_of(request, config.intercept.wait_limit)
+        wait, headers = deciding.wait_of(service, request)
         verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
         return json_response(_cli_answer(verdict, request, client), headers=headers)
 
@@ -175,14 +176,13 @@ def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]
 
     async def validate_action(request: Request) -> Response:
         incoming.require_json(request, 400)
-        body = incoming.body_of(request, ActionBody)
+        body = await deciding.aside(request, partial(incoming.body_of, request, ActionBody))
         if body.target is None or not body.target.strip():
             raise Refusal(400, "missing_target", "target is missing or empty")
         said = Said(trace_id=body.external_id)
         context = incoming.context_of(request, "action", said, cwd=None, principal=body.actor or "")
-        settings = service.config.intercept
-        call = incoming.call_of(_tool_of(body), body.parameters, context, settings.shell_tool_names)
-        wait, headers = incoming.wait_of(request, settings.wait_limit)
+        call = await deciding.call_of(service, request, _tool_of(body), body.parameters, context)
+        wait, headers = deciding.wait_of(service, request)
         verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
         return json_response(_action_answer(verdict, request), headers=headers)
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from interpose.surfaces.http.incoming import LARGE, NOBODY, Said, call_of, client_of, context_of, wait_of
+from interpose.surfaces.http.incoming import NOBODY, Said, call_of, client_of, context_of, wait_of
 from interpose.surfaces.http.messages import Caller, Peer, Refusal, Request
 from interpose.types import MAX_DEPTH, Context
 
@@ -76,10 +76,6 @@ def test_how_long_a_caller_waits(prefer: str, seconds: float, applied: str) -> N
     waited, headers = wait_of(request({"prefer": prefer}), 60.0)
     assert waited == seconds
     assert dict(headers).get("Preference-Applied", "") == applied
-
-
-def test_nobody_waits_for_a_large_body() -> None:
-    assert wait_of(request({"prefer": "wait=5"}, body=b"x" * (LARGE + 1)), 60.0) == (0.0, ())
 
 
 def test_arguments_that_are_too_deep_are_the_callers_fault() -> None:

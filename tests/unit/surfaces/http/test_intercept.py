@@ -299,9 +299,7 @@ def test_large_bodies_are_judged_too(server: Running) -> None:
     text = f"{'x' * LARGE} {SECRET}"
     answer = server.post(PATH, body(payload={"result": text}), Prefer="wait=5").json
     assert answer["payload"]["result"].endswith("]")
-    padded = server.post(PATH, body("rm -rf /", padding="x" * LARGE), Prefer="wait=5")
-    assert padded.json["valid"] is False
-    assert "preference-applied" not in padded.headers, "nobody waits in a thread"
+    assert server.post(PATH, body("rm -rf /", padding="x" * LARGE), Prefer="wait=5").json["valid"] is False
 
 
 def test_the_rules_of_a_project_hold_in_its_directory(server: Running, tmp_path: Any) -> None:
