@@ -16,7 +16,7 @@ from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.setup.doctor import Check, Examined, examine, installed_targets
 from interpose.setup.places import spoken_path
-from interpose.setup.situation import Situation, situation
+from interpose.setup.situation import Situation, ledger_flaw, situation
 from interpose.surfaces.hooks.hosts import HOSTS, host_named
 
 HELP = "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it"
@@ -66,7 +66,7 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
         examine(target, record, loaded, now.seen.get(target.facts.name))
         for target, record in installed_targets(loaded, project, only)
     ]
-    around = _around(now, project)
+    around = _around(now, project, ledger_flaw(loaded.config))
     if not found:
         named = f" {only}" if only else ""
         around.append(Check("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))
@@ -78,7 +78,7 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     return 0 if holds else EXIT_OPEN
 
 
-def _around(now: Situation, project: Path) -> list[Check]:
+def _around(now: Situation, project: Path, flaw: str | None) -> list[Check]:
     """What all hooks stand on."""
     policy = policy_of(str(project))
     problems: list[dict[str, Any]] = policy["problems"]
@@ -87,6 +87,9 @@ def _around(now: Situation, project: Path) -> list[Check]:
         if problems
         else Check("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules"),
         Check("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
+        Check("chain", "note", "not looked at here: interpose audit verify")
+        if flaw is None
+        else Check("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
         Check("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
     ]
     if now.opened:

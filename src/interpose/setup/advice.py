@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from interpose.setup.plan import Plan
 from interpose.setup.records import Installed
@@ -20,7 +21,10 @@ def advice(plan: Plan, records: list[Installed]) -> Iterator[str]:
     if facts.evidence == "hearsay":
         yield f"{facts.title} is experimental: its contract is known from others' words only."
     if target.scope == "project":
-        yield "The file names this machine's own paths: whoever else works on the project installs for themselves."
+        yield (
+            "The file names this machine's own paths: committed, it makes the agents of everybody else refuse every "
+            "call until they install for themselves."
+        )
     yield from _double(plan, records)
     for reason in setup.opens_on:
         yield f"What {facts.title} lets through unasked: {reason}."
@@ -35,7 +39,9 @@ def _double(plan: Plan, records: list[Installed]) -> Iterator[str]:
         return
     titles = ", ".join(facts.title for facts in others)
     yield f"{titles} may run this file, too, and will be answered in their own words."
-    installed = {record.host for record in records}
+    installed = {
+        record.host for record in records if record.scope == "user" or Path(record.path).is_relative_to(target.root)
+    }
     twice = [facts.title for facts in others if facts.name in installed]
     if twice:
         yield f"Hooks of {', '.join(twice)} are installed as well: such a call is asked about and recorded twice."

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from interpose.config.places import Places
 from interpose.errors import SetupError, text_of
-from interpose.setup.files import back_up, found_at, made_directories, write
+from interpose.setup.files import back_up, found_at, make_directories, write
 from interpose.setup.plan import Change, Plan
 from interpose.setup.records import Records
 
@@ -41,7 +41,7 @@ def _carry_out(plan: Plan, records: Records) -> None:
         if change.after is None:
             change.path.unlink(missing_ok=True)
         else:
-            made_directories(change.path.parent)
+            make_directories(change.path.parent, 0o700 if plan.target.scope == "user" else 0o755)
             write(change.path, change.after, change.mode)
     if plan.record is None and plan.was is not None:
         for directory in reversed(plan.was.directories):

@@ -237,7 +237,7 @@ def _numbers(version: str) -> list[int]:
 def _trust(target: Target) -> Iterator[Check]:
     if target.facts.name != "codex":
         return
-    config = target.path.parent / "config.toml"
+    config = target_of(target.facts, "user", target.root).path.parent / "config.toml"
     try:
         hooks = tomllib.loads(config.read_text(encoding="utf-8")).get("hooks", {})
         trusted = hooks.get("state", {}) if isinstance(hooks, Mapping) else {}

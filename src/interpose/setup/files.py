@@ -24,7 +24,7 @@ class Found(Struct, frozen=True):
 
 
 def found_at(path: Path, root: Path, mode: int = 0o600) -> Found:
-    """What is there, if it may be written; `mode` is for a file that is yet to be made. Raises SetupError."""
+    """What is there, if it is safe to write there; `mode` is for a file that is yet to be made. Raises SetupError."""
     try:
         real = path.resolve()
         if not real.is_relative_to(root.resolve()):
@@ -46,8 +46,6 @@ def _read(path: Path, mode: int) -> Found:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise SetupError(f"{path} is no regular file")
-        if not about.st_mode & stat.S_IWUSR:
-            raise SetupError(f"{path} is read-only: somebody wants it to stay as it is (chmod u+w if that was you)")
         if about.st_size > MOST_BYTES:
             raise SetupError(f"{path} has {about.st_size} bytes; no settings of that size are edited")
         return Found(path, file.read(MOST_BYTES + 1), stat.S_IMODE(about.st_mode))
@@ -63,12 +61,10 @@ def _refuse_open_directories(directory: Path, root: Path) -> None:
             return
 
 
-def made_directories(directory: Path) -> list[Path]:
-    """Make a directory and those above it. Says which had to be made, the highest first."""
-    missing = [place for place in (directory, *directory.parents) if not place.exists()][::-1]
-    for place in missing:
-        place.mkdir(mode=0o755)
-    return missing
+def make_directories(directory: Path, mode: int) -> None:
+    """Make a directory and those above it that are missing."""
+    for place in [place for place in (directory, *directory.parents) if not place.exists()][::-1]:
+        place.mkdir(mode=mode)
 
 
 def write(path: Path, content: bytes, mode: int) -> None:

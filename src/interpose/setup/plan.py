@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import stat
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import time_ns
@@ -94,7 +95,7 @@ def plan_install(target: Target, loaded: Loaded, *, fail_open: bool = False) -> 
     record = replace(record, files=tuple(str(change.path) for change in ours), directories=directories)
     if was is not None and replace(was, at_ns=record.at_ns) == record:
         record = was
-    return Plan(target=target, changes=(*ours, *main), record=record, was=was)
+    return _writable(Plan(target=target, changes=(*ours, *main), record=record, was=was))
 
 
 def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
@@ -115,7 +116,15 @@ def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
             found = found_at(path, state if path.is_relative_to(state) else target.root)
             changes.append(Change(found.path, found.content, None, found.mode, theirs=False))
     heirs = tuple(_inherited(record, was) for record in others if was is not None and record.path == was.path)
-    return Plan(target=target, changes=tuple(changes), record=None, was=was, heirs=heirs)
+    return _writable(Plan(target=target, changes=tuple(changes), record=None, was=was, heirs=heirs))
+
+
+def _writable(plan: Plan) -> Plan:
+    for change in plan.changed:
+        if change.theirs and not change.mode & stat.S_IWUSR:
+            said = "somebody wants it to stay as it is (chmod u+w if that was you)"
+            raise SetupError(f"{change.path} is read-only: {said}")
+    return plan
 
 
 def _inherited(record: Installed, gone: Installed) -> Installed:

@@ -8,15 +8,17 @@ import struct
 from pathlib import Path
 from time import time_ns
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct
 
 from interpose.config.model import Config
 from interpose.errors import InterposeError, text_of
+from interpose.ledger import verify_directory
 from interpose.setup.seen import Seen, seen_hosts
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hooks.opened import opened_in, spool_of
 
+_VERIFIED_BYTES = 64 << 20
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
 
 
@@ -62,7 +64,7 @@ def situation(config: Config) -> Situation:
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
             finally:
                 store.close()
-        except (InterposeError, OSError) as error:
+        except (InterposeError, OSError, MsgspecError) as error:
             ledger = LedgerState(place=place, problem=text_of(error))
     opened = opened_in(spool_of(config))
     return Situation(
@@ -83,6 +85,25 @@ def _ledger(store: Store, place: str) -> LedgerState:
 
 def _waiting(store: Store) -> int:
     return len(store.waiting(now_ns=time_ns(), limit=1000))
+
+
+def ledger_flaw(config: Config) -> str | None:
+    """What is wrong with the chain of the ledger; empty if it is whole, None if it is too large to be verified here."""
+    directory = Path(config.ledger.directory)
+    database = directory / "ledger.db"
+    if config.store.url or (database.is_file() and database.stat().st_size > _VERIFIED_BYTES):
+        return None
+    if not database.is_file():
+        return ""
+    try:
+        store = open_store(database, read_only=True)
+        try:
+            found = verify_directory(directory, store)
+        finally:
+            store.close()
+    except (InterposeError, OSError) as error:
+        return text_of(error)
+    return "; ".join(f"{broken.writer} #{broken.seq}: {broken.why}" for broken in found.broken)
 
 
 def listening(path: str) -> Server:

@@ -94,7 +94,7 @@ def test_a_project(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["install", "claude-code", "--project", "--cwd", str(home / "work")]) == 0
     shown = capsys.readouterr().out
     assert "Copilot CLI, Cursor, VS Code may run this file, too" in shown
-    assert "whoever else works on the project installs for themselves" in shown
+    assert "refuse every call until they install for themselves" in shown
     assert main(["install", "cursor", "--project", "--cwd", str(home / "work")]) == 0
     capsys.readouterr()
     assert main(["install", "claude-code", "--project", "--cwd", str(home / "work"), "--dry-run"]) == 0
@@ -147,7 +147,7 @@ def test_doctor_without_any_hooks(home: Path, capsys: pytest.CaptureFixture[str]
     told = json.loads(capsys.readouterr().out)
     assert (told["ok"], told["hosts"]) == (False, [])
     assert {check["name"]: check["level"] for check in told["around"]} == {
-        "policy": "ok", "ledger": "ok", "server": "ok", "hooks": "open",
+        "policy": "ok", "ledger": "ok", "chain": "ok", "server": "ok", "hooks": "open",
     }  # fmt: skip
     assert main(["doctor", "codex"]) == 1
     assert "interpose install codex" in capsys.readouterr().out

@@ -114,6 +114,15 @@ def test_a_read_only_file(settings: Path) -> None:
     assert settings.read_text(encoding="utf-8") == "{}"
 
 
+def test_a_file_that_was_made_read_only_afterwards(settings: Path) -> None:
+    """Whoever protects what is installed is not bothered until something has to change."""
+    installed(target("claude-code"))
+    settings.chmod(0o400)
+    assert not installed(target("claude-code")).changed
+    with pytest.raises(SetupError, match="is read-only"):
+        uninstalled(target("claude-code"))
+
+
 def test_what_is_no_file(settings: Path) -> None:
     os.mkfifo(settings)
     assert "is no regular file" in refusal()
