@@ -100,7 +100,7 @@ def test_there_are_three_hundred_cases_of_every_outcome(wanted: dict[tuple[str, 
 
 def test_over_http(service: Service, wanted: dict[tuple[str, str], str]) -> None:
     with running(routes(service)) as server:
-        for (tool, text), outcome in wanted.items():
+        for number, ((tool, text), outcome) in enumerate(wanted.items()):
             argument = "command" if tool == "Bash" else "file_path"
             said = server.post(
                 "/api/v1/intercept",
@@ -108,7 +108,7 @@ def test_over_http(service: Service, wanted: dict[tuple[str, str], str]) -> None
                     "event": "tools/call",
                     "phase": "request",
                     "payload": {"name": tool, "arguments": {argument: text}},
-                    "context": {"sessionId": "http"},
+                    "context": {"sessionId": f"http-{number}"},
                     "config": {"working_directory": CWD},
                 },
             ).json
