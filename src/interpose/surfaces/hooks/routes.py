@@ -7,11 +7,13 @@ client without a JSON reader can pass all three on.
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from interpose.surfaces.hooks.answer import answer
 from interpose.surfaces.hooks.hosts import HOSTS, host_named
+from interpose.surfaces.http import deciding
 from interpose.surfaces.http.incoming import LARGE
 from interpose.surfaces.http.messages import Headers, Refusal, Request, Response, Route
 
@@ -32,7 +34,7 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         answering = answer(service, host, request.body, event=request.query.get("event", ""))
         large = len(request.body) > LARGE
         # A thread with a loop of its own: while one agent's long result is searched, others are answered in time.
-        reply = await (asyncio.to_thread(asyncio.run, answering) if large else answering)
+        reply = await (deciding.aside(request, partial(asyncio.run, answering)) if large else answering)
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),
