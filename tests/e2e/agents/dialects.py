@@ -17,6 +17,8 @@ class ToolUse(Struct, frozen=True):
 
     tool: str
     arguments: dict[str, Any]
+    namespace: str = ""
+    """Of the tool, for models that are told of tools in namespaces."""
 
 
 Turn = ToolUse | str
@@ -91,7 +93,8 @@ def _responses_stream(turn: Turn, key: str) -> Iterator[bytes]:
     }
     if isinstance(turn, ToolUse):
         called = {"call_id": f"call_{key}", "name": turn.tool, "arguments": json.dumps(turn.arguments)}
-        item = {"type": "function_call", "id": f"fc_{key}", **called}
+        named = {"namespace": turn.namespace} if turn.namespace else {}
+        item = {"type": "function_call", "id": f"fc_{key}", **called, **named}
     usage = {"input_tokens": 1, "output_tokens": 1, "total_tokens": 2}
     said: tuple[dict[str, Any], ...] = (
         {"type": "response.created", "response": {"id": f"resp_{key}"}},

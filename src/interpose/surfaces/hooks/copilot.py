@@ -12,6 +12,7 @@ from interpose.surfaces.hooks.events import Event, HostFacts, Points, Reply, spo
 from interpose.surfaces.hooks.reading import Fields, read_event
 from interpose.surfaces.hooks.setup import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hooks.shapes import plain_text
+from interpose.tools import normalize_tool_name
 
 POINTS: Points = {
     **EVENTS,
@@ -67,7 +68,7 @@ class Copilot(ClaudeLike, frozen=True):
 
     def read(self, raw: dict[str, Any], hint: str = "") -> Event:
         """The event; camelCase payloads don't name it."""
-        return read_event(self.facts, self.points, self.fields, raw, hint or _named_by_shape(raw))
+        return read_event(self.facts, self.points, self.fields, _with_mcp_name(raw), hint or _named_by_shape(raw))
 
     def deny(self, event: Event, reason: str) -> Reply:
         """Refuse. A message can't be refused: the agent is told."""
@@ -102,6 +103,20 @@ def _named_by_shape(raw: dict[str, Any]) -> str:
     if "toolResult" in raw:
         return "postToolUse"
     return "postToolUseFailure" if "error" in raw else "preToolUse"
+
+
+def _with_mcp_name(raw: dict[str, Any]) -> dict[str, Any]:
+    """Tools of MCP servers are `server-tool`, and `server/tool` in its question. No tool of its own looks like that.
+
+    Servers have hyphens in their names more often than tools have. Whoever builds on that is caught by the question,
+    which follows and leaves nothing open.
+    """
+    key = "tool_name" if "tool_name" in raw else "toolName"
+    name = raw.get(key)
+    if not isinstance(name, str) or normalize_tool_name(name) != name.strip().lower():
+        return raw
+    server, _, tool = name.partition("/") if "/" in name else name.rpartition("-")
+    return raw | {key: f"mcp__{server}__{tool}"} if server and tool else raw
 
 
 HOST = Copilot(

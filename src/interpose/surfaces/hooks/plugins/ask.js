@@ -5,7 +5,8 @@ import { lstatSync, readFileSync } from "node:fs";
 import { request } from "node:http";
 
 const ANSWER_LIMIT = 64 * 1024 * 1024;
-const NOBODY_THERE = new Set(["ENOENT", "ECONNREFUSED"]);
+// As Node says it, and as Bun does.
+const NOBODY_THERE = new Set(["ENOENT", "ECONNREFUSED", "FailedToOpenSocket", "ConnectionRefused"]);
 
 async function ask(event) {
   const body = JSON.stringify(event);
