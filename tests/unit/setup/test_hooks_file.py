@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from interpose.setup.editing import Edit, appended, edited, removed, style_of
@@ -18,6 +18,7 @@ from interpose.surfaces.hooks.hosts import HOSTS
 from interpose.surfaces.hooks.setup import HostSetup, hooks_of
 from tests.unit.setup.texts import commented, values
 
+LAW = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NAMES = [name for name, host in HOSTS.items() if host.facts.setup.layout in ("groups", "flat")]
 
 
@@ -66,6 +67,7 @@ def merged(data: dict[str, Any], setup: HostSetup, wanted: dict[str, Any]) -> di
     return data
 
 
+@LAW
 @given(files())
 def test_in_and_out_again(given_file: tuple[str, str]) -> None:
     name, text = given_file
@@ -77,12 +79,14 @@ def test_in_and_out_again(given_file: tuple[str, str]) -> None:
     assert HooksFile(after, setup).without_hooks(ours, made) == text
 
 
+@LAW
 @given(files())
 def test_a_file_without_our_hooks_stays_as_it_is(given_file: tuple[str, str]) -> None:
     name, text = given_file
     assert HooksFile(text, HOSTS[name].facts.setup).without_hooks(is_ours(name), EVERYTHING) == text
 
 
+@LAW
 @given(files(), st.integers(0, 2**32))
 def test_only_ours_goes_whatever_was_edited_in_between(given_file: tuple[str, str], seed: int) -> None:
     """Somebody adds, before or after ours, or takes something of their own away: what they did stays done."""

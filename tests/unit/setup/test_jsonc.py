@@ -7,18 +7,20 @@ import time
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpose.setup.jsonc import JsoncError, Value, parse
 from tests.unit.setup.texts import commented, values
 
 
+@settings(max_examples=60, deadline=None)
 @given(values)
 def test_plain_json_means_the_same(data: Any) -> None:
     assert parse(json.dumps(data)).data == data
 
 
+@settings(max_examples=60, deadline=None)
 @given(values, st.randoms(use_true_random=False))
 def test_comments_and_trailing_commas_change_nothing(data: Any, random: Any) -> None:
     text = commented(data, random)
@@ -73,8 +75,8 @@ def test_what_is_refused(note: str, text: str, said: str) -> None:
 
 @pytest.mark.parametrize(
     "hostile",
-    ["[" + "1," * 200_000 + "]", "/*" * 200_000, "//" * 400_000,
-     '"' + "\\" * 400_001, "[" + "/**/" * 200_000, " " * 800_000],
+    ["[" + "1," * 60_000 + "]", "/*" * 60_000, "//" * 120_000,
+     '"' + "\\" * 120_001, "[" + "/**/" * 60_000, " " * 240_000],
     ids=["elements", "comments that do not end", "slashes", "backslashes", "comments", "blanks"],
 )  # fmt: skip
 def test_time_grows_with_the_text_alone(hostile: str) -> None:
@@ -83,4 +85,4 @@ def test_time_grows_with_the_text_alone(hostile: str) -> None:
         parse(hostile)
     except JsoncError:
         pass
-    assert time.process_time() - start < 8
+    assert time.process_time() - start < 4
