@@ -54,7 +54,7 @@ class Hooks:
             HOSTS[host], self.loaded.config, self.loaded.places, python=python, fail_open=fail_open
         )  # fmt: skip
         self.bash, self.python = (file.path for file in client.files)
-        self.command = client.command
+        self.command, self.program, self._without_bash = client.command, client.program, client.without_bash
         for file in client.files:
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_text(file.text, encoding="utf-8")
@@ -67,7 +67,7 @@ class Hooks:
         """Each program that answers events."""
         return {
             "bash": [str(self.bash)],
-            "python": [sys.executable, "-I", "-S", str(self.python)],
+            "python": [sys.executable, *self._without_bash[1:]],
             "program": [sys.executable, "-I", "-m", "interpose", "hook", "claude-code"],
             "in process": [sys.executable, "-I", "-m", "interpose", "hook", "claude-code", "--in-process"],
         }

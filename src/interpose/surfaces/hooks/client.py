@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.config.places import DIRECTORY_VARIABLE, Places
+from interpose.surfaces.hooks.clients.thin import LARGEST
 from interpose.surfaces.hooks.listener import address_file
 from interpose.surfaces.hooks.opened import spool_of
 from interpose.surfaces.hooks.setup import seconds_for
@@ -57,6 +58,8 @@ class Client(Struct, frozen=True):
     files: tuple[ClientFile, ...]
     command: str
     program: str
+    without_bash: tuple[str, ...]
+    """The Python client by itself."""
 
 
 def seconds_of(host: Host, config: Config) -> float:
@@ -74,6 +77,7 @@ def client_for(
     slow, fast = directory / f"{name}.py", directory / name
     flags = ["--fail-open"] if fail_open else []
     program = [python, "-I", "-m", "interpose", "hook", name, *flags]
+    without_bash = _importing(python, slow, places.state / "cache")
     environment = _environment(places)
     spool = str(spool_of(config)) if fail_open else ""
     broken = host.broken(UNDECIDED)
@@ -85,8 +89,9 @@ def client_for(
         "ADDRESS": shlex.quote(str(address_file(config.hooks.socket))),
         "SECONDS": str(max(2, int(seconds))),
         "LONGEST": str(LONGEST),
+        "LARGEST": str(LARGEST),
         "ENVIRONMENT": "".join(f"{key}={shlex.quote(value)} " for key, value in environment.items()),
-        "CLIENT": shlex.join([python, "-I", "-S", str(slow)]),
+        "CLIENT": shlex.join(without_bash),
         "PROGRAM": shlex.join(program),
         "REFUSE": _opening(name, spool) if fail_open else _refusing(broken),
     }
@@ -103,7 +108,14 @@ def client_for(
         (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
         f"{shlex.quote(str(fast))} {_OR_REFUSED}",
         str(fast),
+        without_bash,
     )
+
+
+def _importing(python: str, file: Path, cache: Path) -> tuple[str, ...]:
+    """Run a file as a module: a script would be compiled each time, which takes longer than all that it does."""
+    code = f"import sys; sys.path.append({str(file.parent)!r}); __import__({file.stem!r})"
+    return python, "-I", "-S", "-X", f"pycache_prefix={cache}", "-c", code
 
 
 def _environment(places: Places) -> dict[str, str]:

@@ -13,7 +13,7 @@ import pytest
 from interpose.surfaces.hooks.client import LONGEST
 from tests.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
 
-FAST = "hooks: {deadline: 2}"
+FAST = "hooks: {deadline: 4}"
 DENY = b'{"permission":"deny"}\n\n'
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can make files of others")
 
@@ -166,7 +166,7 @@ def test_an_address_that_is_not_ours_is_not_used(spoil: object, hooks: Hooks, st
         spoil(hooks)
         assert hooks.run("bash", event_of("ls"), environment={"POSIXLY_CORRECT": "1"}).stdout == b"decided"
     assert not heard
-    assert f"-I -S {hooks.python}" in stand_in.words
+    assert "__import__('claude-code')" in stand_in.words
 
 
 @pytest.mark.parametrize(

@@ -37,7 +37,7 @@ fall_back() {
   hand_over @PROGRAM@ --in-process --within "$((seconds - SECONDS))"
 }
 
-[[ $event =~ ^[A-Za-z]*$ ]] || refuse
+[[ $event != *[!A-Za-z]* ]] || refuse
 if ((BASH_VERSINFO[0] < 5)); then more=yes; fall_back nobody; fi
 read -r -N @LONGEST@ -t "$seconds" body
 case $? in
@@ -48,38 +48,42 @@ esac
 
 [[ -f $addr && -O $addr && ! -L $addr ]] || fall_back nobody
 { IFS=' ' read -r port pid token proof <"$addr"; } 2>/dev/null || fall_back nobody
-[[ $port =~ ^[0-9]{1,5}$ && $pid =~ ^[0-9]+$ && ${#token} -ge 32 && ${#proof} -ge 32 ]] || fall_back nobody
+[[ $port$pid != *[!0-9]* && ${#port} -ge 1 && ${#pid} -ge 1 && ${#token} -ge 32 && ${#proof} -ge 32 ]] || fall_back nobody
 kill -0 "$pid" 2>/dev/null || fall_back nobody
 { exec 3<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || fall_back nobody
 
-printf 'POST /hook/%s%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n%s' \
-  "$host" "${event:+?event=$event}" "$port" "$token" "${#body}" "$body" >&3 2>/dev/null || fall_back broken
-
-# One line of the answer. A server that says nothing is taken out of the way of those who come after us.
-until=$(((seconds + 1) / 2))
-next() {
-  local left=$((until - SECONDS))
-  if ((left > 0)) && read -r -t "$left" -u 3 line; then return; fi
-  if ((SECONDS >= until)); then { : >|"$addr"; } 2>/dev/null; fi
+printf 'POST /hook/%s%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n%s%s' \
+  "$host" "${event:+?event=$event}" "$port" "$token" "${#body}" $'Connection: close\r\n\r\n' "$body" >&3 2>/dev/null ||
   fall_back broken
+# All of it at once, up to its end: line by line bash reads letter by letter.
+read -r -N @LARGEST@ -t "$(((seconds + 1) / 2))" -u 3 said
+case $? in
+  0) fall_back broken ;;
+  1) ;;
+  *) { : >|"$addr"; } 2>/dev/null; fall_back broken ;; # it hangs: those who come after us need not wait, too
+esac
+
+# `%%` looks from the front, a letter at a time; `#*` would look at every beginning anew.
+head=${said%%$'\r\n\r\n'*}
+[[ ${#head} -lt ${#said} && ${head:0:17} == $'HTTP/1.1 200 OK\r\n' ]] || fall_back broken
+text=${said:${#head}+4}
+
+# A field of the head. Empty if it is not there, or there twice.
+field() {
+  local before=${head%%$'\r\n'"$1: "*} rest
+  rest=${head:${#before}+${#1}+4}
+  if [[ $rest == *$'\r\n'"$1: "* ]]; then rest=; fi
+  REPLY=${rest%%$'\r'*}
 }
 
-next
-[[ $line == $'HTTP/1.1 200 OK\r' ]] || fall_back broken
-length= code= told= shown=
-while next; [[ $line != $'\r' ]]; do
-  line=${line%$'\r'}
-  case $line in
-    'Content-Length: '*) length+=${length:+,}${line#*: } ;;
-    'X-Interpose-Exit: '*) code+=${code:+,}${line#*: } ;;
-    'X-Interpose-Stderr: '*) told=${line#*: } ;;
-    'X-Interpose-Proof: '*) shown+=${shown:+,}${line#*: } ;;
-  esac
-done
-[[ $shown == "$proof" && $length =~ ^[0-9]{1,8}$ && $code =~ ^[02]$ ]] || fall_back broken
-said=
-if ((length)); then read -r -N "$length" -t "$((until > SECONDS ? until - SECONDS : 1))" -u 3 said; fi
-[[ ${#said} -eq 10#$length ]] || fall_back broken
-printf %s "$said" || refuse
-if [[ $told ]]; then printf '%b\n' "${told//%/\\x}" >&2; fi
+field X-Interpose-Proof
+[[ $REPLY == "$proof" ]] || fall_back broken
+field Content-Length
+[[ $REPLY == "${#text}" ]] || fall_back broken
+field X-Interpose-Exit
+code=$REPLY
+[[ $code == [02] ]] || fall_back broken
+printf %s "$text" || refuse
+field X-Interpose-Stderr
+if [[ $REPLY ]]; then printf '%b\n' "${REPLY//%/\\x}" >&2; fi
 answer "$code"

@@ -1,0 +1,154 @@
+"""One hook call, from the host's event to the host's answer, beside the cheapest processes there are and our peers.
+
+python -m bench.hooks                  (--rounds 300, --no-peers)
+
+Every way is started with posix_spawn, in turn, so that all of them meet the same load. What the ratios are to is in
+the same run. The ledger is `written`, the event is Claude Code's before a command.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from bench import peers
+from interpose.config.load import load
+from interpose.surfaces.hooks.client import client_for
+from interpose.surfaces.hooks.hosts import HOSTS
+
+EVENT = json.dumps(
+    {
+        "session_id": "d816e086-5a4f-4a43-8a0f-5d1f2f3f4f5f", "transcript_path": "/home/dev/.claude/p/d816e086.jsonl",
+        "cwd": "/home/dev/proj", "prompt_id": "95b85d5e-0000-4a43-8a0f-5d1f2f3f4f5f", "permission_mode": "default",
+        "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "toolu_01bench",
+        "tool_input": {"command": "git status && npm test -- --watch=false", "description": "look and test"},
+    }
+).encode()  # fmt: skip
+
+
+class Way(NamedTuple):
+    """A command, and what it is measured against."""
+
+    name: str
+    command: Sequence[str]
+    against: str = ""
+    goal: float = 0.0
+    """Times of `against`, or without one milliseconds."""
+
+
+def once(command: Sequence[str], environment: Mapping[str, str]) -> float:
+    """Milliseconds from the start to the end of a process that is given the event."""
+    reading, given = os.pipe()
+    taken, writing = os.pipe()
+    os.write(given, EVENT)
+    os.close(given)
+    actions = [(os.POSIX_SPAWN_DUP2, reading, 0), (os.POSIX_SPAWN_DUP2, writing, 1)]
+    start = time.perf_counter_ns()
+    child = os.posix_spawn(command[0], list(command), dict(environment), file_actions=actions)
+    os.close(writing)
+    while os.read(taken, 65536):
+        pass
+    status = os.waitpid(child, 0)[1]
+    spent = time.perf_counter_ns() - start
+    os.close(reading)
+    os.close(taken)
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise SystemExit(f"{command} ended with {status}")
+    return spent / 1e6
+
+
+def ways(environment: Mapping[str, str]) -> list[Way]:
+    """Ours, and the bare processes beside them."""
+    loaded = load(environ=environment)
+    client = client_for(HOSTS["claude-code"], loaded.config, loaded.places)
+    for file in client.files:
+        file.path.parent.mkdir(parents=True, exist_ok=True)
+        file.path.write_text(file.text)
+        file.path.chmod(file.mode)
+    hook = [sys.executable, "-I", "-m", "interpose", "hook", "claude-code"]
+    return [
+        Way("/bin/true", ["/bin/true"]),
+        Way("bash -p -c :", ["/bin/bash", "-p", "-c", ":"]),
+        Way("bash client", [client.program], "/bin/true", 5.0),
+        Way("python3 -I -S -c pass", [sys.executable, "-I", "-S", "-c", "pass"]),
+        Way("Python client", client.without_bash, "python3 -I -S -c pass", 1.3),
+        Way("interpose hook, server", hook, "python3 -I -S -c pass"),
+        Way("interpose hook, in process", [*hook, "--in-process"], "", 150.0),
+    ]
+
+
+def peers_in(place: Path) -> list[Way]:
+    """The hook commands that the peers install themselves."""
+    nah, net = peers.nah(place), peers.cc_safety_net(place)
+    for found in (nah, net):
+        if isinstance(found, str):
+            print(f"left out: {found}")
+    made = [] if isinstance(nah, str) else [Way(f"{nah.name} hook", [str(place / "venv/bin/nah"), "_claude-hook"])]
+    if not isinstance(net, str):
+        program = str(place / "node_modules/.bin/cc-safety-net")
+        made.append(Way(f"{net.name} hook", [net.command[0], program, "hook", "--claude-code"]))
+    return made
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="bench.hooks")
+    parser.add_argument("--rounds", type=int, default=300)
+    parser.add_argument("--no-peers", action="store_true")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="ip") as name:
+        home = Path(name)
+        environment = {"HOME": name, "PATH": os.environ["PATH"]}
+        with subprocess.Popen(
+            [sys.executable, "-I", "-m", "interpose", "serve", "--port", "0"], env=environment, stdout=subprocess.PIPE
+        ) as server:
+            try:
+                assert server.stdout is not None
+                server.stdout.readline()
+                measured = ways(environment) + ([] if args.no_peers else peers_in(home))
+                show(measured, run(measured, environment, args.rounds))
+            finally:
+                server.send_signal(signal.SIGTERM)
+
+
+def run(measured: Sequence[Way], environment: Mapping[str, str], rounds: int) -> dict[str, list[float]]:
+    """Milliseconds of every round. The first one warms caches and is left out."""
+    spent: dict[str, list[float]] = {way.name: [] for way in measured}
+    for _ in range(rounds + 1):
+        for way in measured:
+            spent[way.name].append(once(way.command, environment))
+    return {name: times[1:] for name, times in spent.items()}
+
+
+def show(measured: Sequence[Way], spent: Mapping[str, Sequence[float]]) -> None:
+    """A table for people."""
+    load_now = os.getloadavg()[0]
+    rounds = len(next(iter(spent.values())))
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {os.cpu_count()} cores, load {load_now:.1f}, {rounds} rounds in turn")
+    print(f"{'':28} {'p50':>9} {'p95':>9}")
+    for way in measured:
+        times = spent[way.name]
+        middle, high = statistics.median(times), statistics.quantiles(times, n=20)[18]
+        print(f"{way.name:28} {middle:6.1f} ms {high:6.1f} ms{compared(way, middle, spent)}")
+
+
+def compared(way: Way, middle: float, spent: Mapping[str, Sequence[float]]) -> str:
+    """How a way stands to what it is measured against."""
+    if not way.against:
+        return f"   goal {way.goal:.0f} ms" if way.goal else ""
+    goal = f", goal {way.goal:g}" if way.goal else ""
+    return f"   {middle / statistics.median(spent[way.against]):.2f} x {way.against}{goal}"
+
+
+if __name__ == "__main__":
+    main()
