@@ -6,6 +6,7 @@ says, and touches no other rule. A watching rule says what it would have done, a
 
 from __future__ import annotations
 
+from time import thread_time
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -14,12 +15,13 @@ from interpose.analysis import effects_of_call
 from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.expression import Expression
 from interpose.policy.imported_variables import ImportedVariables
-from interpose.policy.model import Rule
+from interpose.policy.model import Level, Rule
 from interpose.policy.values import EvaluationError, MissingKeyError, plain
 from interpose.policy.variables import ALWAYS, Variables
 from interpose.tools import spellings
 from interpose.types import HookPoint, ToolCall, ToolOutcome
 
+PROJECT_SECONDS = 0.25
 _FEW = 1000
 
 Saw = Literal["fired", "silent", "failed", "missing"]
@@ -78,14 +80,33 @@ def opinion(compiled: CompiledRule, variables: Variables) -> Opinion:
         return Opinion(compiled, "failed", str(error))
 
 
+class _Patience:
+    """The time that all rules of projects have for one call. Agents write them, and others wait meanwhile."""
+
+    def __init__(self) -> None:
+        self._left = PROJECT_SECONDS
+
+    def opinion(self, compiled: CompiledRule, variables: Variables) -> Opinion:
+        """What a rule says; that it failed, if those before it have used up the time."""
+        if self._left <= 0:
+            return Opinion(compiled, "failed", f"the rules of the project took more than {PROJECT_SECONDS} seconds")
+        start = thread_time()
+        said = opinion(compiled, variables)
+        self._left -= thread_time() - start
+        return said
+
+
 def opinions(policy: Policy, point: HookPoint, payload: ToolCall | ToolOutcome) -> list[Opinion]:
     """What the CEL rules that apply say, the silent ones left out. Rules of the judge are not asked here."""
     _, variables = subject(payload)
     found: list[Opinion] = []
+    patience = _Patience()
     for compiled in _candidates(policy, point, variables):
-        if compiled.rule.prompt or compiled.rule.action == "allow":
+        rule = compiled.rule
+        if rule.prompt or rule.action == "allow":
             continue
-        said = opinion(compiled, variables)
+        ask = patience.opinion if rule.source.level is Level.PROJECT else opinion
+        said = ask(compiled, variables)
         if said.saw != "silent":
             found.append(said)
     return found

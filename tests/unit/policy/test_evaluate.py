@@ -12,6 +12,7 @@ from interpose.policy.load import Text, load_texts
 from interpose.policy.model import Level
 from interpose.tools import canonical, command_of
 from interpose.types import Deny, Transform
+from tests.timing import cpu_seconds
 
 SHALLOW = """
 version: 1
@@ -51,3 +52,19 @@ def test_many_attempts_to_loosen_are_counted_and_not_recited() -> None:
     notes = PolicyInterceptor(policy).intercept(canonical(ToolCall("Bash", {"command": "ls"}))).notes
     assert len(policy.refused) == 9_000
     assert (len(notes), notes[-1].reason) == (21, "8980 more attempts to loosen rules were refused")
+
+
+def test_rules_of_a_project_have_little_time_together() -> None:
+    """A repository with rules that turn and turn must not hold up the agents of others."""
+    turning = "args.command.split('').exists(a, args.command.split('').exists(b, a + b == '%d'))"
+    rules = "".join(
+        f'  - {{id: r{number}, on: {{tools: [exec]}}, action: deny, when: "{turning % number}"}}\n'
+        for number in range(200)
+    )
+    policy = load_texts([Text("policy.yaml", f"version: 1\nrules:\n{rules}", Level.PROJECT)])
+    call = ToolCall("exec", {"command": "echo " + "x" * 130})
+    found: list[Any] = []
+    assert cpu_seconds(lambda: found.append(PolicyInterceptor(policy).intercept(call))) < 3
+    (decision,) = found[0].decisions
+    assert isinstance(decision, Deny)
+    assert "the rules of the project took more than 0.25 seconds" in decision.reason
