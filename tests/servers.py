@@ -131,8 +131,10 @@ def running(
     listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits, observe=observe)
     try:
         perform(listener.start())
-        yield Running(listener.addresses[0], listener)
-        perform(listener.stop())
+        try:
+            yield Running(listener.addresses[0], listener)
+        finally:
+            perform(listener.stop())
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(30)
