@@ -80,7 +80,8 @@ class Usual:
         self._undisturbed = max(server.slowest(), 0.02)
 
     def holds(self) -> bool:
-        return self._server.slowest() <= 20 * self._undisturbed
+        """Once in a few looks: a busy machine is slow now and then, a server that is held up is slow every time."""
+        return any(self._server.slowest() <= 20 * self._undisturbed for _ in range(5))
 
 
 @pytest.fixture

@@ -456,7 +456,7 @@ def test_waiting_for_a_free_place_counts(provider: Provider) -> None:
     said = asyncio.run(both_at_once())
     assert [each.ruling for (each,) in said] == [Failed("no verdict within 0.3 s")] * 2
     assert monotonic() - start < SLACK
-    assert len(provider.requests) == 1
+    assert 1 <= len(provider.requests) <= 2, "the second may get the place in the instant in which both give up"
     provider.reply = send
     patient = judged(judge, BOMB, rule)["no-bombs"]
     assert patient == Objects("looked for bomb")
