@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policies import Policies
     from interpose.policy.load import Place
+    from interpose.policy.memory import Memory
     from interpose.policy.reload import PolicyReload
     from interpose.service import RuledEngine, Service
     from interpose.store.protocols import Store
@@ -140,9 +141,10 @@ def _ledger_and_store(directory: Path, settings: LedgerSettings | None, store_ur
         raise
 
 
-def open_service(config: Config, *, follow: bool = True) -> Service:
+def open_service(config: Config, *, follow: bool = True, memory: Memory | None = None) -> Service:
     """All that a process needs to decide for others. With `follow`, changed rule files are taken over as they change.
 
+    A `memory` spares the checks of rules that it knows.
     Raises PolicyError, PluginError, LedgerError or StoreError if anything of it can't be had.
     """
     from pathlib import Path
@@ -154,7 +156,7 @@ def open_service(config: Config, *, follow: bool = True) -> Service:
     activity = Activity(ledger.recorder)
     try:
         desk = _desk(config, store, ledger)
-        policies = _policies(config, activity, follow=follow)
+        policies = _policies(config, activity, follow=follow, memory=memory)
     except BaseException:
         ledger.close()
         raise
@@ -186,7 +188,9 @@ def reconfigure(service: Service, config: Config) -> None:
     before.stop()
 
 
-def _policies(config: Config, recorder: Recorder, *, follow: bool) -> Policies[RuledEngine]:
+def _policies(
+    config: Config, recorder: Recorder, *, follow: bool, memory: Memory | None = None
+) -> Policies[RuledEngine]:
     from interpose.engine import Engine
     from interpose.policies import Files, Policies
     from interpose.policy.catalogue import project_files, project_places, shared_places
@@ -197,7 +201,7 @@ def _policies(config: Config, recorder: Recorder, *, follow: bool) -> Policies[R
 
     def ruled(files: Files) -> RuledEngine:
         registry = _registry(config)
-        policy = PolicyReload(registry, shared + project_places(files))
+        policy = PolicyReload(registry, shared + project_places(files), memory=memory)
         if follow:
             policy.watch()
         return RuledEngine(Engine(registry, recorder=recorder), policy)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import argparse
 
+    from interpose.config.load import Loaded
     from interpose.config.model import Config
     from interpose.surfaces.hooks.apart import Send
     from interpose.surfaces.hooks.events import Event, Host, Reply
@@ -106,7 +107,8 @@ def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
 
     body = _read(monotonic() + (asked.within or _ENOUGH))
     started = monotonic()
-    config = load().config
+    loaded = load()
+    config = loaded.config
     seconds = asked.within or _seconds(host, config)
     start = ""
     if config.hooks.socket and not asked.in_process:
@@ -118,7 +120,7 @@ def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
         except BrokenError:
             pass  # it may have hung, and must not be asked again
     try:
-        return _in_process(config, host, asked.event, body, started + seconds), start
+        return _in_process(loaded, host, asked.event, body, started + seconds), start
     except ApartError as error:
         if asked.fail_open or config.hooks.fail_open:
             return _let_through(config, host, asked.event, body, str(error)), start
@@ -145,20 +147,26 @@ def _read(deadline: float) -> bytes:
     raise ValueError("the event did not come to its end in time")
 
 
-def _in_process(config: Config, host: Host, event: str, body: bytes, deadline: float) -> Reply:
+def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: float) -> Reply:
     import msgspec
 
     from interpose.surfaces.hooks.apart import apart
     from interpose.surfaces.hooks.events import Reply
 
+    config, cache = loaded.config, loaded.places.state / "cache" / "rules"
+
     def decide(send: Send) -> None:
         import asyncio
 
         from interpose.build import open_service
+        from interpose.cli import version
+        from interpose.policy.memory import Memory
         from interpose.surfaces.hooks.answer import answer
 
-        with open_service(config, follow=False) as service:
+        memory = Memory(cache, version=version())
+        with open_service(config, follow=False, memory=memory) as service:
             send(msgspec.msgpack.encode(asyncio.run(answer(service, host, body, event=event))))
+            memory.save()
 
     return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)
 

@@ -11,8 +11,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from cel_expr_python import cel  # type: ignore[import-untyped]  # the package has no types
-from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]  # as above
 from msgspec import Struct
 
 from interpose.policy.ast import Syntax, UnsupportedError, decode
@@ -21,20 +19,6 @@ MAX_LENGTH = 10_000
 MAX_DOUBLINGS = 4
 """How often `optMap` may stand in an expression: each one writes down twice what stands before it."""
 TOO_DEEP = "the expression is nested too deeply"
-
-_T = cel.Type
-TYPES: Mapping[str, Any] = {
-    "bool": _T.BOOL,
-    "int": _T.INT,
-    "string": _T.STRING,
-    "timestamp": _T.TIMESTAMP,
-    "dyn": _T.DYN,
-    "map(string, dyn)": _T.Map(_T.STRING, _T.DYN),
-    "map(string, string)": _T.Map(_T.STRING, _T.STRING),
-    "list(string)": _T.List(_T.STRING),
-    "list(map(string, dyn))": _T.List(_T.Map(_T.STRING, _T.DYN)),
-}
-"""The types that variables have."""
 
 _DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
 _ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?:\n|$)")
@@ -55,6 +39,8 @@ class Checked(Struct, frozen=True):
     syntax: Syntax
     type: str
     """What it gives: `BOOL`, `STRING`, `DYN`, ..."""
+    encoded: bytes = b""
+    """The syntax as the library writes it."""
 
     def error_at(self, id: int, message: str) -> ExpressionError:
         """What is wrong with one node of it."""
@@ -76,25 +62,48 @@ def check(text: str, variables: Mapping[str, str]) -> Checked:
     except RuntimeError as error:
         raise _explained(str(error)) from None
     try:
-        syntax = decode(expression.serialize())
+        encoded = expression.serialize()
+        syntax = decode(encoded)
     except UnsupportedError as error:
         raise ExpressionError(str(error)) from None
     except RecursionError:
         raise ExpressionError(TOO_DEEP) from None
-    return Checked(text, syntax, expression.return_type().name())
+    return Checked(text, syntax, expression.return_type().name(), encoded)
 
 
 @lru_cache(maxsize=16)
 def environment(variables: tuple[tuple[str, str], ...]) -> Any:
     """The checker's environment for a set of variables, with our functions declared."""
-    typed = {name: TYPES[kind] for name, kind in variables}
+    # Imported only here: it takes a third of the time that a process has which decides once.
+    from cel_expr_python import cel  # type: ignore[import-untyped]  # the package has no types
+    from cel_expr_python.ext import ext_optional, ext_strings  # type: ignore[import-untyped]  # as above
+
+    kind_of = cel.Type
+    types = {
+        "bool": kind_of.BOOL,
+        "int": kind_of.INT,
+        "string": kind_of.STRING,
+        "timestamp": kind_of.TIMESTAMP,
+        "dyn": kind_of.DYN,
+        "map(string, dyn)": kind_of.Map(kind_of.STRING, kind_of.DYN),
+        "map(string, string)": kind_of.Map(kind_of.STRING, kind_of.STRING),
+        "list(string)": kind_of.List(kind_of.STRING),
+        "list(map(string, dyn))": kind_of.List(kind_of.Map(kind_of.STRING, kind_of.DYN)),
+    }
+    typed = {name: types[kind] for name, kind in variables}
     return cel.NewEnv(
         variables=typed,
         functions=[
-            cel.FunctionDecl("get", [cel.Overload("get_default", _T.DYN, [_T.DYN, _T.STRING, _T.DYN], False)]),
-            cel.FunctionDecl("has", [cel.Overload("has_key", _T.BOOL, [_T.DYN, _T.STRING], False)]),
-            cel.FunctionDecl("glob", [cel.Overload("string_glob", _T.BOOL, [_T.STRING, _T.STRING], True)]),
-            cel.FunctionDecl("under", [cel.Overload("string_under", _T.BOOL, [_T.STRING, _T.STRING], True)]),
+            cel.FunctionDecl(
+                "get", [cel.Overload("get_default", kind_of.DYN, [kind_of.DYN, kind_of.STRING, kind_of.DYN], False)]
+            ),
+            cel.FunctionDecl("has", [cel.Overload("has_key", kind_of.BOOL, [kind_of.DYN, kind_of.STRING], False)]),
+            cel.FunctionDecl(
+                "glob", [cel.Overload("string_glob", kind_of.BOOL, [kind_of.STRING, kind_of.STRING], True)]
+            ),
+            cel.FunctionDecl(
+                "under", [cel.Overload("string_under", kind_of.BOOL, [kind_of.STRING, kind_of.STRING], True)]
+            ),
         ],
         extensions=[ext_optional.ExtOptional(), ext_strings.ExtStrings()],
     )

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy import imported_variables
-from interpose.policy.cel import ExpressionError
+from interpose.policy.cel import ExpressionError, check
 from interpose.policy.checks import Facts
-from interpose.policy.expression import Expression, condition, value_of
+from interpose.policy.expression import Check, Expression, condition, value_of
+from interpose.policy.memory import Memory
 from interpose.policy.model import Problem, Redaction, Rule
 from interpose.policy.shapes import Shape
 from interpose.policy.texts import pattern, wildcard
@@ -83,7 +84,12 @@ def _may_fire(compiled: CompiledRule, kinds: frozenset[str], rules: frozenset[st
     return needs is None or any(need.met(kinds, rules) for need in needs)
 
 
-def compile_rules(rules: Iterable[Rule], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY) -> Policy:
+def compile_rules(
+    rules: Iterable[Rule],
+    refused: tuple[Problem, ...] = (),
+    judge: FrozenDict = EMPTY,
+    memory: Memory | None = None,
+) -> Policy:
     """The policy of these rules. Raises PolicyError with every problem of every rule."""
     from interpose.policy.examples import failing_examples
 
@@ -91,18 +97,23 @@ def compile_rules(rules: Iterable[Rule], refused: tuple[Problem, ...] = (), judg
     compiled: list[CompiledRule] = []
     for rule in rules:
         try:
-            ready = compile_rule(rule)
+            ready = compile_rule(rule, check if memory is None else memory.check)
         except PolicyError as error:
             problems.extend(error.problems)
             continue
-        problems.extend(failing_examples(ready))
         compiled.append(ready)
+        if memory is not None and memory.holds(rule):
+            continue
+        failing = list(failing_examples(ready))
+        problems.extend(failing)
+        if memory is not None and not failing:
+            memory.held(rule)
     if problems:
         raise PolicyError(tuple(problems))
     return Policy(tuple(compiled), refused, judge)
 
 
-def compile_rule(rule: Rule) -> CompiledRule:
+def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
     """One rule, checked and compiled. Raises PolicyError."""
     problems: list[Problem] = []
     shapes, always, lenient = _environment(rule)
@@ -118,9 +129,13 @@ def compile_rule(rule: Rule) -> CompiledRule:
             problems.append(rule.problem(field, str(error)))
         return None
 
-    when = attempt("when", lambda: condition(rule.when, shapes, always, lenient=lenient)) if rule.when else None
+    when = (
+        attempt("when", lambda: condition(rule.when, shapes, always, lenient=lenient, check=check))
+        if rule.when
+        else None
+    )
     rewrites = tuple(
-        (tuple(path.split(".")), attempt("rewrite", partial(value_of, text, shapes, always)))
+        (tuple(path.split(".")), attempt("rewrite", partial(value_of, text, shapes, always, check=check)))
         for path, text in rule.rewrite
     )
     replace = attempt("redact", partial(_replacing, rule.redact)) if rule.redact else None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
@@ -13,6 +13,9 @@ from interpose.policy.closures import DEADLINE, MAX_STEPS, STEPS, Closure, Scope
 from interpose.policy.needs import Needs, needs
 from interpose.policy.shapes import Shape
 from interpose.policy.values import EvaluationError
+
+Check = Callable[[str, Mapping[str, str]], Checked]
+"""What checks a text over variables of these types."""
 
 
 class Expression(Struct, frozen=True):
@@ -43,7 +46,9 @@ class Expression(Struct, frozen=True):
         raise EvaluationError(f"expected true or false, got {type(value).__name__}")
 
 
-def condition(text: str, shapes: Mapping[str, Shape], always: Facts, *, lenient: bool = False) -> Expression:
+def condition(
+    text: str, shapes: Mapping[str, Shape], always: Facts, *, lenient: bool = False, check: Check = check
+) -> Expression:
     """A compiled condition. `lenient` leaves out the checks of what may be missing. Raises ExpressionError."""
     checked = check(text, {name: shape.type for name, shape in shapes.items()})
     if checked.type != "BOOL":
@@ -51,7 +56,7 @@ def condition(text: str, shapes: Mapping[str, Shape], always: Facts, *, lenient:
     return _compiled(checked, shapes, always, lenient=lenient)
 
 
-def value_of(text: str, shapes: Mapping[str, Shape], always: Facts) -> Expression:
+def value_of(text: str, shapes: Mapping[str, Shape], always: Facts, *, check: Check = check) -> Expression:
     """A compiled expression of any type. Raises ExpressionError."""
     return _compiled(check(text, {name: shape.type for name, shape in shapes.items()}), shapes, always, lenient=False)
 

@@ -17,6 +17,7 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
+from interpose.policy.memory import Memory
 from interpose.policy.model import WEIGHT, Level, Problem, Rule
 from interpose.policy.schema import RuleFile, parse
 from interpose.types import FrozenDict, HookPoint
@@ -59,7 +60,7 @@ def load_text(text: str, *, file: str = "policy.yaml", level: Level = Level.USER
     return load_texts([Text(file, text, level)])
 
 
-def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = ()) -> Policy:
+def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = (), memory: Memory | None = None) -> Policy:
     """The policy of rule files that were read. Nothing is loaded if anything is wrong."""
     texts = tuple(texts)
     if sum(len(text.text) for text in texts if text.level is Level.PROJECT) > MAX_OF_PROJECTS:
@@ -77,7 +78,7 @@ def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = ()) -> Policy:
     if problems:
         raise PolicyError(tuple(problems))
     rules, refused = _combine(sorted(files, key=lambda file: -file.level.rank))
-    return compile_rules(rules, tuple(refused), _judge(files))
+    return compile_rules(rules, tuple(refused), _judge(files), memory)
 
 
 def read(places: Iterable[Place]) -> list[Text]:

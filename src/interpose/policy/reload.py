@@ -20,6 +20,7 @@ from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place, Text, load_texts, read
+from interpose.policy.memory import Memory
 from interpose.policy.model import Level, Problem
 
 log = logging.getLogger("interpose.policy")
@@ -72,8 +73,10 @@ class PolicyReload:
         *,
         packs: Sequence[str] = (),
         register: Register = registrations,
+        memory: Memory | None = None,
     ) -> None:
         self._registry, self._places, self._packs, self._register = registry, tuple(places), tuple(packs), register
+        self._memory = memory
         self._lock = threading.Lock()
         self._stopping = threading.Event()
         self._texts: Looks = {place: read([place]) for place in self._places}
@@ -112,7 +115,8 @@ class PolicyReload:
         return {place: _look_at(place) for place in self._places}
 
     def _load(self, texts: Looks) -> Policy:
-        return load_texts([text for place in self._places for text in _readable(texts[place])], packs=self._packs)
+        found = [text for place in self._places for text in _readable(texts[place])]
+        return load_texts(found, packs=self._packs, memory=self._memory)
 
     def _attempt(self, found: Looks) -> tuple[Problem, ...]:
         """Compile and swap in what was found. Nothing happens if there is anything wrong with it: that is returned."""

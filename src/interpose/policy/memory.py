@@ -1,0 +1,105 @@
+"""What was found out about rules before, for processes that decide once and end.
+
+Checking an expression and trying a rule's examples give the same for the same text, and take longer than a decision.
+Whoever can write the file could write the rules themselves: it is believed only if it is its owner's alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from interpose.policy.ast import decode
+from interpose.policy.cel import Checked, check
+from interpose.policy.model import Rule
+
+_LARGEST = 16 << 20
+_MOST = 5000
+"""Entries that are kept. Beyond them only those that were needed last."""
+
+
+class _Found(Struct, frozen=True):
+    """The file: expressions with their types and their syntax in the checker's encoding, and rules that held."""
+
+    version: str
+    expressions: dict[bytes, tuple[str, bytes]]
+    held: frozenset[bytes]
+
+
+class Memory:
+    """Remembers for one process; with a file also for those that come after it."""
+
+    def __init__(self, file: Path | None = None, *, version: str = "") -> None:
+        """What is in the file is forgotten if it was written by another version."""
+        self._file, self._version = file, f"{version} {sys.hexversion:x}"
+        found = _read(file, self._version) if file is not None else None
+        self._expressions = dict(found.expressions) if found else {}
+        self._held = set(found.held) if found else set[bytes]()
+        self._used: set[bytes] = set()
+        self._changed = False
+
+    def check(self, text: str, variables: Mapping[str, str]) -> Checked:
+        """As `cel.check`."""
+        key = _key((text, *variables.items()))
+        known = self._expressions.get(key)
+        if known is not None:
+            self._used.add(key)
+            return Checked(text, decode(known[1]), known[0], known[1])
+        checked = check(text, variables)
+        self._expressions[key] = (checked.type, checked.encoded)
+        self._note(key)
+        return checked
+
+    def holds(self, rule: Rule) -> bool:
+        """Whether the examples of exactly this rule are known to hold."""
+        key = _key(rule)
+        if key in self._held:
+            self._used.add(key)
+        return key in self._held
+
+    def held(self, rule: Rule) -> None:
+        """The examples of this rule hold."""
+        self._held.add(_key(rule))
+        self._note(_key(rule))
+
+    def _note(self, key: bytes) -> None:
+        self._used.add(key)
+        self._changed = True
+
+    def save(self) -> None:
+        """Write what is new. Raises OSError."""
+        if self._file is None or not self._changed:
+            return
+        expressions, held = self._expressions, frozenset(self._held)
+        if len(expressions) + len(held) > _MOST:
+            expressions = {key: value for key, value in expressions.items() if key in self._used}
+            held &= self._used
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        draft = self._file.with_name(f".{self._file.name}.{os.getpid()}")
+        handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        with os.fdopen(handle, "wb") as writing:
+            writing.write(msgspec.msgpack.encode(_Found(self._version, expressions, held)))
+        draft.replace(self._file)
+
+
+def _read(file: Path, version: str) -> _Found | None:
+    try:
+        handle = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with os.fdopen(handle, "rb") as reading:
+            told = os.fstat(handle)
+            if told.st_uid != os.geteuid() or told.st_mode & 0o077:
+                return None
+            found = msgspec.msgpack.decode(reading.read(_LARGEST), type=_Found)
+    except (OSError, msgspec.MsgspecError):
+        return None
+    return found if found.version == version else None
+
+
+def _key(what: object) -> bytes:
+    return hashlib.blake2b(msgspec.json.encode(what, order="deterministic"), digest_size=16).digest()
