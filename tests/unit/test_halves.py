@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 from interpose import (
-    CallbackConfirmation,
     Engine,
     InterceptorRegistry,
     PermissionRequest,
@@ -153,7 +152,6 @@ def test_an_outcome_without_a_decision_has_a_record_that_says_so(registry: Inter
 
 def test_of_a_call_that_did_not_run_there_is_nothing_to_decide(registry: InterceptorRegistry) -> None:
     registry.add(id="ask", name="tool.after", handler=lambda _i, o: setattr(o, "ask", "show it?"))
-    asked: list[PermissionRequest] = []
-    engine = Engine(registry, confirm=CallbackConfirmation(lambda request: bool(asked.append(request))))
-    done = engine.run().after(ToolOutcome(LS, {"status": "blocked"}, is_error=True, denied=True))
-    assert (asked, done.response) == ([], {"status": "blocked"})
+    engine = Engine(registry, confirm=Answering(False))
+    done = engine.run().after(ToolOutcome(LS, {"status": "as it was"}, is_error=True, denied=True))
+    assert done.response == {"status": "as it was"}
