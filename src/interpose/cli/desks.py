@@ -21,7 +21,7 @@ from interpose.approvals.scopes import ONCE, Scope
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError
 from interpose.cli.connecting import connection_to
-from interpose.cli.rendering import visible
+from interpose.cli.rendering import visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import (
     AnsweredError,
@@ -226,6 +226,5 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
-    lines = "\n".join(visible(line) for line in problem.split("\n"))
-    print(f"interpose {verb} {args.act}: {lines}", file=sys.stderr)
+    print(f"interpose {verb} {args.act}: {visible_lines(problem)}", file=sys.stderr)
     return code

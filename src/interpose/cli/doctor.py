@@ -10,7 +10,7 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.check import print_json
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
 from interpose.cli.standing import ledger_line, policy_of, server_line
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         loaded = load()
     except ConfigError as error:
-        print(f"interpose doctor: a configuration that can't be loaded\n{visible(str(error))}", file=sys.stderr)
+        print(f"interpose doctor: a configuration that can't be loaded\n{visible_lines(str(error))}", file=sys.stderr)
         return EXIT_CONFIG
     return _examined(args, loaded, host.facts.name if host else "")
 

@@ -128,6 +128,11 @@ def visible(text: str) -> str:
     )
 
 
+def visible_lines(text: str) -> str:
+    """Text of several lines, each of them visible."""
+    return "\n".join(map(visible, text.split("\n")))
+
+
 def columns(text: str) -> int:
     """How many terminal columns a visible text takes."""
     if text.isascii():

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _refused(error: InterposeError, code: int) -> int:
-    print(f"interpose serve: not started\n{visible(str(error))}", file=sys.stderr)
+    print(f"interpose serve: not started\n{visible_lines(str(error))}", file=sys.stderr)
     return code
 
 

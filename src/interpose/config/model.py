@@ -156,7 +156,9 @@ class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     socket: Annotated[str, Meta(description="Unix socket of the listener for hooks", extra={"path": True})] = (
         "{runtime}/hook.sock"
     )
-    port: Annotated[Port, Meta(description="loopback port for hooks that have no Unix sockets; 0 is none")] = 0
+    port: Annotated[
+        Port, Meta(description="loopback port for hooks that have no Unix sockets; 0 takes any free one")
+    ] = 0
     idle_timeout: Annotated[Seconds, Meta(description="seconds without a call until a listener ends")] = 1800.0
     deadline: Annotated[Seconds, Meta(description="seconds that a hook waits for its decision")] = 30.0
     fail_open: Annotated[bool, Meta(description="let calls run that could not be decided; recorded")] = False

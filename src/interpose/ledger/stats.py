@@ -113,8 +113,9 @@ def _slowest(sample: Sequence[Record]) -> tuple[Spent, ...]:
     for record in sample:
         for name, spent in record.timings:
             times[name].append(spent)
-    found = [
-        Spent(name, len(spent), int(median(spent)), int(quantiles([*spent, spent[-1]], n=100)[98]), max(spent))
-        for name, spent in times.items()
-    ]
+    found = [Spent(name, len(spent), int(median(spent)), _p99(spent), max(spent)) for name, spent in times.items()]
     return tuple(sorted(found, key=lambda each: (-each.p50_ns, each.interceptor))[:TOP])
+
+
+def _p99(spent: list[int]) -> int:
+    return int(quantiles(spent, n=100, method="inclusive")[98]) if len(spent) > 1 else spent[0]

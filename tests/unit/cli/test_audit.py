@@ -183,6 +183,8 @@ def test_stats_count_and_draw(audit: Run, ledger: Path) -> None:
     assert counted["agents"] == {"main": {"allow": 1, "deny": 2}, "sub": {"allow": 2, "deny": 1}}
     assert sum(sum(each["decisions"].values()) for each in counted["over_time"]) == 6
     assert [each["interceptor"] for each in counted["interceptors"]] == ["test:rules"]
+    (spent,) = counted["interceptors"]
+    assert spent["p50_ns"] <= spent["p99_ns"] <= spent["max_ns"]
     code, out, _ = audit("stats", "--session", "s2")
     assert code == 0
     assert "3 decisions   █ deny 1   ░ allow 2" in out

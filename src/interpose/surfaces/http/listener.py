@@ -9,6 +9,7 @@ await listener.stop()      # every request that was accepted is answered
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import resource
 import select
@@ -276,7 +277,8 @@ def _bind(family: int, name: tuple[Any, ...]) -> socket.socket:
         sock.bind(name)
     except OSError as error:
         sock.close()
-        raise ServerError(f"{name[0]}:{name[1]}: can't listen here: {error.strerror}") from None
+        taken = "; stop what listens there, or choose another port" if error.errno == errno.EADDRINUSE else ""
+        raise ServerError(f"{name[0]}:{name[1]}: can't listen here: {error.strerror}{taken}") from None
     return sock
 
 

@@ -15,6 +15,10 @@ from pathlib import Path
 from interpose.errors import ServerError
 
 _LONGEST = 107
+_SHORTER = "set server.socket and hooks.socket, or XDG_RUNTIME_DIR, where they lie if nothing else is said"
+_OTHER_SERVER = (
+    "another server listens on this socket; stop it, or give this one its own server.socket and hooks.socket"
+)
 
 
 class UnixSocket:
@@ -24,7 +28,7 @@ class UnixSocket:
         """Bind it, or ServerError says what is in the way."""
         self.path = path
         if len(os.fsencode(path)) > _LONGEST:
-            raise ServerError(f"{path}: the path of a Unix socket has at most {_LONGEST} bytes; set a shorter one")
+            raise ServerError(f"{path}: the path of a Unix socket has at most {_LONGEST} bytes; {_SHORTER}")
         try:
             _private_directory(path.parent)
             self._lock = _locked(path)
@@ -63,7 +67,10 @@ def _private_directory(directory: Path) -> None:
         )
     if found.st_mode & 0o077:
         mode = stat.S_IMODE(found.st_mode)
-        raise ServerError(f"{directory}: others can reach this directory (mode {mode:04o}); run: chmod 700 {directory}")
+        raise ServerError(
+            f"{directory}: others can reach this directory (mode {mode:04o}); a Unix socket needs one that is its "
+            "user's alone (mode 0700)"
+        )
 
 
 def _locked(path: Path) -> int:
@@ -72,7 +79,7 @@ def _locked(path: Path) -> int:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
         os.close(lock)
-        raise ServerError(f"{path}: another server listens on this socket") from None
+        raise ServerError(f"{path}: {_OTHER_SERVER}") from None
     return lock
 
 
@@ -94,7 +101,7 @@ def _remove_leftover(path: Path) -> None:
             return
         except OSError:
             pass  # whoever is too busy to answer is there
-    raise ServerError(f"{path}: another server listens on this socket")
+    raise ServerError(f"{path}: {_OTHER_SERVER}")
 
 
 def _identity(path: Path) -> tuple[int, int]:

@@ -112,8 +112,8 @@ IN_THE_WAY: list[tuple[str, Callable[[Path], object], str]] = [
     ("a link", lambda path: path.symlink_to(path.with_name("target")), "no socket"),
     ("a link for the lock", lambda path: Path(f"{path}.lock").symlink_to(path.with_name("target")), "can't listen"),
     ("a server without a lock", _foreign_server, "another server listens"),
-    ("a directory that others can read", lambda path: path.parent.chmod(0o750), "mode 0750.*chmod 700"),
-    ("a directory that others can enter", lambda path: path.parent.chmod(0o701), "mode 0701.*chmod 700"),
+    ("a directory that others can read", lambda path: path.parent.chmod(0o750), "mode 0750.*mode 0700"),
+    ("a directory that others can enter", lambda path: path.parent.chmod(0o701), "mode 0701.*mode 0700"),
 ]
 
 
