@@ -274,7 +274,7 @@ def _translated() -> Iterator[None]:
         raise (SequenceTakenError if taken else StoreError)(text_of(error)) from error
     except TimeoutError as error:
         raise StoreError("PostgreSQL did not answer in time") from error
-    except (asyncpg.PostgresError, ValueError) as error:
+    except (asyncpg.PostgresError, ValueError, OverflowError) as error:
         raise StoreError(f"PostgreSQL: {text_of(error)}") from error
     except _LOST as error:
         raise StoreError(f"PostgreSQL can't be reached: {text_of(error)}") from error
