@@ -42,8 +42,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     place = Path(tempfile.mkdtemp(prefix="agents-"))
     try:
         rows = {
-            agent: _row(agent, parts, place, args.only) for agent in wanted if agent.host not in missing
-        }  # fmt: skip
+            f"{agent.host} {agent.version}": _row(agent, parts, place, args.only)
+            for agent in wanted
+            if agent.host not in missing
+        }
     finally:
         if args.keep:
             _say(f"· everything is left in {place}")
@@ -99,8 +101,8 @@ def _row(agent: Agent, parts: Mapping[str, Path], place: Path, only: Sequence[st
     return row
 
 
-def _table(rows: Mapping[Agent, Mapping[str, Seen]]) -> str:
-    lines = [["behaviour", *(f"{agent.host} {agent.version}" for agent in rows)], ["---"] * (len(rows) + 1)]
+def _table(rows: Mapping[str, Mapping[str, Seen]]) -> str:
+    lines = [["behaviour", *rows], ["---"] * (len(rows) + 1)]
     for column in COLUMNS:
         cells = [row.get(column, Seen("not run")) for row in rows.values()]
         lines.append([column, *(cell.word if cell.good else f"**{cell.word}**" for cell in cells)])

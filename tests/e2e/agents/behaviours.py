@@ -31,6 +31,11 @@ rules:
     when: args.command == "{ORIGINAL}"
     action: transform
     rewrite: {{command: '"{REWRITTEN}"'}}
+  - id: no-notes
+    on: {{tools: [mcp__notes__leave_note]}}
+    when: args.note == "refused"
+    action: deny
+    message: No notes here.
 """
 
 
@@ -79,6 +84,10 @@ class Scenario(Struct, frozen=True, kw_only=True):
 
 def _command(text: str) -> Callable[[Agent, Home], ToolUse]:
     return lambda agent, _home: agent.run(text)
+
+
+def _note(text: str) -> Callable[[Agent, Home], ToolUse]:
+    return lambda agent, _home: agent.note({"note": text})
 
 
 def _runs(step: Step) -> Seen:
@@ -145,6 +154,8 @@ SCENARIOS = (
             Check(
                 "write", lambda agent, home: agent.write(str(home.home / ".ssh" / "authorized_keys"), "x"), _not_written
             ),
+            Check("mcp deny", _note("refused"), _refused("noted-refused", "No notes here")),
+            Check("mcp redact", _note(f"it is {SECRET}"), _redacted),
         ),
     ),
     Scenario(

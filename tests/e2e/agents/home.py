@@ -15,9 +15,10 @@ from typing import Any, Self
 
 from msgspec import Struct
 
+from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel
-from tests.e2e.agents.known import Agent
+from tests.e2e.agents.known import Agent, Around
 from tests.e2e.processes import clean_environment
 
 LONGEST_RUN = 240.0
@@ -47,7 +48,8 @@ class Home:
     def __enter__(self) -> Self:
         self.project.mkdir(parents=True)
         self._model.__enter__()
-        self._started = self.agent.start(self._parts, self._model.url)
+        notes = (sys.executable, mcp_server.__file__, str(self.project))
+        self._started = self.agent.start(self._parts, Around(self._model.url, notes))
         for path, content in self._started.files.items():
             self.write(path, content)
         return self

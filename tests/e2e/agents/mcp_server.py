@@ -1,6 +1,6 @@
 """An MCP server with one tool, which says a text and leaves a marker: tools of servers must pass our hook, too.
 
-Started by agents as `python mcp_server.py MARKER`. Newline-delimited JSON-RPC on standard input and output.
+Started by agents as `python mcp_server.py FOLDER`, for `noted-TEXT.marker`. Newline-delimited JSON-RPC on standard input and output.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TOOL = {
 }
 
 
-def answer(request: dict[str, Any], marker: Path) -> dict[str, Any] | None:
+def answer(request: dict[str, Any], folder: Path) -> dict[str, Any] | None:
     """The result of one request; None for what this server doesn't know."""
     match request["method"]:
         case "initialize":
@@ -29,8 +29,8 @@ def answer(request: dict[str, Any], marker: Path) -> dict[str, Any] | None:
         case "tools/list":
             return {"tools": [TOOL]}
         case "tools/call":
-            marker.touch()
             note = request["params"]["arguments"]["note"]
+            (folder / f"noted-{note}.marker").touch()
             return {"content": [{"type": "text", "text": f"noted {note}"}], "isError": False}
         case _:
             return None

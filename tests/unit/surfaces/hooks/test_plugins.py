@@ -27,8 +27,9 @@ BASH = {"tool": "bash", "sessionID": "s1", "callID": "c1"}
 
 OPENCODE = """
 import { Interpose } from "./plugin.mjs";
-const [, , point, input, output] = process.argv;
+const [, , point, input, output, settings] = process.argv;
 const hooks = await Interpose({ directory: "/home/dev/proj" });
+await hooks.config(JSON.parse(settings));
 const given = JSON.parse(output);
 const args = given.args;
 try {
@@ -62,11 +63,14 @@ def _run(directory: Path, program: str, *words: str) -> Any:
     return json.loads(done.stdout)
 
 
-def _opencode(directory: Path, reach: Reach, point: str, output: dict[str, Any], **more: Any) -> Any:
+def _opencode(
+    directory: Path, reach: Reach, point: str, output: dict[str, Any], servers: tuple[str, ...] = (), **more: Any
+) -> Any:
     files = plugin_files(HOSTS["opencode"].facts, reach)
     assert list(files) == [""]
     (directory / "plugin.mjs").write_text(files[""], encoding="utf-8")
-    return _run(directory, OPENCODE, point, json.dumps(BASH | more), json.dumps(output))
+    settings: dict[str, Any] = {"mcp": {server: {} for server in servers}} if servers else {}
+    return _run(directory, OPENCODE, point, json.dumps(BASH | more), json.dumps(output), json.dumps(settings))
 
 
 def _openclaw(directory: Path, reach: Reach, point: str, event: dict[str, Any]) -> Any:
@@ -110,6 +114,44 @@ def test_a_result_is_replaced(verdict: str, shown: str, tmp_path: Path) -> None:
         given = {"title": "t", "output": "SECRET", "metadata": {}}
         done = _opencode(tmp_path, reach, "tool.execute.after", given, args={"command": "echo hi"})
         assert done["output"] == given | {"output": shown}
+
+
+@pytest.mark.parametrize(
+    ("tool", "servers", "want"),
+    [
+        ("notes_leave_note", ("notes",), "mcp__notes__leave_note"),
+        ("my_notes_leave", ("my.notes", "other"), "mcp__my.notes__leave"),
+        ("leave_note", ("notes",), "leave_note"),
+        ("notes", ("notes",), "notes"),
+    ],
+)
+def test_a_tool_of_a_server_is_named_by_both(tool: str, servers: tuple[str, ...], want: str, tmp_path: Path) -> None:
+    with _server("allow") as (reach, service):
+        _opencode(tmp_path, reach, "tool.execute.before", {"args": {"note": "x"}}, servers, tool=tool)
+        assert service.recorder.log[0][1].payload.name == want
+
+
+def test_a_tool_that_two_servers_could_have_is_refused(tmp_path: Path) -> None:
+    """A project may name a server so that a rule about another would not fit."""
+    with _server("allow") as (reach, _):
+        servers = ("notes", "notes_leave")
+        done = _opencode(tmp_path, reach, "tool.execute.before", {"args": {}}, servers, tool="notes_leave_note")
+        assert done == {"thrown": "Interpose can't tell which server notes_leave_note is of: notes, notes_leave"}
+
+
+def test_the_result_of_a_server_is_replaced_part_by_part(tmp_path: Path) -> None:
+    with _server("redact") as (reach, _):
+        given = {"content": [{"type": "text", "text": "one SECRET"}, {"type": "text", "text": "two"}]}
+        done = _opencode(tmp_path, reach, "tool.execute.after", given, ("notes",), tool="notes_leave_note")
+        assert done["output"] == {
+            "content": [{"type": "text", "text": "one [hidden]"}, {"type": "text", "text": "two"}]
+        }
+
+
+def test_a_result_of_an_unknown_shape_is_withheld(tmp_path: Path) -> None:
+    with _server("allow") as (reach, _):
+        done = _opencode(tmp_path, reach, "tool.execute.after", {"title": "t"})
+        assert done == {"thrown": "Interpose can't read this result, so it is withheld"}
 
 
 @contextmanager

@@ -1,13 +1,25 @@
 
+
+// OpenCode says `server_tool` for a tool of an MCP server: only its settings say where the server's name ends.
+function named(tool, servers) {
+  const found = servers.filter((server) => tool.startsWith(`${server.replace(/[^\w-]/g, "_")}_`));
+  if (found.length > 1) throw new Error(`Interpose can't tell which server ${tool} is of: ${found.join(", ")}`);
+  return found.length ? `mcp__${found[0]}__${tool.slice(found[0].length + 1)}` : tool;
+}
+
 export const Interpose = async ({ directory }) => {
+  let servers = [];
   const about = (event, input) => ({
     event,
-    tool: input.tool,
+    tool: named(input.tool, servers),
     session: input.sessionID,
     call: input.callID,
     cwd: directory,
   });
   return {
+    config: async (settings) => {
+      servers = Object.keys(settings.mcp ?? {});
+    },
     "tool.execute.before": async (input, output) => {
       const said = await ask({ ...about("tool.execute.before", input), arguments: output.args ?? {} });
       if (said.decision !== "allow") throw new Error(said.reason || "refused by Interpose");
@@ -17,10 +29,13 @@ export const Interpose = async ({ directory }) => {
       Object.assign(output.args, said.arguments);
     },
     "tool.execute.after": async (input, output) => {
-      const shown = { arguments: input.args ?? {}, result: output.output ?? null };
+      // A tool of OpenCode has one text, that of an MCP server has a list of parts.
+      const where = ["output", "content"].find((key) => output?.[key] !== undefined);
+      if (where === undefined) throw new Error("Interpose can't read this result, so it is withheld");
+      const shown = { arguments: input.args ?? {}, result: output[where] };
       const said = await ask({ ...about("tool.execute.after", input), ...shown });
       if (said.decision !== "allow") throw new Error(said.reason || "withheld by Interpose");
-      if (said.result !== undefined) output.output = said.result;
+      if (said.result !== undefined) output[where] = said.result;
     },
     event: async ({ event }) => {
       if (event.type !== "session.created" && event.type !== "session.deleted") return;
