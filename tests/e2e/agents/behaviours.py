@@ -33,7 +33,7 @@ rules:
     rewrite: {{command: '"{REWRITTEN}"'}}
   - id: no-notes
     on: {{tools: [mcp__notes__leave_note]}}
-    when: args.note == "refused"
+    when: get(args, "note", "") == "refused"
     action: deny
     message: No notes here.
 """
@@ -213,11 +213,11 @@ def seen_in(scenario: Scenario, home: Home) -> tuple[dict[str, Seen], Run]:
         result = run.results[at] if at < len(run.results) else None
         seconds = run.seconds[at] if at < len(run.seconds) else run.took
         step = Step(HOSTS[agent.host].facts, home.home, home.project, result, seconds)
-        seen[check.column] = _as_known(agent, check, check.judge(step))
+        seen[check.column] = as_known(agent, check, check.judge(step))
     return seen, run
 
 
-def _as_known(agent: Agent, check: Check, seen: Seen) -> Seen:
+def as_known(agent: Agent, check: Check, seen: Seen) -> Seen:
     """Where a host is known to go on whatever a hook does, that it holds would be news, too."""
     if check.column not in agent.opens_when:
         return seen

@@ -1,6 +1,7 @@
 """An MCP server with one tool, which says a text and leaves a marker: tools of servers must pass our hook, too.
 
-Started by agents as `python mcp_server.py FOLDER`, for `noted-TEXT.marker`. Newline-delimited JSON-RPC on standard input and output.
+Started by agents as `python mcp_server.py FOLDER`, where it leaves `noted-TEXT.marker`. It speaks JSON-RPC, a line a
+message, on standard input and output.
 """
 
 from __future__ import annotations
