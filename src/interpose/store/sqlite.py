@@ -51,7 +51,7 @@ class SqliteStore(EntryReader):
         self._writer: sqlite3.Connection | None = None
         self._durable = False
         self._indexer: Indexer | None = None
-        with _translated():
+        with _translated(self.path):
             if read_only:
                 self._check_readable()
             else:
@@ -116,7 +116,7 @@ class SqliteStore(EntryReader):
             total += dropped
             if dropped < _CHUNK:
                 break
-        with self._lock, _translated():
+        with self._lock, _translated(self.path):
             self._writable().execute("PRAGMA incremental_vacuum").fetchall()
         return total
 
@@ -139,7 +139,7 @@ class SqliteStore(EntryReader):
 
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes nothing."""
-        with _translated():
+        with _translated(self.path):
             connection = self._reader()
             try:
                 rows = _fetched(connection, _numbered(sql), values)
@@ -181,7 +181,7 @@ class SqliteStore(EntryReader):
     @contextmanager
     def _writing(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """A transaction. It is rolled back if anything goes wrong, a failing commit included."""
-        with self._lock, _translated():
+        with self._lock, _translated(self.path):
             connection = self._writable()
             if durable != self._durable:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -293,7 +293,7 @@ def _numbered(sql: str) -> str:
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def _translated(path: Path) -> Iterator[None]:
     """Whatever SQLite or the file system says becomes a `StoreError`."""
     try:
         yield
@@ -301,7 +301,7 @@ def _translated() -> Iterator[None]:
         raise (SequenceTakenError if "entries.seq" in str(error) else StoreError)(str(error)) from error
     except (sqlite3.Error, OSError, OverflowError) as error:
         damaged = getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
-        raise (DamagedStoreError if damaged else StoreError)(text_of(error)) from error
+        raise (DamagedStoreError if damaged else StoreError)(f"{path}: {text_of(error)}") from error
 
 
 _PRIMARY = 0xFF

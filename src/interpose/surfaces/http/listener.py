@@ -105,6 +105,11 @@ class Listener:
         return tuple(bound.url for bound in self._bound)
 
     @property
+    def local(self) -> bool:
+        """Whether this machine alone can reach it."""
+        return all(bound.endpoint.door.loopback for bound in self._bound)
+
+    @property
     def connections(self) -> int:
         """How many clients are connected."""
         return len(self._site.clients)

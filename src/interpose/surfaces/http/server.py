@@ -18,6 +18,7 @@ from msgspec import Struct
 from interpose.build import reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.surfaces.hooks.listener import HookListener
+from interpose.surfaces.http.alarms import LedgerAlarm
 from interpose.surfaces.http.app import routes
 from interpose.surfaces.http.listener import Listener, addresses_of, trust_of
 from interpose.surfaces.http.messages import Request, Response, Route, json_response
@@ -85,7 +86,7 @@ class DecisionServer:
     async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
         """Listen until a signal or `stop`. `started` is told the addresses."""
         loop, service = asyncio.get_running_loop(), self._service
-        telemetry = None
+        telemetry, alarm = None, None
         await self._listener.start()
         try:
             telemetry = open_telemetry(service.config.telemetry, service.activity, version=self._version)
@@ -99,14 +100,22 @@ class DecisionServer:
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
             log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
             started(addresses)
+            self._warn_of_plain_text()
+            alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             await self._stopping.wait()
         finally:
+            if alarm is not None:
+                alarm.cancel()
             if self._hooks is not None:
                 await self._hooks.stop()
             await self._listener.stop()
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)
             log.info("stopped")
+
+    def _warn_of_plain_text(self) -> None:
+        if not self._service.config.server.tls.cert_file and not self._listener.local:
+            log.warning("other machines can reach this server without TLS: tokens can be read on their way")
 
     def _answered(self, answer: Answered) -> None:
         self._traffic.answered(answer)
