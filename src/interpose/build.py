@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from interpose.approvals.desk import Desk
+    from interpose.approvals.webhook import Webhook
     from interpose.config.model import Config, InterceptorSettings
+    from interpose.config.model import Webhook as WebhookSettings
     from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
@@ -165,14 +167,20 @@ def open_service(config: Config, *, follow: bool = True, memory: Memory | None =
 
 def _desk(config: Config, store: Store, ledger: Ledger) -> Desk:
     from interpose.approvals.desk import Desk
-    from interpose.approvals.webhook import Webhook
 
-    told = config.approvals.webhook
-    tell = Webhook(told.url, headers=told.headers, secret=told.secret) if told.url else None
+    tell = _webhook(config.approvals.webhook)
     return Desk(
         store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell,
         waiters=max(1, config.server.limits.max_connections // 4),
     )  # fmt: skip
+
+
+def _webhook(settings: WebhookSettings) -> Webhook | None:
+    if not settings.url:
+        return None
+    from interpose.approvals.webhook import Webhook
+
+    return Webhook(settings.url, headers=settings.headers, secret=settings.secret)
 
 
 def reconfigure(service: Service, config: Config) -> None:

@@ -8,6 +8,7 @@ interpreter lock can't be interrupted at all.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Awaitable, Callable, Generator
 from functools import partial
@@ -156,7 +157,9 @@ def drive(flow: Flow[R]) -> R:
 
 
 async def drive_async(flow: Flow[R]) -> R:
-    """Perform a flow by awaiting."""
+    """Perform a flow by awaiting. Where nobody has loaded asyncio there is no loop that blocking could hold up."""
+    if not loops():
+        return drive(flow)
     answer: Any = None
     while True:
         try:
@@ -178,6 +181,20 @@ async def drive_async(flow: Flow[R]) -> R:
                     answer = await _awaited(answer, None)
             case Keep():
                 answer = await _kept(step.record)
+
+
+def loops() -> bool:
+    """Whether an event loop may run in this process."""
+    return "asyncio" in sys.modules
+
+
+async def aside(function: Callable[..., R], *args: Any) -> R:
+    """Call a function that blocks, in a thread if a loop would have to wait for it."""
+    if not loops():
+        return function(*args)
+    import asyncio
+
+    return await asyncio.to_thread(function, *args)
 
 
 def _called(function: Callable[..., object], args: tuple[Any, ...]) -> object:

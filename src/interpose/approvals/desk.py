@@ -9,7 +9,6 @@ be it a thread, a process or a server: once is once. Nothing in a call can name 
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections.abc import Callable
@@ -41,6 +40,7 @@ from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grants
 from interpose.texts import plain
 from interpose.types import Approved, Deny, Pending, PermissionRequest
+from interpose.waiting import aside
 
 log = logging.getLogger("interpose.approvals")
 
@@ -259,7 +259,7 @@ class Waiting:
         """A grant first, else a question. Pending if nobody answers in the time that there is."""
         desk, end, waited_for = self._desk, monotonic() + self._seconds, ""
         while True:
-            known = await asyncio.to_thread(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
+            known = await aside(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
             if not isinstance(known, _Open):
                 return known
             left = end - monotonic()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
@@ -43,6 +42,8 @@ class Waiters:
                 self._thread = threading.Thread(target=self._poll, name="interpose:approvals", daemon=True)
                 self._thread.start()
         try:
+            import asyncio
+
             await asyncio.wait({asyncio.wrap_future(future)}, timeout=seconds)
         finally:
             self._leave(id, future)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import os
 import sys
-import traceback
 from collections.abc import Sequence
-from typing import NoReturn
 
 VERBS = (
     "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
@@ -18,14 +15,6 @@ EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
-
-
-class _Parser(argparse.ArgumentParser):
-    """Wrong usage has one exit code everywhere."""
-
-    def error(self, message: str) -> NoReturn:
-        self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
 
 
 def version() -> str:
@@ -43,7 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         from interpose.cli.hook import main as hook
 
         return hook(given[1:])
-    parser = _Parser(prog="interpose", description="The layer between AI agents and their tools.")
+    from interpose.cli.parser import Parser
+
+    parser = Parser(prog="interpose", description="The layer between AI agents and their tools.")
     parser.add_argument("--version", action="version", version=f"interpose {version()}")
     verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
     wanted = next((word for word in given if not word.startswith("-")), None)
@@ -66,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception:  # noqa: BLE001 - the exit code must say that it was us
+        import traceback
+
         traceback.print_exc()
         return EXIT_INTERNAL
     return status

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from time import monotonic, time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import argparse
@@ -156,8 +156,6 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
     config, cache = loaded.config, loaded.places.state / "cache" / "rules"
 
     def decide(send: Send) -> None:
-        import asyncio
-
         from interpose.build import open_service
         from interpose.cli import version
         from interpose.policy.memory import Memory
@@ -165,10 +163,26 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
 
         memory = Memory(cache, version=version())
         with open_service(config, follow=False, memory=memory) as service:
-            send(msgspec.msgpack.encode(asyncio.run(answer(service, host, body, event=event))))
+            send(msgspec.msgpack.encode(_awaited(answer(service, host, body, event=event))))
             memory.save()
 
     return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)
+
+
+def _awaited(answer: Coroutine[Any, Any, Reply]) -> Reply:
+    """Run to the end. Nothing waits for an event loop in a process that has none: see `waiting.drive_async`."""
+    from interpose.waiting import loops
+
+    if loops():
+        import asyncio
+
+        return asyncio.run(answer)
+    try:
+        answer.send(None)
+    except StopIteration as end:
+        reply: Reply = end.value
+        return reply
+    raise RuntimeError("something waits for an event loop")
 
 
 def _let_through(config: Config, host: Host, hint: str, body: bytes, why: str) -> Reply:

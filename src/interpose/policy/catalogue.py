@@ -7,7 +7,6 @@ file that is ever written here, and never in the project.
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,9 +14,8 @@ from msgspec import Struct
 
 from interpose.config.load import load
 from interpose.errors import PolicyError
-from interpose.policy.load import Place, pack_names, pack_text, read
-from interpose.policy.model import Level, Problem, Rule
-from interpose.policy.schema import RuleFile, parse
+from interpose.policy.load import Place, pack_names, pack_text, parsed, read
+from interpose.policy.model import Level, Problem, Rule, RuleFile
 
 ORGANISATION = "/etc/interpose/policy"
 PROJECT = ".interpose/policy.yaml"
@@ -102,7 +100,7 @@ def packs(places: Sequence[Place]) -> list[Pack]:
     """Every pack, and which file switches it on. Raises PolicyError."""
     switched: dict[str, RuleFile] = {}
     for text in read(places):
-        file = parse(text.text, text.file, text.level)
+        file = parsed(text)
         for name, _ in file.packs:
             if name not in switched or file.level.rank > switched[name].level.rank:
                 switched[name] = file
@@ -120,13 +118,13 @@ def pack(name: str) -> Pack:
         raise PolicyError((Problem("", 0, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"),))
     text = pack_text(name)
     summary = text.text.partition("\n")[0].removeprefix("#").strip()
-    return Pack(name, summary, parse(text.text, text.file, Level.USER, name).rules)
+    return Pack(name, summary, parsed(text).rules)
 
 
 def enabled(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The packs that the user switched on. Raises PolicyError if the file that says so is broken."""
     (text,) = read([Place(str(user_directory(environ) / STATE), Level.USER, _state(DEFAULT_PACKS))])
-    file = parse(text.text, text.file, Level.USER)
+    file = parsed(text)
     if file.rules or file.disable or file.judge:
         why = "expected nothing but `packs`: put rules of your own into a file beside this one"
         raise PolicyError((Problem(text.file, 1, "", why),))
@@ -151,6 +149,8 @@ def _state(names: Sequence[str]) -> str:
 def _write(file: Path, text: str) -> None:
     """Replace a file whole: whoever reads it sees the old text or the new one, never a part."""
     file.parent.mkdir(parents=True, exist_ok=True)
+    import tempfile  # only whoever switches packs writes, and it takes long to load
+
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as out:

@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from interpose.policy.values import EvaluationError, no_overload
 
@@ -129,6 +128,8 @@ def _zone(name: str) -> Any:
     if offset:
         minutes = int(offset[2]) * 60 + int(offset[3])
         return timezone(timedelta(minutes=-minutes if offset[1] == "-" else minutes))
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # few rules ask for one, and it takes long to load
+
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):

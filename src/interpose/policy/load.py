@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterable, Sequence
-from importlib import resources
 from pathlib import Path
 from typing import NoReturn
 
@@ -18,15 +17,15 @@ from msgspec import Struct
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
 from interpose.policy.memory import Memory
-from interpose.policy.model import WEIGHT, Level, Problem, Rule
-from interpose.policy.schema import RuleFile, parse
+from interpose.policy.model import WEIGHT, Level, Problem, Rule, RuleFile
 from interpose.types import FrozenDict, HookPoint
-from interpose.yaml_text import MAX_BYTES
 
 SUFFIXES = (".yaml", ".yml")
 
 _NO_JUDGE = "can't choose the judge that calls are sent to"
-_MAX_READ = 4 * MAX_BYTES
+_MAX_READ = 4_000_000
+"""Bytes: as many as the longest text has that is taken for YAML."""
+_PACKS = Path(__file__).with_name("packs")
 MAX_OF_PROJECTS = 100_000
 """How much projects may say together. Agents write their files, and everybody waits while rules are compiled."""
 """No character takes more bytes than four."""
@@ -70,15 +69,24 @@ def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = (), memory: Memo
     files: list[RuleFile] = []
     for text in texts:
         try:
-            files.append(parse(text.text, text.file, text.level, text.pack))
+            files.append(parsed(text, memory))
         except PolicyError as error:
             problems.extend(error.problems)
-    files.extend(_packs(files, packs, problems))
+    files.extend(_packs(files, packs, problems, memory))
     problems.extend(_duplicates(files))
     if problems:
         raise PolicyError(tuple(problems))
     rules, refused = _combine(sorted(files, key=lambda file: -file.level.rank))
     return compile_rules(rules, tuple(refused), _judge(files), memory)
+
+
+def parsed(text: Text, memory: Memory | None = None) -> RuleFile:
+    """The rules of one text. Raises PolicyError with all that is wrong in their form."""
+    if memory is not None:
+        return memory.parse(text.text, text.file, text.level, text.pack)
+    from interpose.policy.schema import parse  # reading YAML takes long to load, and a memory may do without
+
+    return parse(text.text, text.file, text.level, text.pack)
 
 
 def read(places: Iterable[Place]) -> list[Text]:
@@ -143,17 +151,18 @@ def _unreadable(file: Path, error: OSError) -> PolicyError:
 
 def pack_names() -> tuple[str, ...]:
     """The packs that come with Interpose."""
-    found = (entry.name for entry in resources.files("interpose.policy.packs").iterdir())
-    return tuple(sorted(name.removesuffix(".yaml") for name in found if name.endswith(".yaml")))
+    return tuple(sorted(file.stem for file in _PACKS.glob("*.yaml")))
 
 
 def pack_text(name: str, level: Level = Level.USER) -> Text:
     """The text of a pack."""
-    text = resources.files("interpose.policy.packs").joinpath(f"{name}.yaml").read_text(encoding="utf-8")
+    text = (_PACKS / f"{name}.yaml").read_text(encoding="utf-8")
     return Text(f"pack:{name}", text, level, name)
 
 
-def _packs(files: Sequence[RuleFile], named: Sequence[str], problems: list[Problem]) -> list[RuleFile]:
+def _packs(
+    files: Sequence[RuleFile], named: Sequence[str], problems: list[Problem], memory: Memory | None
+) -> list[RuleFile]:
     """The packs that are switched on, each once, at the highest level that asked for it."""
     wanted: dict[str, tuple[Level, str, int]] = {name: (Level.USER, name, 1) for name in named}
     for file in files:
@@ -166,8 +175,7 @@ def _packs(files: Sequence[RuleFile], named: Sequence[str], problems: list[Probl
         if name not in known:
             problems.append(Problem(file_name, line, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"))
             continue
-        text = pack_text(name, level)
-        found.append(parse(text.text, text.file, level, name))
+        found.append(parsed(pack_text(name, level), memory))
     return found
 
 

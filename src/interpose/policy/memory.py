@@ -11,13 +11,15 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import msgspec
 from msgspec import Struct
 
 from interpose.policy.ast import decode
 from interpose.policy.cel import Checked, check
-from interpose.policy.model import Rule
+from interpose.policy.model import Level, Rule, RuleFile
+from interpose.types import freeze
 
 _LARGEST = 16 << 20
 _MOST = 5000
@@ -25,9 +27,10 @@ _MOST = 5000
 
 
 class _Found(Struct, frozen=True):
-    """The file: expressions with their types and their syntax in the checker's encoding, and rules that held."""
+    """Files as they were read, expressions with their types and syntax as the checker writes it, rules that held."""
 
     version: str
+    files: dict[bytes, bytes]
     expressions: dict[bytes, tuple[str, bytes]]
     held: frozenset[bytes]
 
@@ -39,10 +42,25 @@ class Memory:
         """What is in the file is forgotten if it was written by another version."""
         self._file, self._version = file, f"{version} {sys.hexversion:x}"
         found = _read(file, self._version) if file is not None else None
+        self._files = dict(found.files) if found else {}
         self._expressions = dict(found.expressions) if found else {}
         self._held = set(found.held) if found else set[bytes]()
         self._used: set[bytes] = set()
         self._changed = False
+
+    def parse(self, text: str, file: str, level: Level, pack: str) -> RuleFile:
+        """As `schema.parse`."""
+        key = _key((text, file, level, pack))
+        known = self._files.get(key)
+        if known is not None:
+            self._used.add(key)
+            return _RULES.decode(known)
+        from interpose.policy.schema import parse
+
+        read = parse(text, file, level, pack)
+        self._files[key] = msgspec.msgpack.encode(read)
+        self._note(key)
+        return read
 
     def check(self, text: str, variables: Mapping[str, str]) -> Checked:
         """As `cel.check`."""
@@ -76,15 +94,16 @@ class Memory:
         """Write what is new. Raises OSError."""
         if self._file is None or not self._changed:
             return
-        expressions, held = self._expressions, frozenset(self._held)
-        if len(expressions) + len(held) > _MOST:
+        files, expressions, held = self._files, self._expressions, frozenset(self._held)
+        if len(files) + len(expressions) + len(held) > _MOST:
+            files = {key: value for key, value in files.items() if key in self._used}
             expressions = {key: value for key, value in expressions.items() if key in self._used}
             held &= self._used
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._file.with_name(f".{self._file.name}.{os.getpid()}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as writing:
-            writing.write(msgspec.msgpack.encode(_Found(self._version, expressions, held)))
+            writing.write(msgspec.msgpack.encode(_Found(self._version, files, expressions, held)))
         draft.replace(self._file)
 
 
@@ -99,6 +118,13 @@ def _read(file: Path, version: str) -> _Found | None:
     except (OSError, msgspec.MsgspecError):
         return None
     return found if found.version == version else None
+
+
+def _frozen(_type: type, value: object) -> Any:
+    return freeze(value)
+
+
+_RULES = msgspec.msgpack.Decoder(RuleFile, dec_hook=_frozen)
 
 
 def _key(what: object) -> bytes:

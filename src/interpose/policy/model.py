@@ -150,3 +150,18 @@ class Rule(Struct, frozen=True, kw_only=True):
     def text(self) -> str:
         """What people are told when the rule fires."""
         return self.message or self.description or f"Rule {self.id} applies."
+
+
+class RuleFile(Struct, frozen=True):
+    """What one file says."""
+
+    file: str
+    level: Level
+    rules: tuple[Rule, ...]
+    packs: tuple[tuple[str, int], ...] = ()
+    """Names of packs that are switched on, with their lines."""
+    disable: tuple[tuple[str, int], ...] = ()
+    """Ids of rules that are switched off, with their lines."""
+    judge: FrozenDict = EMPTY
+    """Settings of the judge for all AI rules."""
+    judge_line: int = 1

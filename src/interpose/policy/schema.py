@@ -7,7 +7,6 @@ from functools import partial
 from typing import Any
 
 import msgspec
-from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy import imported
@@ -19,6 +18,7 @@ from interpose.policy.model import (
     Problem,
     Redaction,
     Rule,
+    RuleFile,
     Scope,
     Source,
     StandingRule,
@@ -27,21 +27,6 @@ from interpose.policy.model import (
 from interpose.tools import TOOL_GROUPS, normalize_tool_name
 from interpose.types import FrozenDict, HookPoint, OnError, freeze
 from interpose.yaml_text import Document, Path, YamlError, read_yaml
-
-
-class RuleFile(Struct, frozen=True):
-    """What one file says."""
-
-    file: str
-    level: Level
-    rules: tuple[Rule, ...]
-    packs: tuple[tuple[str, int], ...] = ()
-    """Names of packs that are switched on, with their lines."""
-    disable: tuple[tuple[str, int], ...] = ()
-    """Ids of rules that are switched off, with their lines."""
-    judge: FrozenDict = FrozenDict()
-    """Settings of the judge for all AI rules."""
-    judge_line: int = 1
 
 
 def json_schema() -> dict[str, Any]:

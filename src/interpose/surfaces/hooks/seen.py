@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from time import time_ns
 
 import msgspec
@@ -10,6 +9,7 @@ from msgspec import Struct
 
 from interpose.store.protocols import Sessions
 from interpose.surfaces.hooks.events import Event
+from interpose.waiting import aside
 
 PREFIX = "hook:"
 _ATTEMPTS = 5
@@ -31,7 +31,7 @@ class HookSession(Struct, frozen=True, kw_only=True):
 
 async def remember(store: Sessions, event: Event) -> None:
     """Keep an event that only informs."""
-    await asyncio.to_thread(_remember, store, event, time_ns())
+    await aside(_remember, store, event, time_ns())
 
 
 def heard(store: Sessions, *, since_ns: int = 0, limit: int = 1000) -> list[HookSession]:
