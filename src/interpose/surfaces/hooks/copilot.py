@@ -71,12 +71,12 @@ class Copilot(ClaudeLike, frozen=True):
         return read_event(self.facts, self.points, self.fields, _with_mcp_name(raw), hint or _named_by_shape(raw))
 
     def deny(self, event: Event, reason: str) -> Reply:
-        """Refuse. A message can't be refused: the agent is told."""
+        """Refuse, in the form of the event."""
         match event.point:
             case "permission.ask":
                 return spoken({"behavior": "deny", "message": reason})
             case "message.before":
-                return self.context(event, reason)
+                return spoken({"decision": "block", "reason": reason, "additionalContext": reason})
             case _:
                 return spoken({"permissionDecision": "deny", "permissionDecisionReason": reason})
 
