@@ -89,12 +89,13 @@ def place_of(path: str, *, cwd: str, home: str, workspace: str) -> Place:
         return Place.UNKNOWN
     if workspace and path.startswith(workspace) and path[len(workspace) : len(workspace) + 1] in ("", "/"):
         return _inside_workspace(path, workspace)
-    if path in _TEMPS:
-        return Place.TEMP
-    if path.startswith(_TEMP_PREFIXES):
-        return Place.IN_TEMP
     if path == home:
         return Place.HOME
+    if path in _TEMPS:
+        return Place.TEMP
+    # A home may lie among temporary files, in a container: it is a home all the same.
+    if path.startswith(_TEMP_PREFIXES) and not (home and path.startswith(f"{home}/")):
+        return Place.IN_TEMP
     if path in _SYSTEM_TREES or path in _SYSTEM_SUBTREES:
         return Place.SYSTEM_TOP
     if workspace.startswith(f"{path}/"):

@@ -234,8 +234,9 @@ class Terminal:
 
     def __init__(self) -> None:
         self._master, slave = pty.openpty()
-        code = """import fcntl, sys, termios
+        code = """import fcntl, signal, sys, termios
 fcntl.ioctl(0, termios.TIOCSCTTY, 0)  # so that Ctrl-C arrives
+signal.signal(signal.SIGINT, signal.default_int_handler)  # and is heeded where tests run in the background
 from interpose.cli import main
 sys.exit(main(["approvals", "watch"]))"""
         self._process = subprocess.Popen(

@@ -11,7 +11,9 @@ import pytest
 
 from interpose.cli import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, main
 
-INTERPOSE = [sys.executable, "-c", "import sys; from interpose.cli import main; sys.exit(main())"]
+# Tests may be run where interrupts are ignored, as in the background of a shell: who is started here heeds them.
+HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
+INTERPOSE = [sys.executable, "-c", f"{HEEDING}; import sys; from interpose.cli import main; sys.exit(main())"]
 
 
 @pytest.mark.parametrize("verb", [["demo", "--tour"], ["redact", "--list"], ["check", "--json", "rm -rf /"]])

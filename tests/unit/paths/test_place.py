@@ -99,3 +99,18 @@ def test_raw_devices(path: str) -> None:
 )
 def test_no_raw_devices(path: str) -> None:
     assert not device_of(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "want"),
+    [
+        ("/tmp/home", Place.HOME),
+        ("/tmp/home/*", Place.HOME),
+        ("/tmp/home/.ssh", Place.HOME_TOP),
+        ("/tmp/homer", Place.IN_TEMP),
+        ("/tmp", Place.TEMP),
+        ("/tmp/home/project/x", Place.IN_WORKSPACE),
+    ],
+)
+def test_a_home_among_temporary_files_is_a_home(path: str, want: Place) -> None:
+    assert place_of(path, cwd="/", home="/tmp/home", workspace="/tmp/home/project") is want
