@@ -8,6 +8,7 @@ import os
 import pty
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -47,15 +48,17 @@ rules:
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     for name in [name for name in os.environ if name.startswith(("INTERPOSE_", "MAYBE_DONT_", "XDG_"))]:
         monkeypatch.delenv(name)
-    monkeypatch.setenv("HOME", str(tmp_path))
-    (tmp_path / ".config/interpose/policy").mkdir(parents=True)
-    (tmp_path / ".config/interpose/policy/mine.yaml").write_text(RULES)
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    return tmp_path
+    with tempfile.TemporaryDirectory() as made:  # its name is short: the path of a socket may not be long
+        place = Path(made)
+        monkeypatch.setenv("HOME", made)
+        (place / ".config/interpose/policy").mkdir(parents=True)
+        (place / ".config/interpose/policy/mine.yaml").write_text(RULES)
+        (place / "work").mkdir()
+        monkeypatch.chdir(place / "work")
+        yield place
 
 
 @pytest.fixture
@@ -189,7 +192,13 @@ BROKEN = {"rules": ("policy/mine.yaml", "version: 1\nrules: [{}]"), "config": ("
     ],
 )
 def test_when_nothing_can_be_decided(
-    home: Path, started: list[list[str]], note: str, broken: str, flags: list[str], status: int
+    home: Path,
+    started: list[list[str]],
+    capsys: pytest.CaptureFixture[str],
+    note: str,
+    broken: str,
+    flags: list[str],
+    status: int,
 ) -> None:
     name, text = BROKEN[broken]
     file = home / ".config/interpose" / name
@@ -202,6 +211,9 @@ def test_when_nothing_can_be_decided(
         [("interpose:run", "error")] if status == 0 else []
     )
     assert all("--fail-open was chosen" in finding.reason for finding in found)
+    assert "\\n" not in capsys.readouterr().err
+    file.unlink()
+    assert main(["audit", "search", "--text", "fail-open"]) == (0 if found else 1), "as the page says"
 
 
 def test_what_can_not_be_recorded_does_not_run_open(home: Path, started: list[list[str]]) -> None:
