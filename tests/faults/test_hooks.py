@@ -216,7 +216,9 @@ def test_letting_through_is_in_the_ledger(hooks: Hooks) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "fail-open" in told.stdout
-    assert not opened_in(spool_of(hooks.loaded.config))
+    (opened,) = opened_in(spool_of(hooks.loaded.config))
+    assert (opened.host, opened.session, opened.tool) == ("claude-code", "s1", "Bash")
+    assert hooks.run("in process", b"{", "--fail-open").code == 2, "what can't be read does not run"
 
 
 @pytest.mark.parametrize("way", ["program", "in process"])

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interpose.config.load import Loaded
     from interpose.config.model import Config
     from interpose.surfaces.hooks.apart import Send
-    from interpose.surfaces.hooks.events import Event, Host, Reply
+    from interpose.surfaces.hooks.events import Host, Reply
 
 HELP = "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output"
 
@@ -185,30 +185,35 @@ def _awaited(answer: Coroutine[Any, Any, Reply]) -> Reply:
     raise RuntimeError("something waits for an event loop")
 
 
-def _let_through(config: Config, host: Host, hint: str, body: bytes, why: str) -> Reply:
-    """What the operator asked for when nothing can be decided. It is in the ledger, or else in a file of its own."""
+def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) -> Reply:
+    """What the operator chose for a call that nobody could decide about: it runs, and that is written down.
+
+    In the ledger if it can be reached, and where people are told of it. What can't even be read does not run.
+    """
     from interpose.strict_json import decode
     from interpose.surfaces.hooks.apart import ApartError, apart
-    from interpose.surfaces.hooks.events import Reply
+    from interpose.surfaces.hooks.events import Reply, one_line
+    from interpose.surfaces.hooks.hosts import speaking
     from interpose.surfaces.hooks.opened import Opened, note, record, spool_of
 
-    event: Event | None = None
+    raw = decode(body)
+    host = speaking(raw, named)
+    event = host.read(raw, hint)
+    call = event.call
+    recorded = False
+    if call is not None:
+        try:
+            apart(lambda send: send(record(config, call, why)), monotonic() + config.ledger.deadline)()
+            recorded = True
+        except ApartError:
+            pass
     try:
-        raw = decode(body)
-        event = host.read(raw, hint) if isinstance(raw, dict) else None
-    except Exception:  # noqa: BLE001, S110 - it can't even be read, and goes on all the same
-        pass
-    try:
-        if event is None or event.call is None:
-            raise ApartError("nothing that the ledger has a place for")
-        call = event.call
-        apart(lambda send: send(record(config, call, why)), monotonic() + config.ledger.deadline)()
-    except ApartError:
-        session = event.context.session_id if event else ""
-        tool = event.call.name if event and event.call else ""
-        note(spool_of(config), Opened(int(time()), host.facts.name, why, session, tool))
-    allowed = host.allow(event) if event else Reply()
-    return Reply(allowed.stdout, f"let through undecided (--fail-open): {why}", 0)
+        tool = call.name if call else ""
+        note(spool_of(config), Opened(int(time()), host.facts.name, why, event.context.session_id, tool))
+    except OSError:
+        if not recorded:
+            raise
+    return Reply(host.allow(event).stdout, one_line(f"let through undecided (--fail-open): {why}"), 0)
 
 
 def _say(reply: Reply, start: str) -> int:
