@@ -13,7 +13,7 @@ from typing import NoReturn
 from msgspec.structs import replace
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.rendering import visible
+from interpose.cli.rendering import visible, visible_lines
 from interpose.cli.run_deciding import Answer, Here, Server, UnreachableError, called, recorded_as_open
 from interpose.config.load import load
 from interpose.config.model import Config
@@ -139,7 +139,7 @@ def _undecided(
         unrecorded = text_of(error)
     if unrecorded:
         return _failed(f"no decision could be made: {why}\nnor can it be recorded: {unrecorded}", status)
-    print(f"interpose run: no decision could be made, running it (--fail-open): {visible(why)}", file=sys.stderr)
+    print(f"interpose run: no decision could be made, running it (--fail-open): {visible_lines(why)}", file=sys.stderr)
     return _become(words)
 
 
@@ -166,8 +166,7 @@ def _told(answer: Answer, words: list[str]) -> int:
 
 
 def _failed(why: str, status: int) -> int:
-    for line in f"interpose run: {why}".splitlines():
-        print(visible(line), file=sys.stderr)
+    print(f"interpose run: {visible_lines(why)}", file=sys.stderr)
     return status
 
 

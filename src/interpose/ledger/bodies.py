@@ -42,7 +42,7 @@ class Bodies:
         return Draft(
             kind="decided", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
             session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name),
-            decision=verdict.outcome, rule=_rule(verdict), text=clean(f"{words} {said.reason}")[:TEXT_LIMIT],
+            decision=verdict.outcome, rule=_rule(verdict), text=clean(f"{_reasons(said)} {words}")[:TEXT_LIMIT],
             effects=kinds, paths=paths, hosts=hosts,
         )  # fmt: skip
 
@@ -87,6 +87,11 @@ class Bodies:
 def outcome_word(outcome: ToolOutcome) -> OutcomeWord:
     """How a call ended."""
     return "denied" if outcome.denied else "error" if outcome.is_error else "success"
+
+
+def _reasons(said: Said) -> str:
+    """What was said about a call, also by what failed or only watched. It is searched first: arguments may be long."""
+    return " ".join(dict.fromkeys((said.reason, *(found.reason for found in said.findings))))
 
 
 def _rule(verdict: Verdict[Any]) -> str:
