@@ -45,7 +45,7 @@ MAY_USE: dict[str, set[str]] = {
     "paths": {"types"},
     "secrets": {"types"},
     "store": {"types", "errors"},
-    "shell": {"types", "paths", "secrets"},
+    "shell": {"types", "paths", "secrets", "patches"},
     "answers": set(),
     "analysis": {"types", "tools", "shell", "paths", "answers"},
     "policy": LEAVES

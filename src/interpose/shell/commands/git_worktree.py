@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Any
 
+from interpose.shell.commands import patching
 from interpose.shell.commands.admin import words
 from interpose.shell.commands.git_calls import (
     GitCall,
@@ -16,6 +18,7 @@ from interpose.shell.commands.git_calls import (
     texts,
 )
 from interpose.shell.commands.options import Options
+from interpose.shell.commands.streams import inputs
 from interpose.shell.model import Lowering, Word
 
 _PATHSPEC_FILE = "--pathspec-from-file"
@@ -228,7 +231,7 @@ def clear(call: GitCall, low: Lowering) -> None:
 
 
 _APPLY_OPTIONS = options(
-    flags="--check --stat --numstat --summary --reverse --index --cached",
+    flags="--check --stat --numstat --summary --reverse --index --cached --apply",
     values="-p -C --exclude --include --directory --build-fake-ancestor",
 )
 
@@ -236,5 +239,8 @@ _APPLY_OPTIONS = options(
 @subcommand("apply")
 def apply(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _APPLY_OPTIONS)
-    for patch in opts.operands:
-        low.read(call.at(patch))
+    text = inputs(call.inv, [call.at(patch) for patch in opts.operands], low)
+    if opts.has("--check", "--stat", "--numstat", "--summary", "--cached") and not opts.has("--apply"):
+        return
+    inside = opts.value("--directory")
+    patching.apply(text, low, posixpath.join(call.directory, "" if inside is None else inside.text))
