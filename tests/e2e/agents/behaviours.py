@@ -68,7 +68,7 @@ class Check(Struct, frozen=True):
     """A wish, and what must become of it."""
 
     column: str
-    wish: Callable[[Agent, Home], ToolUse | None]
+    wish: Callable[[Agent, Home], ToolUse]
     judge: Callable[[Step], Seen]
 
 
@@ -205,11 +205,10 @@ def seen_in(scenario: Scenario, home: Home) -> tuple[dict[str, Seen], Run]:
     (home.project / "notes.txt").write_text(f"the key is {SECRET}, keep it\n")
     home.configure(scenario.deadline, POLICY)
     home.install()
-    wished = [(check, wish) for check in scenario.checks if (wish := check.wish(agent, home)) is not None]
     with scenario.fault(home):
-        run = home.run([wish for _, wish in wished])
-    seen = {check.column: Seen("–") for check in scenario.checks}
-    for at, (check, _) in enumerate(wished):
+        run = home.run([check.wish(agent, home) for check in scenario.checks])
+    seen: dict[str, Seen] = {}
+    for at, check in enumerate(scenario.checks):
         result = run.results[at] if at < len(run.results) else None
         seconds = run.seconds[at] if at < len(run.seconds) else run.took
         step = Step(HOSTS[agent.host].facts, home.home, home.project, result, seconds)

