@@ -19,6 +19,9 @@ from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 
 ID = "builtin:command-safety-guard"
 
+LONGEST_PART = 2000
+"""Characters of a command that a decision repeats: it is sent, recorded and asked about beside the command itself."""
+
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
 _SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
 _COMMAND_TYPES = (str, list, tuple)
@@ -182,7 +185,8 @@ def _sentence(reason: str, resource: str, general: str) -> str:
 
 
 def _decision(judgement: Judgement, command: str) -> Allow | Confirm | Deny:
-    part = command[judgement.span[0] : judgement.span[1]]
+    start, end = judgement.span
+    part = command[start : min(end, start + LONGEST_PART)]
     match judgement.decision:
         case "allow":
             return Allow()

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from interpose.guards import command_safety_guard
-from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement
+from interpose.guards.command_safety_guard import LONGEST_PART, CommandSafetyGuard, Judgement
 from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Decision, Deny, ToolCall, freeze
 
@@ -223,3 +223,9 @@ def test_advice_is_only_given_when_the_guard_would_allow_it(
 def test_what_is_too_much_is_never_allowed(guard: CommandSafetyGuard, command: str) -> None:
     decision: Decision[ToolCall] = guard.intercept(_call(command))
     assert not isinstance(decision, Allow)
+
+
+def test_a_refusal_does_not_repeat_what_is_endless(guard: CommandSafetyGuard) -> None:
+    decision = guard.intercept(ToolCall("exec", {"command": "rm -rf x; " * 100_000}))
+    assert isinstance(decision, Confirm | Deny)
+    assert decision.part == ("rm -rf x; " * 200)[:LONGEST_PART]
