@@ -8,7 +8,6 @@ import os
 import pty
 import subprocess
 import sys
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -48,17 +47,15 @@ rules:
 
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for name in [name for name in os.environ if name.startswith(("INTERPOSE_", "MAYBE_DONT_", "XDG_"))]:
         monkeypatch.delenv(name)
-    with tempfile.TemporaryDirectory() as made:  # its name is short: the path of a socket may not be long
-        place = Path(made)
-        monkeypatch.setenv("HOME", made)
-        (place / ".config/interpose/policy").mkdir(parents=True)
-        (place / ".config/interpose/policy/mine.yaml").write_text(RULES)
-        (place / "work").mkdir()
-        monkeypatch.chdir(place / "work")
-        yield place
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / ".config/interpose/policy").mkdir(parents=True)
+    (tmp_path / ".config/interpose/policy/mine.yaml").write_text(RULES)
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    return tmp_path
 
 
 @pytest.fixture
