@@ -102,9 +102,10 @@ class Policies(Generic[R]):
         return files
 
     def _project(self, files: Files) -> Engine:
-        known = self._projects.get(files)
-        if known is not None:
-            return known.engine
+        with self._lock:
+            if (known := self._projects.get(files)) is not None:
+                self._projects.move_to_end(files)
+                return known.engine
         now = monotonic()
         with self._lock:
             if files in self._projects:

@@ -139,7 +139,8 @@ def test_the_longest_unused_project_makes_room(world: World, tmp_path: Path) -> 
     for number in range(PROJECTS + 1):
         ruled(tmp_path / str(number))
         world.files(tmp_path / str(number))
-    assert [one.stopped for one in world.opened] == [True] + [False] * PROJECTS
+        world.files(tmp_path / "0")  # always in use
+    assert [one.stopped for one in world.opened] == [False, True] + [False] * (PROJECTS - 1)
     assert len(world.policies.all()) == PROJECTS + 1
 
 
