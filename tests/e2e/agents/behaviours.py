@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,6 +79,8 @@ class Scenario(Struct, frozen=True, kw_only=True):
     name: str
     fault: faults.Fault = faults.nothing
     checks: tuple[Check, ...]
+    afterwards: tuple[tuple[str, Callable[[Home, bytes | None], Seen]], ...] = ()
+    """Columns that are seen when the agent has ended; `bytes` are the agent's file before our hooks came into it."""
     deadline: int = 20
     """Seconds that our hook may take. Hosts are told to wait a little longer."""
 
@@ -140,6 +143,20 @@ def _in_time(seconds: int) -> Callable[[Step], Seen]:
     return judge
 
 
+def _doctor(home: Home, _before: bytes | None) -> Seen:
+    done = home.interpose("doctor", home.agent.host, "--json")
+    wrong = [line for line in json.loads(done.stdout)["hosts"][0]["checks"] if line["level"] == "open"]
+    if home.agent.host == "codex" and [line["name"] for line in wrong] == ["trust"]:
+        return Seen("asks to trust it")
+    return Seen("all is well") if not wrong and not done.returncode else Seen(f"COMPLAINS: {wrong}", good=False)
+
+
+def _uninstall(home: Home, before: bytes | None) -> Seen:
+    done = home.interpose("uninstall", home.agent.host, "--user", "--yes")
+    after = home.hooks_file.read_bytes() if home.hooks_file.exists() else None
+    return Seen("to the byte") if not done.returncode and after == before else Seen("LEAVES TRACES", good=False)
+
+
 _REMOTE_CODE = Check("deny", _command(DENIED), _refused("denied", "nobody has read"))
 
 SCENARIOS = (
@@ -157,6 +174,7 @@ SCENARIOS = (
             Check("mcp deny", _note("refused"), _refused("noted-refused", "No notes here")),
             Check("mcp redact", _note(f"it is {SECRET}"), _redacted),
         ),
+        afterwards=(("doctor", _doctor), ("uninstall", _uninstall)),
     ),
     Scenario(
         name="server killed",
@@ -196,7 +214,11 @@ SCENARIOS = (
     ),
 )
 
-COLUMNS = tuple(check.column for scenario in SCENARIOS for check in scenario.checks)
+COLUMNS = tuple(
+    column
+    for scenario in SCENARIOS
+    for column in (*(check.column for check in scenario.checks), *(column for column, _ in scenario.afterwards))
+)
 
 
 def seen_in(scenario: Scenario, home: Home) -> tuple[dict[str, Seen], Run]:
@@ -204,6 +226,7 @@ def seen_in(scenario: Scenario, home: Home) -> tuple[dict[str, Seen], Run]:
     agent = home.agent
     (home.project / "notes.txt").write_text(f"the key is {SECRET}, keep it\n")
     home.configure(scenario.deadline, POLICY)
+    before = home.hooks_file.read_bytes() if home.hooks_file.exists() else None
     home.install()
     with scenario.fault(home):
         run = home.run([check.wish(agent, home) for check in scenario.checks])
@@ -213,6 +236,7 @@ def seen_in(scenario: Scenario, home: Home) -> tuple[dict[str, Seen], Run]:
         seconds = run.seconds[at] if at < len(run.seconds) else run.took
         step = Step(HOSTS[agent.host].facts, home.home, home.project, result, seconds)
         seen[check.column] = as_known(agent, check, check.judge(step))
+    seen |= {column: judge(home, before) for column, judge in scenario.afterwards}
     return seen, run
 
 

@@ -15,6 +15,7 @@ from typing import Any, Self
 
 from msgspec import Struct
 
+from interpose.surfaces.hooks.hosts import HOSTS
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel
@@ -85,14 +86,24 @@ class Home:
         self.write(".config/interpose/interpose.yaml", f"hooks:\n  deadline: {deadline}\n")
         self.write(".config/interpose/policy/agents.yaml", policy)
 
-    def install(self) -> None:
-        """As a user would."""
-        command = [sys.executable, "-m", "interpose", "install", self.agent.host, "--user", "--yes"]
-        done = subprocess.run(
+    @property
+    def hooks_file(self) -> Path:
+        """The agent's own file, into which our hooks go."""
+        user = next(file for file in HOSTS[self.agent.host].facts.setup.files if file.scope == "user")
+        return self.home / user.path.removeprefix("~/")
+
+    def interpose(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Our command line, as a user would use it."""
+        command = [sys.executable, "-m", "interpose", *words]
+        return subprocess.run(
             command, check=False, cwd=self.project, env=self._environment, capture_output=True, text=True, timeout=60
         )
+
+    def install(self) -> None:
+        """Put our hooks into the agent."""
+        done = self.interpose("install", self.agent.host, "--user", "--yes")
         if done.returncode or not self.client.exists():
-            raise AssertionError(f"{' '.join(command)} ended with {done.returncode}: {done.stdout}{done.stderr}")
+            raise AssertionError(f"install {self.agent.host} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
     def run(self, steps: Sequence[ToolUse]) -> Run:
         """The agent, with a model that wants these tools one after the other. Once for a home."""

