@@ -31,7 +31,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         # An agent waits for it and takes most exit codes for a yes: it parses and fails in its own way, and faster.
         from interpose.cli.hook import main as hook
 
-        return hook(given[1:])
+        code = hook(given[1:])
+        if argv is None:
+            os._exit(code)  # everything is written; taking the interpreter apart would only make the agent wait
+        return code
     from interpose.cli.parser import Parser
 
     parser = Parser(prog="interpose", description="The layer between AI agents and their tools.")

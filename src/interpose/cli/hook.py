@@ -159,11 +159,17 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
         from interpose.build import open_service
         from interpose.cli import version
         from interpose.policy.memory import Memory
+        from interpose.shell import commands
         from interpose.surfaces.hooks.answer import answer
 
         memory = Memory(cache, version=version())
+        mark = commands.fingerprint()
+        if known := memory.families(mark):
+            commands.defer(known)
         with open_service(config, follow=False, memory=memory) as service:
             send(msgspec.msgpack.encode(_awaited(answer(service, host, body, event=event))))
+            if not known:
+                memory.keep_families(mark, commands.families())
             memory.save()
 
     return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)

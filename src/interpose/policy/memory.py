@@ -1,4 +1,4 @@
-"""What was found out about rules before, for processes that decide once and end.
+"""What was found out about rules and commands before, for processes that decide once and end.
 
 Checking an expression and trying a rule's examples give the same for the same text, and take longer than a decision.
 Whoever can write the file could write the rules themselves: it is believed only if it is its owner's alone.
@@ -33,6 +33,8 @@ class _Found(Struct, frozen=True):
     files: dict[bytes, bytes]
     expressions: dict[bytes, tuple[str, bytes]]
     held: frozenset[bytes]
+    families: tuple[bytes, dict[str, str]] = (b"", {})
+    """The families of commands, and of which code that is true."""
 
 
 class Memory:
@@ -45,6 +47,7 @@ class Memory:
         self._files = dict(found.files) if found else {}
         self._expressions = dict(found.expressions) if found else {}
         self._held = set(found.held) if found else set[bytes]()
+        self._families = found.families if found else (b"", {})
         self._used: set[bytes] = set()
         self._changed = False
 
@@ -86,6 +89,15 @@ class Memory:
         self._held.add(_key(rule))
         self._note(_key(rule))
 
+    def families(self, mark: object) -> Mapping[str, str]:
+        """The families of commands if they are known for this code, else nothing."""
+        return self._families[1] if self._families[0] == _key(mark) else {}
+
+    def keep_families(self, mark: object, families: Mapping[str, str]) -> None:
+        """Remember the families of commands."""
+        self._families = (_key(mark), dict(families))
+        self._changed = True
+
     def _note(self, key: bytes) -> None:
         self._used.add(key)
         self._changed = True
@@ -103,7 +115,7 @@ class Memory:
         draft = self._file.with_name(f".{self._file.name}.{os.getpid()}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
         with os.fdopen(handle, "wb") as writing:
-            writing.write(msgspec.msgpack.encode(_Found(self._version, files, expressions, held)))
+            writing.write(msgspec.msgpack.encode(_Found(self._version, files, expressions, held, self._families)))
         draft.replace(self._file)
 
 

@@ -9,6 +9,8 @@ from interpose.shell.model import Invocation, Lowering
 Handler = Callable[[Invocation, Lowering], None]
 
 HANDLERS: dict[str, Handler] = {}
+_STAND_INS: set[str] = set()
+"""Names whose handler is not imported yet."""
 
 
 def command(*names: str) -> Callable[[Handler], Handler]:
@@ -16,9 +18,17 @@ def command(*names: str) -> Callable[[Handler], Handler]:
 
     def register(handler: Handler) -> Handler:
         for name in names:
-            if name in HANDLERS:
+            if name in HANDLERS and name not in _STAND_INS:
                 raise ValueError(f"two handlers for the command {name!r}")
             HANDLERS[name] = handler
+            _STAND_INS.discard(name)
         return handler
 
     return register
+
+
+def stand_in(name: str, handler: Handler) -> None:
+    """Let this handler do until the real one registers."""
+    if name not in HANDLERS:
+        HANDLERS[name] = handler
+        _STAND_INS.add(name)
