@@ -34,7 +34,7 @@ def _become_server(socket: Path) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):
         os.dup2(null, stream)
-    os.closerange(3, 1024)
+    os.closerange(3, 1 << 20)
     socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     lock = _claimed(socket.with_name("start.lock"))
     if lock is None:
