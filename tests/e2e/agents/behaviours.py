@@ -157,14 +157,14 @@ def _uninstall(home: Home, before: bytes | None) -> Seen:
     return Seen("to the byte") if not done.returncode and after == before else Seen("LEAVES TRACES", good=False)
 
 
-_REMOTE_CODE = Check("deny", _command(DENIED), _refused("denied", "nobody has read"))
+_DENIED = _refused("denied", "nobody has read")
 
 SCENARIOS = (
     Scenario(
         name="hooked",
         checks=(
             Check("allow", _command(ALLOWED), _runs),
-            _REMOTE_CODE,
+            Check("deny", _command(DENIED), _DENIED),
             Check("ask", _command(ASKED), _refused("asked", "Overwrites what others")),
             Check("rewrite", _command(ORIGINAL), _rewrite),
             Check("redact", _command("cat notes.txt"), _redacted),
@@ -180,7 +180,7 @@ SCENARIOS = (
         name="server killed",
         fault=faults.killed_server,
         checks=(
-            Check("server killed", _command(DENIED), _refused("denied", "nobody has read")),
+            Check("server killed", _command(DENIED), _DENIED),
             Check("server killed: allow", _command(ALLOWED), _runs),
         ),
     ),
