@@ -1,9 +1,9 @@
 """JSON as it must be: one value that every reader understands alike. What could mean two things is refused.
 
 The fast decoder refuses what is no JSON: NaN, bad UTF-8, half surrogate pairs, text after the end. Of two equal keys
-it keeps the last, so keys are counted: each member of a text has a colon, which stands behind a quote when blanks are
-left out. If there are no more of these than the value has keys, no key was dropped. Only otherwise are the keys
-compared one by one.
+it keeps the last, so the value is written again and the colons of both texts are counted: each member has one, and
+those inside strings are the same in both as long as nothing is escaped by its number. If there are as many, no member
+was dropped. Only otherwise are the keys compared one by one.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from interpose.types import MAX_DEPTH
 T = TypeVar("T")
 
 _decode = msgspec.json.Decoder().decode
+_encode = msgspec.json.Encoder().encode
 _SMALLEST, _LARGEST = -(2**63), 2**64 - 1
-_BLANKS = b" \t\r\n"
 _SHOWN = 64
 
 
@@ -38,8 +38,8 @@ def decode(text: bytes, max_depth: int = MAX_DEPTH) -> Any:
         raise StrictJsonError(f"it is not UTF-8{_place(text)}") from None
     except msgspec.MsgspecError as error:
         raise StrictJsonError(_malformed(text, str(error))) from None
-    keys = _members((value,), max_depth, max_depth)
-    if keys != text.count(b":") and keys != text.translate(None, _BLANKS).count(b'":'):
+    _check((value,), max_depth, max_depth)
+    if b"\\u" in text or text.count(b":") != _encode(value).count(b":"):
         try:
             _compare_keys(text.decode())
         except RecursionError:  # what a key like its own hides may be deeper than all that is seen
@@ -55,21 +55,19 @@ def decode_as(text: bytes, type: type[T]) -> T:  # noqa: A002 - the word of ever
         raise StrictJsonError(str(error)) from None
 
 
-def _members(values: Iterable[Any], levels: int, max_depth: int) -> int:
-    """How many keys these values have at all levels. Also refuses numbers and depths that others can't read."""
-    found = 0
+def _check(values: Iterable[Any], levels: int, max_depth: int) -> None:
+    """Refuse numbers and depths that others can't read."""
     for value in values:
         kind = type(value)
+        if kind is str:
+            continue
         if kind is dict or kind is list:
             if not levels:
                 raise StrictJsonError(_too_deep(max_depth))
-            if kind is dict:
-                found += len(value) + _members(value.values(), levels - 1, max_depth)
-            else:
-                found += _members(value, levels - 1, max_depth)
+            if value:
+                _check(value.values() if kind is dict else value, levels - 1, max_depth)
         elif kind is int and not _SMALLEST <= value <= _LARGEST:
             raise StrictJsonError("it has a whole number of more than 64 bits")
-    return found
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> None:

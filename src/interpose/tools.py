@@ -125,6 +125,7 @@ _SPELLED = {
 }
 _FILTER = frozenset({"glob", "include", "includes", "includepattern", "filepattern", "includepatterns"})
 
+_SHORT = 64
 _MAX_WRAPPERS = 8
 
 
@@ -137,8 +138,16 @@ class McpName(Struct, frozen=True):
 
 def normalize_tool_name(name: str) -> str:
     """The canonical name: trimmed, lower case, aliases folded (`runCommand`, `run-command`). Unknown names stay."""
+    # Agents choose names: only short ones are remembered, or the memory would grow with them.
+    return _remembered(name) if len(name) <= _SHORT else _normalized(name)
+
+
+def _normalized(name: str) -> str:
     plain = name.strip().lower()
     return TOOL_ALIASES.get(plain) or _BY_PLAIN_NAME.get(_plain_key(plain), plain)
+
+
+_remembered = lru_cache(maxsize=1024)(_normalized)
 
 
 def plain_name(name: str) -> str:
