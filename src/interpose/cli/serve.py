@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -78,8 +79,16 @@ def _serve(load: Callable[[], Loaded], *, on_demand: bool) -> int:
             server = DecisionServer(service, lambda: load().config, version=version(), on_demand=on_demand)
             await server.serve(lambda addresses: _show(addresses, service))
 
+        _settle()
         run_on_loop(main())
     return 0
+
+
+def _settle() -> None:
+    """What is loaded by now stays: looking for garbage in it again and again would make calls wait."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 def _show(addresses: tuple[str, ...], service: Service) -> None:
