@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 AT_ONCE = 5000
 _DAY_NS = 86_400_000_000_000
-_PASSES = 8
+_PASSES = 16
+_ROOM = 0.9
+"""How much of the size is used again: entries don't come evenly, and the next ones need room."""
 _PATIENCE = 10.0
 
 
@@ -67,7 +69,7 @@ def retain(ledger: Ledger, *, now_ns: int | None = None, stopped: Callable[[], b
             if size <= settings.max_bytes or stopped():
                 break
             oldest, newest = _span(ledger.store)
-            before = oldest + int((newest - oldest) * (1 - settings.max_bytes / size)) + 1
+            before = oldest + int((newest - oldest) * (1 - _ROOM * settings.max_bytes / size)) + 1
             gone = _remove(ledger, before, stopped)
             if not gone:
                 break

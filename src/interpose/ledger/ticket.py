@@ -17,14 +17,15 @@ class Ticket:
     looks who waits. So one of them sees the other, without a lock between them.
     """
 
-    __slots__ = ("_call", "_deadline", "_done", "_lock", "abandoned", "drafts", "error", "keep", "send")
+    __slots__ = ("_call", "_deadline", "_done", "_lock", "abandoned", "drafts", "error", "keep", "send", "since")
 
     def __init__(
         self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool, send: Callable[[], None] = lambda: None
     ) -> None:
         """`send` wakes whoever settles it, unless that one is awake anyway."""
         self.drafts, self.keep, self.send = drafts, keep, send
-        self._deadline = monotonic() + deadline
+        self.since = monotonic()
+        self._deadline = self.since + deadline
         self._done = self.abandoned = False
         self._lock: threading.Lock | None = None
         self._call: Callable[[], None] | None = None

@@ -91,12 +91,17 @@ class Values:
 
     def _kept_call(self, call: ToolCall, plain: bytes) -> KeptCall:
         found = _effects(call)
-        effects = self.said(Said(effects=found)).effects if found else ()
         if not self._values:
-            return KeptCall(NOT_KEPT, "", effects)
+            return KeptCall(NOT_KEPT, "", self._shown(found))
         hidden, encoded = self._hidden(call.arguments, plain)
         kept = Raw(encoded) if len(encoded) <= ARGUMENTS_LIMIT else _part(encoded, ARGUMENTS_LIMIT)
-        return KeptCall(kept, " ".join(_strings(hidden, TEXT_LIMIT)), effects)
+        words = " ".join(_strings(hidden, TEXT_LIMIT))
+        # INVARIANT: what is not searched again stands in the record anyway, in arguments in which nothing was hidden.
+        repeated = encoded is plain and all(_repeats(effect.resource, words, call.context.cwd) for effect in found)
+        return KeptCall(kept, words, found if repeated else self._shown(found))
+
+    def _shown(self, effects: tuple[SeenEffect, ...]) -> tuple[SeenEffect, ...]:
+        return self.said(Said(effects=effects)).effects if effects else ()
 
     def _kept_result(self, result: object, plain: bytes) -> Raw:
         if len(plain) > RESULT_LIMIT:
@@ -120,6 +125,11 @@ class Values:
 
     def _digest(self, data: bytes) -> str:
         return hashlib.blake2b(data, digest_size=16, key=self._key).hexdigest()
+
+
+def _repeats(resource: str, words: str, cwd: str) -> bool:
+    """Whether a resource is a part of the arguments' own words, or one in the working directory."""
+    return resource.isascii() and (resource in words or (bool(cwd) and resource.removeprefix(f"{cwd}/") in words))
 
 
 def json_of(value: object) -> bytes:

@@ -62,7 +62,7 @@ class Writer:
         Raises AuditUnavailableError if there is no hope for them now.
         """
         since = self._busy_since
-        if since is not None and monotonic() - since > self._deadline:
+        if since is not None and monotonic() - since >= self._deadline:
             return self._refused(drafts, keep, "the storage hangs")
         if len(self._queue) >= QUEUE:
             return self._refused(drafts, keep, "too many records wait for the storage")
@@ -139,7 +139,8 @@ class Writer:
             for ticket in tickets:
                 ticket.settle(None)
             return
-        self._busy_since = monotonic()
+        # From when the first of them was there: as soon as one has waited in vain, nobody else has to.
+        self._busy_since = min((ticket.since for ticket in tickets if not ticket.keep), default=monotonic())
         chain = self._chain.copy()
         try:
             entries = self._entries(chain, drafts, last)

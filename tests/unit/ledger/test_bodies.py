@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.chain import Draft
 from interpose.ledger.keys import Keys
-from interpose.types import Allow, Deny, Finding, ToolCall, ToolOutcome, Verdict
+from interpose.types import Allow, Context, Deny, Finding, ToolCall, ToolOutcome, Verdict
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 Holder = make_dataclass("Holder", [("inside", Any)])
@@ -67,3 +67,17 @@ def test_effects_are_those_of_the_shell_that_runs_the_text() -> None:
     calls = [ToolCall("exec", {"command": "& { rm a }"}, original_name=name) for name in ("Bash", "PowerShell")]
     effects = [bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call)).effects for call in calls]
     assert ["fs.delete" in kinds for kinds in effects] == [False, True]
+
+
+def test_effects_are_searched_unless_the_record_has_their_words_anyway() -> None:
+    """A path in the working directory repeats an argument; one that a variable made up does not."""
+    bodies = Bodies(Keys.of(b"k" * 32))
+    for command, shown in (("cat a/b.txt", "/w/a/b.txt"), ("cd /srv; cat a/b.txt", "/srv/a/b.txt")):
+        call = ToolCall("exec", {"command": command}, context=Context(cwd="/w"))
+        draft = bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call))
+        assert shown in draft.paths
+    token = "ghp_" + "a1B2" * 9
+    call = ToolCall("exec", {"command": f"T={token[:10]}; cat $T{token[10:]}"}, context=Context(cwd="/w"))
+    draft = bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call))
+    assert token not in draft.body.decode()
+    assert not any(token in path for path in draft.paths)
