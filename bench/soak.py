@@ -3,7 +3,7 @@
     python -m bench.soak [SECONDS]
 
 First the server is asked as fast as it answers, then at 70 % of that rate until the time is up. Each command has words
-of its own, every tenth is refused, and every call gets an outcome. Memory is compared between the first tenth after
+of its own, every fifth is refused, and every call gets an outcome. Memory is compared between the first tenth after
 warming up and the end.
 """
 
