@@ -24,8 +24,8 @@ from typing import NamedTuple
 
 from bench import peers
 from interpose.config.load import load
-from interpose.surfaces.hooks.client import client_for
-from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.surfaces.hook_clients.client_files import client_for
+from interpose.surfaces.hosts.all_hosts import HOSTS
 
 EVENT = json.dumps(
     {

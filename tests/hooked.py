@@ -15,9 +15,8 @@ from pathlib import Path
 from msgspec import Struct
 
 from interpose.config.load import Loaded, load
-from interpose.surfaces.hooks.client import client_for
-from interpose.surfaces.hooks.hosts import HOSTS
-from interpose.surfaces.hooks.listener import address_file
+from interpose.surfaces.hook_clients.client_files import address_file, client_for
+from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.processes import clean_environment
 
 TOKEN, PROOF = "t" * 43, "p" * 43

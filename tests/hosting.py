@@ -14,12 +14,12 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
-from interpose.activity import Activity
 from interpose.config.model import Approvals, Config
-from interpose.opencalls import OpenCalls
-from interpose.service import Service
-from interpose.surfaces.hooks.answer import answer
-from interpose.surfaces.hooks.events import Host, HostFacts, Reply
+from interpose.flow.pending_calls import OpenCalls
+from interpose.service.activity import Activity
+from interpose.service.service import Service
+from interpose.surfaces.hosts.event_answer import answer
+from interpose.surfaces.hosts.events import Host, HostFacts, Reply
 from interpose.types import (
     Allow,
     Confirm,

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 
 from interpose.build import open_service
 from interpose.config.model import Config, Limits
-from interpose.service import Service
-from interpose.surfaces.http.listener import Listener, Tcp
-from interpose.surfaces.http.messages import Role, Route
-from interpose.surfaces.http.site import Observe
-from interpose.surfaces.http.tokens import Token, Tokens
-from interpose.surfaces.http.trust import Trust
+from interpose.service.service import Service
+from interpose.surfaces.http_server.listener import Listener, Tcp
+from interpose.surfaces.http_server.messages import Role, Route
+from interpose.surfaces.http_server.site import Observe
+from interpose.surfaces.http_server.tokens import Token, Tokens
+from interpose.surfaces.http_server.trust import Trust
 
 T = TypeVar("T")
 

@@ -37,10 +37,10 @@ from interpose.errors import (
     ToolSetError,
     UnknownHookPointError,
 )
+from interpose.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
 from interpose.guarded import guarded
 from interpose.interceptor import Interceptor, Registration
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.status import InterceptorEvent, format_event, logging_sink, terminal_sink
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES, TOOL_GROUPS, mcp_name, normalize_tool_name
 from interpose.toolsets import ToolSet
 from interpose.types import (

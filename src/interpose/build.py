@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
-    from interpose.policies import Policies
     from interpose.policy.load import Place
     from interpose.policy.memory import Memory
     from interpose.policy.reload import PolicyReload
-    from interpose.service import RuledEngine, Service
+    from interpose.service.project_engines import Policies
+    from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
 
 _lock = threading.Lock()
@@ -151,8 +151,8 @@ def open_service(config: Config, *, follow: bool = True, memory: Memory | None =
     """
     from pathlib import Path
 
-    from interpose.activity import Activity
-    from interpose.service import Service
+    from interpose.service.activity import Activity
+    from interpose.service.service import Service
 
     ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
@@ -200,10 +200,10 @@ def _policies(
     config: Config, recorder: Recorder, *, follow: bool, memory: Memory | None = None
 ) -> Policies[RuledEngine]:
     from interpose.engine import Engine
-    from interpose.policies import Files, Policies
     from interpose.policy.catalogue import project_files, project_places, shared_places
     from interpose.policy.reload import PolicyReload
-    from interpose.service import RuledEngine
+    from interpose.service.project_engines import Files, Policies
+    from interpose.service.service import RuledEngine
 
     shared = shared_places(config.policy.directory)
 

@@ -6,14 +6,14 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from interpose.approvals import ConfirmationHandler, ask_person
+from interpose.driving.driver import Execute, Failure, Flow, drive, drive_async
 from interpose.errors import DuplicateIdError, RefusedError
+from interpose.flow.observing import observe_all
 from interpose.interceptor import Interceptor, Registration
-from interpose.observing import observe_all
 from interpose.pipeline import decide
 from interpose.registration import registration
 from interpose.registry import Snapshot
 from interpose.types import Finding, HookPoint, Mode, OnError, Verdict
-from interpose.waiting import Execute, Failure, Flow, drive, drive_async
 
 In = TypeVar("In")
 Out = TypeVar("Out")

@@ -17,15 +17,17 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
-from interpose.batch import run_batch
+from interpose.driving.driver import Execute, Failure, Flow, Keep, Record, drive, drive_async
 from interpose.errors import InvalidCallError, text_of
+from interpose.flow.batch import run_batch
+from interpose.flow.observing import observe_all
+from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
+from interpose.flow.wire_log import WireLog
 from interpose.interceptor import Registration
-from interpose.observing import observe_all
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registration import registration
 from interpose.registry import Snapshot
-from interpose.status import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.tools import canonical
 from interpose.toolsets import ToolSet
 from interpose.types import (
@@ -45,8 +47,6 @@ from interpose.types import (
     freeze,
     thaw,
 )
-from interpose.waiting import Execute, Failure, Flow, Keep, Record, drive, drive_async
-from interpose.wire import WireLog
 
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""

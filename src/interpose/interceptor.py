@@ -20,9 +20,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
+from interpose.driving.driver import is_awaitable
 from interpose.points import POINTS
 from interpose.types import Decision, HookPoint, Mode, OnError, Report, Verdict
-from interpose.waiting import is_awaitable
 
 In = TypeVar("In")
 Consult = Callable[[Any], object]

@@ -24,6 +24,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
+from interpose.driving.driver import Failure, Flow, ask
 from interpose.errors import name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
@@ -40,7 +41,6 @@ from interpose.types import (
     Transform,
     Verdict,
 )
-from interpose.waiting import Failure, Flow, ask
 
 MAX_ROUNDS = 3
 """How often guards may look again at one rewrite before a chain that keeps rewriting is refused."""

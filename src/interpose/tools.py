@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.errors import InvalidCallError
-from interpose.patches import Patched, patched
+from interpose.formats.patches import Patched, patched
 from interpose.types import FrozenDict, FrozenList, ToolCall, freeze, thaw
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -232,7 +232,7 @@ def _frozen(tool: str, arguments: dict[str, Any]) -> FrozenDict:
 
 
 def _decoded(tool: str, key: str, text: str) -> object:
-    from interpose import strict_json
+    from interpose.formats import strict_json
 
     try:
         return strict_json.decode(text.encode())

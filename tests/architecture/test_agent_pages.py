@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from interpose.surfaces.hooks.events import HostFacts
-from interpose.surfaces.hooks.hosts import HOSTS
-from interpose.surfaces.hooks.setup import hooks_of
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.events import HostFacts
+from interpose.surfaces.hosts.hook_places import hooks_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "agents"
 JSON_BLOCK = re.compile(r"^```json\n(.*?)^```", re.MULTILINE | re.DOTALL)

@@ -12,8 +12,8 @@ from typing import Any, cast, get_args
 
 import pytest
 
-from interpose.surfaces.hooks.events import Event, EventError, Evidence, Host
-from interpose.surfaces.hooks.hosts import HOSTS, speaking
+from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
+from interpose.surfaces.hosts.events import Event, EventError, Evidence, Host
 from tests import hosting
 
 WELL_KNOWN = ("claude-code", "gemini-cli", "codex", "copilot", "cursor", "qwen-code")

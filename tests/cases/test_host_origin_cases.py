@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from interpose.surfaces.http.messages import Request, Response, Route, json_response
-from interpose.surfaces.http.trust import make_trust
+from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.trust import make_trust
 from tests.servers import Running, running
 from tests.wire import Wire
 

@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from interpose import Context, Engine, ToolCall, Verdict, create_interceptor_registry
+from interpose.driving.driver import drive
 from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import load_text
 from interpose.tools import canonical
 from interpose.types import HookPoint, ToolOutcome, freeze
-from interpose.waiting import drive
 
 HERE = Path(__file__).parent / "policy"
 FILES = {name: yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8")) for name in ("actions", "imported")}

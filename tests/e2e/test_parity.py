@@ -12,10 +12,10 @@ import pytest
 import yaml
 
 from interpose import Context, ToolCall
-from interpose.service import Service
-from interpose.surfaces.hooks.answer import answer
-from interpose.surfaces.hooks.events import Host, Reply
-from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.service.service import Service
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.event_answer import answer
+from interpose.surfaces.hosts.events import Host, Reply
 from interpose.surfaces.http.intercept import routes
 from tests import hosting
 from tests.servers import running, service_in

@@ -8,10 +8,10 @@ import sys
 import msgspec
 
 from interpose.config.model import Limits
-from interpose.surfaces.http import strict_json
-from interpose.surfaces.http.listener import Listener, Tcp, run
-from interpose.surfaces.http.messages import Request, Response, Route, json_response
-from interpose.surfaces.http.trust import make_trust
+from interpose.surfaces.http_server import json_body as strict_json
+from interpose.surfaces.http_server.listener import Listener, Tcp, run
+from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.trust import make_trust
 
 
 async def echo(request: Request) -> Response:

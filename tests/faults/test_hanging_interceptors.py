@@ -24,8 +24,8 @@ from interpose import (
     Verdict,
     create_interceptor_registry,
 )
-from interpose.background import MAX_BLOCKED
-from interpose.waiting import MAX_STUCK, STUCK
+from interpose.driving.background_loop import MAX_BLOCKED
+from interpose.driving.driver import MAX_STUCK, STUCK
 
 TIMEOUT = 0.05
 SLACK = 2.0
@@ -179,7 +179,7 @@ def test_one_that_ignores_its_cancellation_does_not_hold_the_answer(
 
     verdict, took = timed(lambda: asyncio.run(main()) if use_async else Engine(registry).decide(LS))
     if not use_async:
-        from interpose.waiting import _BACKGROUND
+        from interpose.driving.driver import _BACKGROUND
 
         _BACKGROUND.run(free(), 10)
     assert verdict.outcome == "deny"

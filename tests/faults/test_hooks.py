@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.surfaces.hooks.opened import opened_in, spool_of
+from interpose.surfaces.hook_clients.fail_open_log import opened_in, spool_of
 from tests.e2e.processes import ServerProcess
 from tests.hooked import Done, Hooks, event_of, finished, until
 
@@ -154,7 +154,7 @@ def test_a_server_that_nobody_asks_ends(tmp_path: Path) -> None:
     assert not hooks.address.exists()
 
 
-START = "import sys; from interpose.surfaces.hooks.on_demand import start_server; start_server(sys.argv[1])"
+START = "import sys; from interpose.surfaces.hook_clients.on_demand import start_server; start_server(sys.argv[1])"
 
 
 def test_fifty_hooks_at_once_start_one_server(hooks: Hooks) -> None:

@@ -6,11 +6,11 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from interpose.driving.driver import Failure, Flow, Work
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
 from interpose.registration import registration
 from interpose.types import Allow, Confirm, Deny, Finding, Report, Transform
-from interpose.waiting import Failure, Flow, Work
 from tests.law.reference import Answer, Said, Spec
 
 ALLOW = Allow()

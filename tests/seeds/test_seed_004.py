@@ -16,7 +16,7 @@ from interpose.config.load import load
 from interpose.config.model import Intercept, InterceptorSettings
 from interpose.ledger.formats import seed_entries
 from interpose.ledger.record import search
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import intercept
 from tests.judges import openai_text, send, serving

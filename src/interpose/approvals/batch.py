@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
+from interpose.driving.driver import Ask, Flow
 from interpose.types import PermissionRequest
-from interpose.waiting import Ask, Flow
 
 BATCH_DENIED = "User denied batch execution"
 

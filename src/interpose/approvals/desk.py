@@ -35,12 +35,12 @@ from interpose.approvals.questions import (
 )
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.approvals.waiters import MOST_WAITERS, Waiters
+from interpose.driving.driver import aside
 from interpose.errors import AnsweredError, NoQuestionError, TooLateError, UnboundError
+from interpose.formats.plain_text import plain
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grants
-from interpose.texts import plain
 from interpose.types import Approved, Deny, Pending, PermissionRequest
-from interpose.waiting import aside
 
 log = logging.getLogger("interpose.approvals")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+from interpose.driving.driver import Ask, Failure, Flow
 from interpose.errors import name_of, text_of
 from interpose.pipeline import Approve
 from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest
-from interpose.waiting import Ask, Failure, Flow
 
 NO_HANDLER = "Interceptor requested permission but no confirmation handler configured: {message}"
 

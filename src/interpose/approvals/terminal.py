@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from interpose.approvals.batch import BatchAnswer, summary
-from interpose.texts import plain
+from interpose.formats.plain_text import plain
 from interpose.types import PermissionRequest
 
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from interpose.analysis import home_directory, starts_of
 from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
 from interpose.cli.rendering import Ink, colours_wanted, explain
@@ -21,6 +20,7 @@ from interpose.guards.command_rules import Profile
 from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement, text_of
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import FileSystem, Lexical, Lookup
+from interpose.reading.call_reading import home_directory, starts_of
 from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Deny, FrozenDict, ToolCall, freeze
 

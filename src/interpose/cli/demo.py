@@ -16,7 +16,7 @@ from interpose import (
     create_interceptor_registry,
 )
 from interpose.cli.rendering import Ink, visible
-from interpose.status import terminal_sink
+from interpose.flow.status_lines import terminal_sink
 
 HELP = "watch the built-in guards decide calls, then type your own"
 

@@ -14,10 +14,10 @@ from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
 from interpose.cli.standing import ledger_line, policy_of, server_line
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
-from interpose.setup.doctor import Check, Examined, examine, installed_targets
-from interpose.setup.places import spoken_path
-from interpose.setup.situation import Situation, ledger_flaw, situation
-from interpose.surfaces.hooks.hosts import HOSTS, host_named
+from interpose.install.doctor import Check, Examined, examine, installed_targets
+from interpose.install.places import spoken_path
+from interpose.install.situation import Situation, ledger_flaw, situation
+from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
 HELP = "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it"
 

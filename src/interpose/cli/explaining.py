@@ -10,6 +10,7 @@ from msgspec import Struct
 from interpose.approvals import question, standing_answer
 from interpose.build import add_builtin_interceptors
 from interpose.cli.suggest import Change, allowed_advice, smallest_changes
+from interpose.driving.driver import drive
 from interpose.engine import Engine
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
@@ -20,7 +21,6 @@ from interpose.policy.interceptor import registrations
 from interpose.registry import create_interceptor_registry
 from interpose.tools import canonical, command_of
 from interpose.types import Confirm, Deny, Finding, HookPoint, Outcome, ToolCall, Verdict
-from interpose.waiting import drive
 
 
 class Heard(Struct, frozen=True):

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from interpose.config.load import Loaded
     from interpose.config.model import Config
-    from interpose.surfaces.hooks.apart import Send
-    from interpose.surfaces.hooks.events import Host, Reply
+    from interpose.surfaces.hook_clients.child_process import Send
+    from interpose.surfaces.hosts.events import Host, Reply
 
 HELP = "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output"
 
@@ -69,7 +69,7 @@ def main(words: Sequence[str]) -> int:
     """Run `interpose hook`. Wrong usage is a refusal: a hook that was installed wrongly must not let calls run."""
     host: Host | None = None
     try:
-        from interpose.surfaces.hooks.hosts import HOSTS, host_named
+        from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
         asked = _parsed(words)
         host = host_named(asked.host)
@@ -101,9 +101,9 @@ def _parsed(words: Sequence[str]) -> _Asked:
 def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
     """The reply, and where a server should listen that is to be started after it."""
     from interpose.config.load import load
-    from interpose.surfaces.hooks.apart import ApartError
-    from interpose.surfaces.hooks.clients.thin import BrokenError, NobodyError, ask
-    from interpose.surfaces.hooks.events import Reply
+    from interpose.surfaces.hook_clients.child_process import ApartError
+    from interpose.surfaces.hook_clients.programs.thin import BrokenError, NobodyError, ask
+    from interpose.surfaces.hosts.events import Reply
 
     body = _read(monotonic() + (asked.within or _ENOUGH))
     started = monotonic()
@@ -128,7 +128,7 @@ def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
 
 
 def _seconds(host: Host, config: Config) -> float:
-    from interpose.surfaces.hooks.setup import seconds_for
+    from interpose.surfaces.hosts.hook_places import seconds_for
 
     return seconds_for(host.facts.setup, config.hooks.deadline)
 
@@ -150,8 +150,8 @@ def _read(deadline: float) -> bytes:
 def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: float) -> Reply:
     import msgspec
 
-    from interpose.surfaces.hooks.apart import apart
-    from interpose.surfaces.hooks.events import Reply
+    from interpose.surfaces.hook_clients.child_process import apart
+    from interpose.surfaces.hosts.events import Reply
 
     config, cache = loaded.config, loaded.places.state / "cache" / "rules"
 
@@ -160,7 +160,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
         from interpose.cli import version
         from interpose.policy.memory import Memory
         from interpose.shell import commands
-        from interpose.surfaces.hooks.answer import answer
+        from interpose.surfaces.hosts.event_answer import answer
 
         memory = Memory(cache, version=version())
         mark = commands.fingerprint()
@@ -177,7 +177,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
 
 def _awaited(answer: Coroutine[Any, Any, Reply]) -> Reply:
     """Run to the end. Nothing waits for an event loop in a process that has none: see `waiting.drive_async`."""
-    from interpose.waiting import loops
+    from interpose.driving.driver import loops
 
     if loops():
         import asyncio
@@ -196,11 +196,11 @@ def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) 
 
     In the ledger if it can be reached, and where people are told of it. What can't even be read does not run.
     """
-    from interpose.strict_json import decode
-    from interpose.surfaces.hooks.apart import ApartError, apart
-    from interpose.surfaces.hooks.events import Reply, one_line
-    from interpose.surfaces.hooks.hosts import speaking
-    from interpose.surfaces.hooks.opened import Opened, note, record, spool_of
+    from interpose.formats.strict_json import decode
+    from interpose.surfaces.hook_clients.child_process import ApartError, apart
+    from interpose.surfaces.hook_clients.fail_open_log import Opened, note, record, spool_of
+    from interpose.surfaces.hosts.all_hosts import speaking
+    from interpose.surfaces.hosts.events import Reply, one_line
 
     raw = decode(body)
     host = speaking(raw, named)
@@ -227,7 +227,7 @@ def _say(reply: Reply, start: str) -> int:
     if reply.stderr:
         _write(2, f"{reply.stderr}\n".encode())
     if start:
-        from interpose.surfaces.hooks.on_demand import start_server
+        from interpose.surfaces.hook_clients.on_demand import start_server
 
         try:
             start_server(start)

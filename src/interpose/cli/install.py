@@ -10,11 +10,11 @@ from interpose.cli.check import print_json
 from interpose.cli.installing import add_place, carried_out, done, target_in
 from interpose.cli.rendering import visible
 from interpose.config.load import Loaded
-from interpose.setup.advice import advice
-from interpose.setup.places import spoken_path, target_of
-from interpose.setup.plan import plan_install
-from interpose.setup.records import Records
-from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.install.advice import advice
+from interpose.install.places import spoken_path, target_of
+from interpose.install.plan import plan_install
+from interpose.install.records import Records
+from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HELP = "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the byte"
 

@@ -14,12 +14,12 @@ from interpose.cli.check import print_json
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
-from interpose.setup.apply import apply
-from interpose.setup.places import Target, spoken_path, target_of
-from interpose.surfaces.hooks.hosts import HOSTS, host_named
+from interpose.install.apply import apply
+from interpose.install.places import Target, spoken_path, target_of
+from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
 if TYPE_CHECKING:
-    from interpose.setup.plan import Change, Plan
+    from interpose.install.plan import Change, Plan
 
 EXIT_REFUSED = 1
 

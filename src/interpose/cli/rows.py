@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose import strict_json as strict
+from interpose.formats import strict_json as strict
 from interpose.types import MAX_DEPTH
 
 MAX_ROW_BYTES = 16 * 1024 * 1024

@@ -20,7 +20,7 @@ from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, To
 
 if TYPE_CHECKING:
     from interpose.config.model import Config
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 PATH = "/api/v1/cli/validate"
 CLIENT_VARIABLES = ("INTERPOSE_CLIENT_ID", "MAYBE_DONT_CLIENT_ID")

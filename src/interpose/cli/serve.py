@@ -15,7 +15,7 @@ from interpose.errors import ConfigError, InterposeError, LedgerError, PluginErr
 
 if TYPE_CHECKING:
     from interpose.config.load import Loaded
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 HELP = "start the decision server: an HTTP API on loopback and a Unix socket"
 
@@ -68,9 +68,9 @@ def _loading(args: argparse.Namespace) -> Callable[[], Loaded]:
 
 def _serve(load: Callable[[], Loaded], *, on_demand: bool) -> int:
     from interpose.build import open_service
-    from interpose.surfaces.http.listener import run as run_on_loop
-    from interpose.surfaces.http.server import DecisionServer
-    from interpose.surfaces.logs import logging_to
+    from interpose.observability.program_log import logging_to
+    from interpose.server.decision_server import DecisionServer
+    from interpose.surfaces.http_server.listener import run as run_on_loop
 
     loaded = load()
     with logging_to(loaded.config.logging), open_service(loaded.config) as service:

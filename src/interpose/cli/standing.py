@@ -8,12 +8,12 @@ import msgspec
 
 from interpose.build import add_builtin_interceptors, add_standard_policy
 from interpose.errors import UnloadableError
+from interpose.install.last_heard import span
+from interpose.install.places import spoken_path
+from interpose.install.situation import LedgerState, Server
 from interpose.policy.catalogue import packs, standard_places
 from interpose.policy.model import Level
 from interpose.registry import create_interceptor_registry
-from interpose.setup.places import spoken_path
-from interpose.setup.seen import span
-from interpose.setup.situation import LedgerState, Server
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 

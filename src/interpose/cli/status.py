@@ -15,12 +15,12 @@ from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.cli.standing import ledger_line, policy_of, server_line
 from interpose.config.load import load
 from interpose.errors import ConfigError
+from interpose.install.last_heard import span
+from interpose.install.places import spoken_path
+from interpose.install.records import Installed, Records
+from interpose.install.situation import Situation, situation
 from interpose.policy.model import Problem
-from interpose.setup.places import spoken_path
-from interpose.setup.records import Installed, Records
-from interpose.setup.seen import span
-from interpose.setup.situation import Situation, situation
-from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
 

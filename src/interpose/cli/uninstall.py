@@ -6,7 +6,7 @@ import argparse
 
 from interpose.cli.installing import add_place, carried_out, done, target_in
 from interpose.config.load import Loaded
-from interpose.setup.plan import plan_uninstall
+from interpose.install.plan import plan_uninstall
 
 HELP = "take Interpose out of an agent's hooks; nothing else in the file changes"
 

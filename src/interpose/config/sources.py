@@ -54,7 +54,7 @@ def from_file(file: FilePath, *, required: bool) -> Iterator[Found]:
         return
     if not text.strip():
         return
-    from interpose.yaml_text import YamlError, read_yaml
+    from interpose.formats.yaml_text import YamlError, read_yaml
 
     try:
         document = read_yaml(text)

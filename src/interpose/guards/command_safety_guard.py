@@ -9,11 +9,11 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.analysis import DEFAULT_CWD, effects_of, home_directory, script_of, starts_of
-from interpose.answers import Answers
 from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
 from interpose.guards.traits import traits_of
 from interpose.paths import project_of
+from interpose.reading.call_reading import DEFAULT_CWD, effects_of, home_directory, script_of, starts_of
+from interpose.reading.reading_cache import Answers
 from interpose.tools import seen_as, typed_of
 from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
 

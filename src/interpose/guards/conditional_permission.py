@@ -14,10 +14,10 @@ from typing import Any, get_args
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.analysis import effects_of_call, home_directory
-from interpose.answers import Answers
 from interpose.errors import text_of
 from interpose.guards.json_text import compact_json
+from interpose.reading.call_reading import effects_of_call, home_directory
+from interpose.reading.reading_cache import Answers
 from interpose.types import EMPTY, Allow, Confirm, Effect, EffectKind, FrozenDict, ToolCall
 
 DEFAULT_FIELDS = ("command", "query", "code", "script")

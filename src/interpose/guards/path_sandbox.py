@@ -11,10 +11,10 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.analysis import effects_of_call, home_directory
 from interpose.guards.reach import directories, is_below, known_as, spellings_of
 from interpose.guards.touches import KINDS, BadPath, touches_of
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
+from interpose.reading.call_reading import effects_of_call, home_directory
 from interpose.tools import path_arguments
 from interpose.types import Allow, Deny, ToolCall
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 
-from interpose.analysis import effects_of, home_directory, starts_of
 from interpose.guards.command_rules import Rule, Word, rule_for
 from interpose.guards.planted import fires
 from interpose.guards.touches import KINDS, BadPath, Touch, touches_of
@@ -24,6 +23,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
+from interpose.reading.call_reading import effects_of, home_directory, starts_of
 from interpose.tools import seen_as
 from interpose.types import Allow, Confirm, Deny, Effect, EffectKind, Severity, ToolCall
 

@@ -9,7 +9,7 @@ import os
 import threading
 from pathlib import Path
 
-from interpose.texts import plain
+from interpose.formats.plain_text import plain
 
 
 class LogFile:

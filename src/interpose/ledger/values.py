@@ -9,11 +9,11 @@ from typing import Any
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
-from interpose.analysis import effects_of_call, home_directory
-from interpose.answers import Answers
 from interpose.errors import text_of
 from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
 from interpose.ledger.keys import Keys
+from interpose.reading.call_reading import effects_of_call, home_directory
+from interpose.reading.reading_cache import Answers
 from interpose.secrets import Redactor
 from interpose.types import FrozenDict, FrozenList, ToolCall
 

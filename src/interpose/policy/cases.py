@@ -20,6 +20,7 @@ import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from interpose.errors import PolicyError
+from interpose.formats.yaml_text import YamlError, read_yaml
 from interpose.policy.compiled import Policy
 from interpose.policy.examples import call_of
 from interpose.policy.forms import CallForm, Text, located
@@ -28,7 +29,6 @@ from interpose.policy.model import Example, Problem
 from interpose.policy.schema import example_of
 from interpose.policy.standing import PolicyAnswers
 from interpose.types import Confirm, Deny, Finding, Outcome, PermissionRequest, Report, ToolOutcome, Transform
-from interpose.yaml_text import YamlError, read_yaml
 
 
 class CaseForm(Struct, frozen=True, forbid_unknown_fields=True):

@@ -7,9 +7,9 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field
 
+from interpose.formats.yaml_text import Path
 from interpose.policy.model import Action
 from interpose.types import Mode, OnError, Severity
-from interpose.yaml_text import Path
 
 # The end: `$` alone would take the end of a line behind the id, too.
 RuleId = Annotated[

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from interpose.errors import PolicyError
+from interpose.formats.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.policy import imported
 from interpose.policy.forms import CallForm, FileForm, FormError, Point, RuleForm, ScopeForm, located
 from interpose.policy.model import (
@@ -26,7 +27,6 @@ from interpose.policy.model import (
 )
 from interpose.tools import TOOL_GROUPS, normalize_tool_name
 from interpose.types import FrozenDict, HookPoint, OnError, freeze
-from interpose.yaml_text import Document, Path, YamlError, read_yaml
 
 
 def json_schema() -> dict[str, Any]:

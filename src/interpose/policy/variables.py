@@ -9,12 +9,12 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from interpose.analysis import DEFAULT_CWD, analysis_of_call, effects_of_call, home_directory, start_of
 from interpose.paths import resolve
 from interpose.policy.hosts import host_of
 from interpose.policy.results import text_of_result
 from interpose.policy.shapes import Dynamic, Listing, Plain, Record, Shape
 from interpose.policy.values import EvaluationError
+from interpose.reading.call_reading import DEFAULT_CWD, analysis_of_call, effects_of_call, home_directory, start_of
 from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
 

@@ -15,7 +15,7 @@ from typing import Any, Self
 
 from msgspec import Struct
 
-from interpose.surfaces.hooks.hosts import HOSTS
+from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpose import BatchAnswer, InteractiveConfirmation, PermissionRequest, ToolCall
-from interpose.texts import plain
+from interpose.formats.plain_text import plain
 
 
 def ask(typed: str, request: PermissionRequest | None = None, **options: Any) -> tuple[bool, str]:

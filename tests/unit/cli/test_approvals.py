@@ -31,8 +31,8 @@ from interpose.cli.connecting import user_name
 from interpose.cli.rendering import Ink
 from interpose.store import open_store
 from interpose.surfaces.http import approvals
-from interpose.surfaces.http.tokens import read_tokens
-from interpose.surfaces.http.trust import Trust
+from interpose.surfaces.http_server.tokens import read_tokens
+from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Approved, Context, Deny, Finding, Pending, PermissionRequest, ToolCall
 from tests.servers import running, service_in
 

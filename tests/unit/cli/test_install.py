@@ -11,8 +11,8 @@ import pytest
 
 from interpose.cli import main
 from interpose.config import load as config_load
-from interpose.surfaces.hooks.hosts import HOSTS
-from tests.unit.setup.homes import new_home, target, tree
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from tests.unit.install.homes import new_home, target, tree
 
 TEXT = '{\n  "model": "opus" // big\n}\n'
 

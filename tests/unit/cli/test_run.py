@@ -23,8 +23,8 @@ from interpose.ledger import search
 from interpose.store import open_store
 from interpose.store.protocols import Query
 from interpose.surfaces.http import validate
-from interpose.surfaces.http.listener import Listener, Tcp, Unix
-from interpose.surfaces.http.trust import make_trust
+from interpose.surfaces.http_server.listener import Listener, Tcp, Unix
+from interpose.surfaces.http_server.trust import make_trust
 
 RULES = """version: 1
 rules:

@@ -11,7 +11,7 @@ from interpose.build import open_service
 from interpose.cli import main
 from interpose.config.load import load
 from interpose.types import Context, ToolCall
-from tests.unit.setup.homes import installed, new_home, target
+from tests.unit.install.homes import installed, new_home, target
 
 
 @pytest.fixture

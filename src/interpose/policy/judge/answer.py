@@ -7,9 +7,9 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
+from interpose.formats.plain_text import plain
 from interpose.policy.judge.model import Failed, MisansweredError, Objects, Permits, Ruling
 from interpose.policy.model import Rule
-from interpose.texts import plain
 
 MAX_QUOTES = 64
 MAX_REASON = 300

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from interpose.background import Background
+from interpose.driving.background_loop import Background
 from interpose.errors import PolicyError
 from interpose.policy.judge.cache import Cache
 from interpose.policy.judge.lane import Group, Lane

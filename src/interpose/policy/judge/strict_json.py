@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from interpose import strict_json as shared
+from interpose.formats import strict_json as shared
 from interpose.policy.judge.model import MisansweredError
 
 

@@ -6,7 +6,7 @@ import posixpath
 
 from msgspec.structs import replace
 
-from interpose.patches import patched
+from interpose.formats.patches import patched
 from interpose.shell.commands.options import parse
 from interpose.shell.commands.streams import informs, inputs, standard_input
 from interpose.shell.commands.table import command

@@ -14,11 +14,11 @@ from interpose.approvals.questions import Question, State
 from interpose.approvals.scopes import MAX_USES, ScopeKind, scope
 from interpose.errors import AnsweredError, NoQuestionError, ScopeError, StoreError, TooLateError, text_of
 from interpose.surfaces.http.incoming import body_of, require_json
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
-from interpose.surfaces.http.query import query_of
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.query import query_of
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 T = TypeVar("T")
 

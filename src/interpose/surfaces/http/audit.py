@@ -16,12 +16,12 @@ from interpose.ledger import Format, Record, records, search, shapes
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
-from interpose.surfaces.http.messages import JSON, Refusal, Request, Response, Route, json_response
-from interpose.surfaces.http.query import Word, invalid_query, query_of
+from interpose.surfaces.http_server.messages import JSON, Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.query import Word, invalid_query, query_of
 from interpose.types import Outcome
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 T = TypeVar("T")
 

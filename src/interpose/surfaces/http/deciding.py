@@ -18,8 +18,8 @@ from interpose.types import Allow, Context, Deny, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     from interpose.engine import NeedsConfirmation, Run, ToolRun
-    from interpose.service import Service
-    from interpose.surfaces.http.messages import Headers, Request
+    from interpose.service.service import Service
+    from interpose.surfaces.http_server.messages import Headers, Request
 
 T = TypeVar("T")
 

@@ -10,14 +10,14 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, VISIBLE, Arguments, Directory, Name, Said
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http.verdicts import failed, milliseconds
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.tools import carrying
 from interpose.types import EMPTY, Context, Finding, HookPoint, Outcome, Params, ToolCall, ToolOutcome, Verdict, thaw
 
 if TYPE_CHECKING:
     from interpose.engine import Run
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 P = TypeVar("P")
 

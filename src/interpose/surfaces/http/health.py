@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import UNSET, Struct, UnsetType
 
 from interpose.errors import StoreError, text_of
-from interpose.surfaces.http.messages import Request, Response, Route, json_response
-from interpose.surfaces.http.tokens import may
+from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.tokens import may
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 ANSWER_WITHIN = 2.0
 """Seconds after which what says nothing counts as gone."""

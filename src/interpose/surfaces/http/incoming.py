@@ -12,9 +12,9 @@ from typing import Annotated, Any, TypeVar
 from msgspec import Meta, Struct, ValidationError, convert
 
 from interpose.errors import InvalidCallError
-from interpose.surfaces.http.messages import Headers, Refusal, Request
-from interpose.surfaces.http.strict_json import CODE, decode
-from interpose.surfaces.traces import parse_traceparent
+from interpose.observability.trace_context import parse_traceparent
+from interpose.surfaces.http_server.json_body import CODE, decode
+from interpose.surfaces.http_server.messages import Headers, Refusal, Request
 from interpose.tools import KNOWN_TOOL_NAMES, canonical, normalize_tool_name, plain_name
 from interpose.types import Context, FrozenDict, ToolCall
 

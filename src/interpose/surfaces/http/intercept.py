@@ -10,13 +10,13 @@ from msgspec import Struct
 
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.tools import carrying
 from interpose.types import ToolOutcome, thaw
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 PATH = "/api/v1/intercept"
 SOURCE = "intercept"

@@ -19,13 +19,13 @@ from prometheus_client.metrics_core import (
 )
 from prometheus_client.registry import Collector
 
-from interpose.activity import BOUNDS_NS, Snapshot
 from interpose.errors import StoreError
-from interpose.surfaces.http.messages import Request, Response, Route
-from interpose.surfaces.http.site import Answered
+from interpose.service.activity import BOUNDS_NS, Snapshot
+from interpose.surfaces.http_server.messages import Request, Response, Route
+from interpose.surfaces.http_server.site import Answered
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 TEXT = "text/plain"
 MOST_QUESTIONS = 1000

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import Struct, json
 
-from interpose.surfaces.http.messages import JSON, Request, Response, Route, Routes
+from interpose.surfaces.http_server.messages import JSON, Request, Response, Route, Routes
 
 PATH = "/api/v1/openapi.json"
 _REFERENCE = "#/components/schemas/{name}"

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from interpose.policy.model import Level, Problem
-from interpose.surfaces.http.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
 
 if TYPE_CHECKING:
     from interpose.policy.reload import PolicyReload
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 BROKEN = "policy_broken"
 

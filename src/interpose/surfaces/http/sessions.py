@@ -14,11 +14,11 @@ from interpose.errors import StoreError, text_of
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import SessionTally
 from interpose.surfaces.http.audit import Moment
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
-from interpose.surfaces.http.query import invalid_query, query_of
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.query import invalid_query, query_of
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 
 class SessionsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -13,7 +13,6 @@ from msgspec import Struct
 from interpose import __version__
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import Arguments, Directory, Name, Said
-from interpose.surfaces.http.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http.verdicts import (
     PolicyType,
     RuleResult,
@@ -25,11 +24,12 @@ from interpose.surfaces.http.verdicts import (
     policy_type,
     told,
 )
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.tools import KNOWN_TOOL_NAMES, normalize_tool_name, tool_behind
 from interpose.types import Outcome, ToolCall, Verdict
 
 if TYPE_CHECKING:
-    from interpose.service import Service
+    from interpose.service.service import Service
 
 CLI_PATH = "/api/v1/cli/validate"
 ACTION_PATH = "/api/v1/action/validate"

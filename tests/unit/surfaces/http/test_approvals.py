@@ -16,10 +16,10 @@ from interpose.approvals.desk import Desk
 from interpose.build import reconfigure
 from interpose.config.model import Approvals
 from interpose.errors import StoreError
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import approvals, intercept, sessions
-from interpose.surfaces.http.tokens import Tokens, read_tokens
-from interpose.surfaces.http.trust import Trust
+from interpose.surfaces.http_server.tokens import Tokens, read_tokens
+from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Context, ToolCall
 from tests.servers import Reply, Running, running, service_in
 

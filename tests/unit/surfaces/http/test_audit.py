@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpose.errors import StoreError
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import audit
-from interpose.surfaces.http.messages import Role
+from interpose.surfaces.http_server.messages import Role
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.servers import Reply, Running, bearer, running, service_in, trusting
 

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interpose import Confirm, Deny, Message, Params, PermissionRequest, Transform
 from interpose.ledger.record import search
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import events
 from interpose.types import Allow, HookPoint

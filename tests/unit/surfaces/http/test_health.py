@@ -10,7 +10,7 @@ import pytest
 
 from interpose.errors import StoreError
 from interpose.ledger.writer import WriterStatus
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import health
 from tests.servers import Running, bearer, running, service_in, trusting
 

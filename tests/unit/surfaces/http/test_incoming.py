@@ -8,7 +8,7 @@ import pytest
 from msgspec import convert
 
 from interpose.surfaces.http.incoming import NOBODY, Said, call_of, client_of, context_of, wait_of
-from interpose.surfaces.http.messages import Caller, Peer, Refusal, Request
+from interpose.surfaces.http_server.messages import Caller, Peer, Refusal, Request
 from interpose.types import MAX_DEPTH, Context
 
 LOCAL = Peer(kind="tcp", loopback=True, address="127.0.0.1")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interpose.config.model import Intercept
 from interpose.ledger.record import Record, search
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import intercept
 from interpose.surfaces.http.incoming import LARGE

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import events, incoming, intercept, validate
 from interpose.surfaces.http.incoming import LARGE
 from tests.servers import Running, running, service_in

@@ -10,7 +10,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from interpose.errors import StoreError
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import events, metrics
 from interpose.surfaces.http.metrics import Traffic
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome

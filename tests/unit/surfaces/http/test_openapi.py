@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from msgspec import Struct
 
-from interpose.service import Service
-from interpose.surfaces.http import app
-from interpose.surfaces.http.messages import Request, Response, Route
+from interpose.service.service import Service
+from interpose.surfaces.http import all_routes as app
 from interpose.surfaces.http.openapi import PATH, document
+from interpose.surfaces.http_server.messages import Request, Response, Route
 from interpose.types import Context, ToolCall
 from tests.servers import TOKENS, Running, bearer, running, service_in, trusting
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.surfaces.http import policy
 from interpose.types import Context
 from tests.servers import Reply, Running, bearer, running, service_in, trusting

@@ -12,7 +12,7 @@ import pytest
 from interpose import __version__
 from interpose.config.model import CliValidation
 from interpose.ledger.record import Record, search
-from interpose.service import Service
+from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import validate
 from tests.servers import JSON, Running, running, service_in

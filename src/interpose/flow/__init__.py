@@ -1,0 +1,1 @@
+"""THE FLOW: one call from question to record, whoever runs it."""

@@ -1,0 +1,1 @@
+"""Texts in fixed forms: strict JSON, YAML with line numbers, patches, text that is safe to show."""

@@ -1,0 +1,248 @@
+"""What an install or uninstall would change, worked out before anything is touched."""
+
+from __future__ import annotations
+
+import shlex
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from time import time_ns
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.errors import SetupError
+from interpose.install.careful_files import Found, found_at
+from interpose.install.hooks_file import EVERYTHING, HooksFile, Made, is_empty, together
+from interpose.install.jsonc import JsoncError
+from interpose.install.places import Target
+from interpose.install.records import Installed, Records
+from interpose.surfaces.hook_clients.client_files import Client, client_for, seconds_of
+from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.hook_places import hooks_of
+
+if TYPE_CHECKING:
+    from interpose.config.load import Loaded
+    from interpose.surfaces.hosts.events import Host
+
+
+class Change(Struct, frozen=True):
+    """One file: what it holds now and what it is to hold. None is no file."""
+
+    path: Path
+    before: bytes | None
+    after: bytes | None
+    mode: int
+    theirs: bool = True
+    """Whether it is the host's file, and not one that is ours as a whole."""
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """All that has to be done. `record` is how it will be remembered; without one it will be forgotten."""
+
+    target: Target
+    changes: tuple[Change, ...]
+    record: Installed | None
+    was: Installed | None
+    heirs: tuple[Installed, ...] = ()
+    """Records of other hosts in the same file: whoever leaves last takes along what the first one made."""
+
+    @property
+    def changed(self) -> tuple[Change, ...]:
+        """The files that don't stay as they are."""
+        return tuple(change for change in self.changes if change.before != change.after)
+
+
+def is_ours(host: str) -> Callable[[str], bool]:
+    """Whether a command line is a hook of ours for this host: our client, or `interpose hook` itself."""
+
+    def ours(command: str) -> bool:
+        try:
+            words = shlex.split(command)
+        except ValueError:
+            return False
+        program = next(iter(words), "")
+        if program.endswith(f"/interpose/hooks/{host}"):
+            return True
+        starts = [at for at, word in enumerate(words) if word == "interpose" or word.endswith("/interpose")]
+        return any(words[at + 1 : at + 3] == ["hook", host] for at in starts)
+
+    return ours
+
+
+def plan_install(target: Target, loaded: Loaded, *, fail_open: bool = False) -> Plan:
+    """Put a host's hooks in their place. Raises SetupError."""
+    host = HOSTS[target.facts.name]
+    client = client_for(host, loaded.config, loaded.places, fail_open=fail_open)
+    match target.facts.setup.layout:
+        case "groups" | "flat":
+            main, record = _with_hooks(target, host, loaded, client, fail_open=fail_open)
+            texts: Mapping[Path, tuple[str, int]] = {}
+        case "scripts":
+            texts = _scripts(target, host, client)
+            main, record = (), _new_record(target, target.path, fail_open=fail_open)
+        case "plugin":
+            texts = _plugin(target, loaded, client)
+            main, record = (), _new_record(target, target.path, fail_open=fail_open)
+    was = Records(loaded.places).get(record.host, Path(record.path))
+    ours = [_whole(path, text, mode, target.root, was) for path, (text, mode) in texts.items()]
+    directories = _directories((*ours, *main), target.root, was)
+    for file in client.files:
+        found = found_at(file.path, loaded.places.state)
+        ours.append(Change(found.path, found.content, file.text.encode(), file.mode, theirs=False))
+    record = replace(record, files=tuple(str(change.path) for change in ours), directories=directories)
+    if was is not None and replace(was, at_ns=record.at_ns) == record:
+        record = was
+    return _writable(Plan(target=target, changes=(*ours, *main), record=record, was=was))
+
+
+def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
+    """Take a host's hooks out again, and nothing else. Raises SetupError."""
+    records = Records(loaded.places)
+    changes: list[Change] = []
+    if target.facts.setup.layout in ("groups", "flat"):
+        found = _found(target)
+        was = records.get(target.facts.name, found.path)
+        changes.append(_without_hooks(target, found, was))
+    else:
+        was = records.get(target.facts.name, target.path.resolve())
+    others = [record for record in records.all() if record != was]
+    shared = {file for record in others for file in record.files}
+    state = loaded.places.state
+    for path in map(Path, was.files) if was is not None else _unrecorded(target):
+        if str(path) not in shared:
+            found = found_at(path, state if path.is_relative_to(state) else target.root)
+            changes.append(Change(found.path, found.content, None, found.mode, theirs=False))
+    heirs = tuple(_inherited(record, was) for record in others if was is not None and record.path == was.path)
+    return _writable(Plan(target=target, changes=tuple(changes), record=None, was=was, heirs=heirs))
+
+
+def _writable(plan: Plan) -> Plan:
+    for change in plan.changed:
+        if change.theirs and not change.mode & stat.S_IWUSR:
+            said = "somebody wants it to stay as it is (chmod u+w if that was you)"
+            raise SetupError(f"{change.path} is read-only: {said}")
+    return plan
+
+
+def _inherited(record: Installed, gone: Installed) -> Installed:
+    return replace(
+        record,
+        created=record.created or gone.created,
+        made=together([record.made, gone.made]),
+        directories=tuple(sorted({*record.directories, *gone.directories})),
+    )
+
+
+def _unrecorded(target: Target) -> list[Path]:
+    """Files that are ours by what is written in them, where nobody remembers them."""
+    place = target.path
+    inside = sorted(place.iterdir()) if place.is_dir() else [place] if target.facts.setup.layout == "plugin" else []
+    return [path for path in inside if path.is_file() and MADE_BY.encode() in path.read_bytes()]
+
+
+def hooks_text(found: Found) -> str:
+    """The text of a host's file. Raises SetupError."""
+    try:
+        return (found.content or b"").decode()
+    except UnicodeDecodeError as error:
+        raise SetupError(f"{found.path} is not UTF-8: {error.reason} at byte {error.start}") from None
+
+
+def _found(target: Target) -> Found:
+    return found_at(target.path, target.root, 0o600 if target.scope == "user" else 0o644)
+
+
+def _with_hooks(
+    target: Target, host: Host, loaded: Loaded, client: Client, *, fail_open: bool
+) -> tuple[tuple[Change, ...], Installed]:
+    setup = target.facts.setup
+    wanted_setup = replace(setup, fail_closed={}) if fail_open else setup
+    wanted = hooks_of(wanted_setup, client.command, seconds_of(host, loaded.config))
+    ours = is_ours(target.facts.name)
+    found = _found(target)
+    was = Records(loaded.places).get(target.facts.name, found.path)
+    text = hooks_text(found)
+    try:
+        now = HooksFile(text, setup)
+        if now.has(wanted, ours):
+            kept = was or _new_record(target, found.path, fail_open=fail_open, made=EVERYTHING)
+            return (_change(found, text),), replace(kept, fail_open=fail_open)
+        base = now.without_hooks(ours, was.made if was else EVERYTHING)
+        after, made = (now if base == text else HooksFile(base, setup)).with_hooks(wanted)
+        then = HooksFile(after, setup)
+        if not then.has(wanted, ours) or then.without_hooks(ours, made) != base:
+            raise SetupError(
+                f"{found.path} can't be changed so that it could be changed back exactly; it stays as it is"
+            )
+    except JsoncError as error:
+        raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
+    created = found.content is None or (was is not None and was.created)
+    return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
+
+
+def _without_hooks(target: Target, found: Found, was: Installed | None) -> Change:
+    try:
+        file = HooksFile(hooks_text(found), target.facts.setup)
+        text = file.without_hooks(is_ours(target.facts.name), was.made if was else EVERYTHING)
+    except JsoncError as error:
+        raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
+    if found.content is None or (was is not None and was.created and is_empty(text)):
+        return Change(found.path, found.content, None, found.mode)
+    return _change(found, text)
+
+
+def _change(found: Found, text: str) -> Change:
+    return Change(found.path, found.content, text.encode(), found.mode)
+
+
+def _whole(path: Path, text: str, mode: int, root: Path, was: Installed | None) -> Change:
+    found = found_at(path, root)
+    recorded = was is not None and str(found.path) in was.files
+    known = found.content in (None, text.encode()) or MADE_BY.encode() in (found.content or b"")
+    if not recorded and not known:
+        raise SetupError(f"{path} is there already and is not ours; move it away first")
+    return Change(found.path, found.content, text.encode(), mode, theirs=False)
+
+
+def _scripts(target: Target, host: Host, client: Client) -> Mapping[Path, tuple[str, int]]:
+    broken = host.broken("Interpose's hook can't be started, so this is refused. `interpose doctor` says why")
+    script = (
+        f"#!/bin/sh\n# Asks Interpose about one event of {host.facts.title}. {MADE_BY}\n"
+        f"{shlex.quote(client.program)} || printf %s {shlex.quote(broken.stdout.decode())}\n"
+    )
+    return {target.path / event.name: (script, 0o755) for event in target.facts.setup.events}
+
+
+def _plugin(target: Target, loaded: Loaded, client: Client) -> Mapping[Path, tuple[str, int]]:
+    host, config = HOSTS[target.facts.name], loaded.config
+    reach = Reach(
+        socket=config.hooks.socket, command=(client.program,), deadline=seconds_of(host, config)
+    )  # fmt: skip
+    mode = 0o600 if target.scope == "user" else 0o644
+    return {
+        (target.path / name if name else target.path): (text, mode)
+        for name, text in plugin_files(target.facts, reach).items()
+    }
+
+
+def _new_record(
+    target: Target, path: Path, *, fail_open: bool, made: Made = EVERYTHING, created: bool = False
+) -> Installed:
+    return Installed(
+        host=target.facts.name, scope=target.scope, path=str(path.resolve()), at_ns=time_ns(), fail_open=fail_open,
+        made=made, created=created,
+    )  # fmt: skip
+
+
+def _directories(changes: tuple[Change, ...], root: Path, was: Installed | None) -> tuple[str, ...]:
+    """Directories that don't exist yet, the highest first, and those that were made at an earlier time."""
+    missing = {
+        str(place)
+        for change in changes
+        for place in change.path.parents
+        if place.is_relative_to(root.resolve()) and not place.exists()
+    }
+    return tuple(sorted(missing.union(was.directories if was else ())))

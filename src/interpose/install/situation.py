@@ -1,0 +1,127 @@
+"""How this user's installation stands: who listens, what the ledger holds, who waits, and which hosts were heard."""
+
+from __future__ import annotations
+
+import os
+import socket
+import struct
+from pathlib import Path
+from time import time_ns
+
+from msgspec import MsgspecError, Struct
+
+from interpose.config.model import Config
+from interpose.errors import InterposeError, text_of
+from interpose.install.last_heard import Seen, seen_hosts
+from interpose.ledger import verify_directory
+from interpose.store import open_store
+from interpose.store.protocols import Query, Store
+from interpose.surfaces.hook_clients.fail_open_log import opened_in, spool_of
+
+_VERIFIED_BYTES = 64 << 20
+_YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
+
+
+class Server(Struct, frozen=True):
+    """Who listens on a socket. `pid` is 0 if nobody does; `since` is in seconds since 1970, 0 if that is not known."""
+
+    socket: str
+    pid: int = 0
+    since: int = 0
+    problem: str = ""
+
+
+class LedgerState(Struct, frozen=True, kw_only=True):
+    """What the ledger holds."""
+
+    place: str
+    decisions: int = 0
+    bytes: int = 0
+    problem: str = ""
+
+
+class Situation(Struct, frozen=True, kw_only=True):
+    """All of it. `opened` counts calls that were let through undecided, as somebody chose."""
+
+    hooks: Server
+    api: Server
+    ledger: LedgerState
+    approvals: int
+    opened: int
+    opened_last: int
+    seen: dict[str, Seen]
+
+
+def situation(config: Config) -> Situation:
+    """Look at everything. What can't be looked at is said in its place; nothing is raised."""
+    database = Path(config.ledger.directory) / "ledger.db"
+    place = "PostgreSQL" if config.store.url else str(database)
+    ledger, approvals, seen = LedgerState(place=place), 0, dict[str, Seen]()
+    if config.store.url or database.is_file():
+        try:
+            store = open_store(config.store.url or database, read_only=True)
+            try:
+                ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+            finally:
+                store.close()
+        except (InterposeError, OSError, MsgspecError) as error:
+            ledger = LedgerState(place=place, problem=text_of(error))
+    opened = opened_in(spool_of(config))
+    return Situation(
+        hooks=listening(config.hooks.socket),
+        api=listening(config.server.socket),
+        ledger=ledger,
+        approvals=approvals,
+        opened=len(opened),
+        opened_last=max((each.at for each in opened), default=0),
+        seen=seen,
+    )
+
+
+def _ledger(store: Store, place: str) -> LedgerState:
+    decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
+    return LedgerState(place=place, decisions=decisions, bytes=store.size())
+
+
+def _waiting(store: Store) -> int:
+    return len(store.waiting(now_ns=time_ns(), limit=1000))
+
+
+def ledger_flaw(config: Config) -> str | None:
+    """What is wrong with the chain of the ledger; empty if it is whole, None if it is too large to be verified here."""
+    directory = Path(config.ledger.directory)
+    database = directory / "ledger.db"
+    if config.store.url or (database.is_file() and database.stat().st_size > _VERIFIED_BYTES):
+        return None
+    if not database.is_file():
+        return ""
+    try:
+        store = open_store(database, read_only=True)
+        try:
+            found = verify_directory(directory, store)
+        finally:
+            store.close()
+    except (InterposeError, OSError) as error:
+        return text_of(error)
+    return "; ".join(f"{broken.writer} #{broken.seq}: {broken.why}" for broken in found.broken)
+
+
+def listening(path: str) -> Server:
+    """Who listens on a Unix socket, and since when."""
+    if not path:
+        return Server(path)
+    try:
+        with socket.socket(socket.AF_UNIX) as connected:
+            connected.settimeout(2.0)
+            connected.connect(path)
+            pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    except (FileNotFoundError, ConnectionRefusedError):
+        return Server(path)
+    except OSError as error:
+        return Server(path, problem=text_of(error))
+    if owner not in (os.geteuid(), 0):
+        return Server(path, pid, problem=f"it belongs to user {owner}, and is not believed")
+    try:
+        return Server(path, pid, int(Path(f"/proc/{pid}").stat().st_ctime))
+    except OSError:
+        return Server(path, pid)

@@ -1,0 +1,1 @@
+"""What a call would do, read once for all that ask: guards, policies, ledger."""

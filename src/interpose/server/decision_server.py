@@ -1,0 +1,178 @@
+"""The decision server: a service, where it listens, and what the signals mean.
+
+SIGTERM and SIGINT stop it: every request that was accepted is answered, and every record is in the store. SIGHUP
+reloads configuration, rules, tokens and certificates; what is wrong with them is said, and the old ones stay.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+
+from interpose.build import reconfigure
+from interpose.errors import InterposeError, text_of
+from interpose.observability.telemetry import open_telemetry
+from interpose.server.hook_listener import HookListener
+from interpose.server.ledger_alarm import LedgerAlarm
+from interpose.server.refusal_log import Refusals
+from interpose.surfaces.http.all_routes import routes
+from interpose.surfaces.http.metrics import Traffic
+from interpose.surfaces.http_server.listener import Listener, addresses_of, trust_of
+from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.site import Answered
+
+if TYPE_CHECKING:
+    from interpose.config.model import Config
+    from interpose.service.service import Service
+
+log = logging.getLogger("interpose.server")
+
+_FIXED = (
+    "server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging",
+)  # fmt: skip
+"""Groups of the configuration that hold from start to stop."""
+
+
+class Reloaded(Struct, frozen=True):
+    """What a reload did. `problems` are why something stayed as it was, `restart` which changes need a new start."""
+
+    changed: bool
+    policy: str
+    problems: tuple[str, ...] = ()
+    restart: tuple[str, ...] = ()
+
+
+class DecisionServer:
+    """Serves until it is told to stop."""
+
+    def __init__(self, service: Service, load: Callable[[], Config], *, version: str, on_demand: bool = False) -> None:
+        """`load` reads the configuration again; it raises ConfigError.
+
+        A server that a hook started `on_demand` answers hooks only, ends when they don't come any more, and makes room
+        for one that a person starts.
+        """
+        self._service, self._load = service, load
+        self._stopping = asyncio.Event()
+        self._reloading = asyncio.Lock()
+        self._tasks: set[asyncio.Task[Any]] = set()
+        self._version, self._traffic, self._refusals = version, Traffic(), Refusals()
+        settings = service.config.server
+        reload = Route(
+            "POST", "/api/v1/reload", self._on_reload, "operator", "Read configuration, rules and certificates again",
+            answer=Reloaded,
+        )  # fmt: skip
+        self._listener = Listener(
+            routes(service, version=version, traffic=self._traffic, more=(reload,)),
+            () if on_demand else addresses_of(settings),
+            trust_of(settings),
+            settings.limits,
+            tls=settings.tls,
+            shutdown_timeout=settings.shutdown_timeout,
+            observe=self._answered,
+        )
+        self._traffic.connections = lambda: self._listener.connections
+        self._hooks = (
+            HookListener(service, observe=self._answered, retire=self.stop if on_demand else None)
+            if service.config.hooks.socket
+            else None
+        )
+
+    async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
+        """Listen until a signal or `stop`. `started` is told the addresses."""
+        loop, service = asyncio.get_running_loop(), self._service
+        telemetry, alarm = None, None
+        await self._listener.start()
+        try:
+            telemetry = open_telemetry(service.config.telemetry, service.activity, version=self._version)
+            if telemetry is not None:
+                self._traffic.telemetry_dropped = partial(getattr, telemetry, "dropped")
+            for number in (signal.SIGTERM, signal.SIGINT):
+                loop.add_signal_handler(number, self.stop)
+            loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+            if self._hooks is not None:
+                await self._hooks.start()
+            addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
+            log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
+            started(addresses)
+            self._warn_of_plain_text()
+            alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
+            await self._stopping.wait()
+        finally:
+            if alarm is not None:
+                alarm.cancel()
+            if self._hooks is not None:
+                await self._hooks.stop()
+            await self._listener.stop()
+            if telemetry is not None:
+                await asyncio.to_thread(telemetry.close)
+            log.info("stopped")
+
+    def _warn_of_plain_text(self) -> None:
+        if not self._service.config.server.tls.cert_file and not self._listener.local:
+            log.warning("other machines can reach this server without TLS: tokens can be read on their way")
+
+    def _answered(self, answer: Answered) -> None:
+        self._traffic.answered(answer)
+        self._refusals.answered(answer)
+
+    def stop(self) -> None:
+        """Answer what was accepted, and end."""
+        self._stopping.set()
+
+    async def reload(self) -> Reloaded:
+        """Take over what has changed, as far as it is right."""
+        async with self._reloading:
+            service, problems = self._service, []
+            before, old = service.policy_status()[0].revision, service.config
+            try:
+                config = self._load()
+                await asyncio.to_thread(_take_over, service, config)
+                await self._listener.reload(trust_of(config.server), config.server.tls)
+            except InterposeError as error:
+                problems.append(text_of(error))
+            status = service.policy_status()[0]
+            problems += [str(problem) for problem in status.problems]
+            changed = service.config != old or status.revision != before
+            done = Reloaded(changed, status.revision, tuple(problems), _needing_restart(old, service.config))
+            _tell(done)
+            return done
+
+    async def _on_reload(self, _request: Request) -> Response:
+        return json_response(await self.reload())
+
+    def _reload_soon(self) -> None:
+        task = asyncio.get_running_loop().create_task(self.reload())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+
+def _take_over(service: Service, config: Config) -> None:
+    if config == service.config:
+        service.reload()
+    else:
+        reconfigure(service, config)
+
+
+def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
+    return tuple(name for name in _FIXED if _at(old, name) != _at(new, name))
+
+
+def _at(config: Config, name: str) -> object:
+    found: object = config
+    for word in name.split("."):
+        found = getattr(found, word)
+    return found
+
+
+def _tell(done: Reloaded) -> None:
+    for problem in done.problems:
+        log.error("reload: kept as it was: %s", problem)
+    for name in done.restart:
+        log.warning("reload: %s has changed and holds from the next start", name)
+    log.info("reload: policy %s%s", done.policy, "" if done.changed else ", nothing has changed")

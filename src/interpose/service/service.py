@@ -1,0 +1,73 @@
+"""Everything behind a surface: one engine for each place, one ledger, one queue of questions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct
+
+from interpose.engine import Run
+from interpose.flow.pending_calls import OpenCalls
+from interpose.types import Context
+
+if TYPE_CHECKING:
+    from interpose.approvals.desk import Desk
+    from interpose.config.model import Config
+    from interpose.engine import Engine
+    from interpose.ledger import Ledger
+    from interpose.policy.reload import PolicyReload, PolicyStatus
+    from interpose.service.activity import Activity
+    from interpose.service.project_engines import Policies
+    from interpose.store.protocols import Store
+
+
+class RuledEngine(Struct, frozen=True):
+    """An engine, and the policy that it follows."""
+
+    engine: Engine
+    policy: PolicyReload
+
+    def stop(self) -> None:
+        """Stop following the rule files."""
+        self.policy.stop()
+
+
+class Service:
+    """What a process needs to decide for others. Made by `build.open_service`."""
+
+    def __init__(
+        self,
+        config: Config,
+        *,
+        store: Store,
+        ledger: Ledger,
+        desk: Desk,
+        policies: Policies[RuledEngine],
+        activity: Activity,
+    ) -> None:
+        self.config, self.store, self.ledger, self.desk, self.policies = config, store, ledger, desk, policies
+        self.activity = activity
+        self.calls = OpenCalls()
+
+    def run(self, context: Context, *, wait: float = 0.0) -> Run:
+        """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
+        return self.policies.engine(context).run(context, confirm=self.desk.waiting(wait))
+
+    def policy_status(self) -> tuple[PolicyStatus, ...]:
+        """How the rules stand: those that hold everywhere first, then those of each project that was seen."""
+        return tuple(ruled.policy.status for ruled in self.policies.all())
+
+    def reload(self) -> tuple[PolicyStatus, ...]:
+        """Take over changed rule files. What is broken is not taken, and said in its status."""
+        return tuple(ruled.policy.check() for ruled in self.policies.all())
+
+    def close(self) -> None:
+        """Stop following files, write what is queued, and let go of the store."""
+        self.policies.stop()
+        self.ledger.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self.close()

@@ -1,0 +1,162 @@
+"""The programs that a host starts for each event, written for one host and one user.
+
+1. bash, over the loopback port: nothing is started but bash itself.
+2. Python without its library, over the Unix socket: for long events, and where bash or the port can't be used.
+3. `interpose hook`, which asks the server, too, or decides by itself.
+
+Each goes on to the next when it gets no answer, and refuses when there is none at all.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+from collections.abc import Mapping
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from interpose.config.places import DIRECTORY_VARIABLE, Places
+from interpose.surfaces.hook_clients.fail_open_log import spool_of
+from interpose.surfaces.hook_clients.programs.thin import LARGEST
+from interpose.surfaces.hosts.hook_places import seconds_for
+
+if TYPE_CHECKING:
+    from interpose.config.model import Config
+    from interpose.surfaces.hosts.events import Host, Reply
+
+LONGEST = 32768
+"""Bytes of an event that bash sends. A server that reads nothing must not make it wait, and sockets hold more."""
+UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
+_OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
+"""Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
+_IMPORTS = "from interpose.surfaces.hook_clients.programs.thin import LARGEST, BrokenError, NobodyError, ask\n"
+
+
+class ClientFile(Struct, frozen=True):
+    """A file to write."""
+
+    path: Path
+    text: str
+    mode: int
+
+
+class Client(Struct, frozen=True):
+    """The files of a host's hook, and the command line that a host runs in a shell.
+
+    Whatever becomes of the program, the command line ends with 0, or with 2 and a text on standard error: hosts take
+    any other code for an accident, some also a 2 without a text, and go on. A host that runs a program without a shell
+    is given `program`.
+    """
+
+    files: tuple[ClientFile, ...]
+    command: str
+    program: str
+    without_bash: tuple[str, ...]
+    """The Python client by itself."""
+
+
+def address_file(socket: str) -> Path:
+    """Where a server writes the port for hooks and its secrets, beside the socket."""
+    return Path(socket).with_name("hook.addr")
+
+
+def seconds_of(host: Host, config: Config) -> float:
+    """How long a hook of this host may take."""
+    return seconds_for(host.facts.setup, config.hooks.deadline)
+
+
+def client_for(
+    host: Host, config: Config, places: Places, *, fail_open: bool = False, python: str = sys.executable
+) -> Client:
+    """The client of a host. The same arguments give the same files."""
+    directory = places.state / "hooks"
+    seconds = seconds_of(host, config)
+    name = host.facts.name
+    slow, fast = directory / f"{name}.py", directory / name
+    flags = ["--fail-open"] if fail_open else []
+    program = [python, "-I", "-m", "interpose", "hook", name, *flags]
+    without_bash = _importing(python, slow, places.state / "cache")
+    environment = _environment(places)
+    spool = str(spool_of(config)) if fail_open else ""
+    broken = host.broken(UNDECIDED)
+    filled = {
+        "BASH": shutil.which("bash", path=os.defpath) or "/bin/bash",
+        "CAT": shlex.quote(shutil.which("cat", path=os.defpath) or "/bin/cat"),
+        "TITLE": host.facts.title,
+        "HOST": shlex.quote(name),
+        "ADDRESS": shlex.quote(str(address_file(config.hooks.socket))),
+        "SECONDS": str(max(2, int(seconds))),
+        "LONGEST": str(LONGEST),
+        "LARGEST": str(LARGEST),
+        "ENVIRONMENT": "".join(f"{key}={shlex.quote(value)} " for key, value in environment.items()),
+        "CLIENT": shlex.join(without_bash),
+        "PROGRAM": shlex.join(program),
+        "REFUSE": _opening(name, spool) if fail_open else _refusing(broken),
+    }
+    told = {
+        "host": name,
+        "socket": config.hooks.socket,
+        "seconds": seconds,
+        "command": program,
+        "environment": environment,
+        "broken": (b"", b"", 0) if fail_open else (broken.stdout, broken.stderr.encode() + b"\n", broken.exit_code),
+        "spool": spool,
+    }
+    return Client(
+        (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
+        f"{shlex.quote(str(fast))} {_OR_REFUSED}",
+        str(fast),
+        without_bash,
+    )
+
+
+def _importing(python: str, file: Path, cache: Path) -> tuple[str, ...]:
+    """Run a file as a module: a script would be compiled each time, which takes longer than all that it does."""
+    code = f"import sys; sys.path.append({str(file.parent)!r}); __import__({file.stem!r})"
+    return python, "-I", "-S", "-X", f"pycache_prefix={cache}", "-c", code
+
+
+def _environment(places: Places) -> dict[str, str]:
+    """The places as they are now. INVARIANT: what a project puts into its agent's environment moves none of them."""
+    return {
+        "HOME": str(places.home),
+        DIRECTORY_VARIABLE: str(places.config),
+        "XDG_STATE_HOME": str(places.state.parent),
+        "XDG_RUNTIME_DIR": str(places.runtime.parent) if places.runtime.parent != places.state else "",
+    }
+
+
+def _refusing(broken: Reply) -> str:
+    lines = [f"printf '%s\\n' {shlex.quote(broken.stderr)} >&2"] if broken.stderr else []
+    if broken.stdout:
+        lines.append(f"printf %s {shlex.quote(broken.stdout.decode())}")
+    return "\n  ".join([*lines, f"exit {broken.exit_code}"])
+
+
+def _opening(name: str, spool: str) -> str:
+    line = f'{{"at":%d,"host":"{name}","why":"the client got no answer"}}\\n'
+    return "\n  ".join(
+        [
+            f'{{ printf {shlex.quote(line)} "${{EPOCHSECONDS:-0}}" >>{shlex.quote(spool)}; }} 2>/dev/null',
+            "exit 0",
+        ]
+    )
+
+
+def _filled(text: str, values: Mapping[str, str]) -> str:
+    return re.sub("@([A-Z]+)@", lambda found: values[found[1]], text)
+
+
+def _python(told: Mapping[str, object]) -> str:
+    first, second = _text("thin.py"), _text("standalone.py").replace(_IMPORTS, "")
+    return f"{first}\n\n{second}\n\nmain(Settings(**{told!r}))\n"
+
+
+def _text(name: str) -> str:
+    return files("interpose.surfaces.hook_clients.programs").joinpath(name).read_text(encoding="utf-8")

@@ -1,0 +1,60 @@
+"""The programs that hosts run inside their own process, put together for where they are installed."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+from msgspec import Struct
+
+from interpose.surfaces.hosts.events import HostFacts
+
+_OPENCLAW = {
+    "package.json": {
+        "name": "interpose",
+        "version": "1.0.0",
+        "type": "module",
+        "openclaw": {"extensions": ["./index.js"]},
+    },
+    "openclaw.plugin.json": {
+        "id": "interpose",
+        "name": "Interpose",
+        "activation": {"onStartup": True},
+        "configSchema": {"type": "object", "additionalProperties": False},
+    },
+}
+
+
+MADE_BY = "Made by `interpose install`; `interpose uninstall` removes it."
+"""Stands in every program of ours that lies in a host's own place."""
+
+
+class Reach(Struct, frozen=True, kw_only=True):
+    """How a plugin reaches a decision: a socket, or else a port with a token; the command if nobody listens there."""
+
+    socket: str = ""
+    port: int = 0
+    token_file: str = ""
+    command: tuple[str, ...] = ()
+    deadline: float = 25.0
+
+
+def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
+    """The files of a host's plugin: text by relative name. A single file has no name: it is the place itself."""
+    settings = {
+        "host": facts.name,
+        "socket": reach.socket,
+        "port": reach.port,
+        "token_file": reach.token_file,
+        "command": reach.command,
+        "deadline_ms": round(reach.deadline * 1000),
+    }
+    told = f"// {MADE_BY}\nconst INTERPOSE = {json.dumps(settings)};\n"
+    program = told + _text("ask.js") + _text(facts.setup.plugin)
+    if facts.name == "openclaw":
+        return {name: json.dumps(text, indent=2) + "\n" for name, text in _OPENCLAW.items()} | {"index.js": program}
+    return {"": program}
+
+
+def _text(name: str) -> str:
+    return files("interpose.surfaces.hook_clients.plugins").joinpath(name).read_text(encoding="utf-8")

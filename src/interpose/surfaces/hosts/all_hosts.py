@@ -1,0 +1,73 @@
+"""All hosts by name, and which of them really speaks.
+
+One settings file may be run by several hosts: Claude Code, Copilot CLI, VS Code and Cursor all read
+`.claude/settings.json`. Each must be answered in its own language, or it goes on as if nothing had been said.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interpose.surfaces.hosts import (
+    claude_code,
+    cline,
+    codex,
+    copilot,
+    cursor,
+    droid,
+    gemini_cli,
+    kiro,
+    openclaw,
+    opencode,
+    qwen_code,
+    vscode,
+    windsurf,
+)
+from interpose.surfaces.hosts.events import Host
+
+_ALL: tuple[Host, ...] = (
+    claude_code.HOST, gemini_cli.HOST, codex.HOST, copilot.HOST, cursor.HOST, qwen_code.HOST, opencode.HOST,
+    openclaw.HOST, cline.HOST, vscode.HOST, windsurf.HOST, kiro.HOST, droid.HOST,
+)  # fmt: skip
+
+HOSTS: Mapping[str, Host] = {host.facts.name: host for host in _ALL}
+
+ALIASES: Mapping[str, str] = {
+    "claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code", "codex-cli": "codex", "vs-code": "vscode",
+    "copilot-cli": "copilot", "kiro-cli": "kiro", "factory-droid": "droid",
+}  # fmt: skip
+
+_CLAUDE_LIKE = frozenset({"claude-code", "qwen-code", "droid", "vscode", "codex", "copilot", "cursor", "gemini-cli"})
+"""Hosts whose settings others read, or who read those of others."""
+
+
+def host_named(name: str) -> Host | None:
+    """The host of this name or of a common other name for it."""
+    plain = name.strip().lower().replace("_", "-")
+    return HOSTS.get(ALIASES.get(plain, plain))
+
+
+def speaking(raw: dict[str, Any], named: Host) -> Host:
+    """The host that wrote this payload: the one that was named, unless it is unmistakably another's."""
+    if named.facts.name not in _CLAUDE_LIKE:
+        return named
+    return HOSTS.get(_marked(raw), named)
+
+
+def _marked(raw: dict[str, Any]) -> str:
+    event = raw.get("hook_event_name")
+    if "cursor_version" in raw:
+        return "cursor"
+    if event in ("BeforeTool", "AfterTool", "BeforeAgent", "AfterAgent", "PreCompress"):
+        return "gemini-cli"
+    if "turn_id" in raw and "model" in raw and event is not None:
+        return "codex"
+    if "timestamp" not in raw:
+        return "claude-code" if raw.keys() & {"prompt_id", "effort"} else ""
+    if "hookEventName" in raw:
+        return "vscode"
+    if raw.keys() & {"transcript_path", "tool_use_id"}:
+        return "qwen-code" if raw.keys() & {"tool_call_id", "prompt_id"} else ""
+    native = event is None and "toolName" in raw and raw.keys() & {"toolArgs", "toolInput"}
+    return "copilot" if native or (isinstance(event, str) and event in copilot.POINTS) else ""

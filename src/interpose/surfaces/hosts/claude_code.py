@@ -1,0 +1,78 @@
+"""Claude Code."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
+from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply
+from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+
+_IGNORED = (
+    "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
+    "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", "PostCompact", "PostModelSwitch",
+    "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle",
+    "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
+)  # fmt: skip
+
+POINTS: Points = {
+    **EVENTS,
+    "PostToolUseFailure": "tool.after",
+    "PermissionRequest": "permission.ask",
+    **dict.fromkeys(_IGNORED, "ignored"),
+}
+
+SETUP = HostSetup(
+    layout="groups",
+    files=(
+        HookFile("user", "~/.claude/settings.json", "CLAUDE_CONFIG_DIR", "~/.claude", ("cursor", "vscode")),
+        HookFile("project", ".claude/settings.json", also_run_by=("copilot", "cursor", "vscode")),
+    ),
+    entry={"type": "command"},
+    fail_closed={"onFailure": "block"},
+    fail_closed_since="2.1.295",
+    events=(
+        HookEvent("PreToolUse", gate=True, matcher="*"),
+        HookEvent("PostToolUse", matcher="*"),
+        HookEvent("PostToolUseFailure", matcher="*"),
+        HookEvent("PermissionRequest", gate=True, matcher="*"),
+        HookEvent("UserPromptSubmit"),
+        HookEvent("SessionStart"),
+        HookEvent("SessionEnd", most=1),
+        HookEvent("SubagentStart"),
+        HookEvent("PreCompact"),
+    ),
+    canary=shell_event("PreToolUse", "Bash", tool_use_id="doctor"),
+    program="claude",
+    traces=("~/.claude/projects",),
+    opens_on=("a crash or a timeout of the hook in versions before 2.1.295, which don't know `onFailure`",),
+)
+
+
+class ClaudeCode(ClaudeLike, frozen=True):
+    """It takes a rewrite together with its permission only."""
+
+    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
+        """Where its person would be asked, the person is asked about the changed call.
+
+        INVARIANT: an agent that provokes a rewrite gets no permission by it that the host would not have given.
+        """
+        decision = "allow" if event.raw.get("permission_mode") == "bypassPermissions" else "ask"
+        return specific(
+            event, permissionDecision=decision, permissionDecisionReason=reason, updatedInput=arguments
+        )  # fmt: skip
+
+
+HOST = ClaudeCode(
+    HostFacts(
+        name="claude-code",
+        title="Claude Code",
+        evidence="run",
+        setup=SETUP,
+        asks=("PreToolUse",),
+        rewrites=("PreToolUse",),
+        replaces=("PostToolUse",),
+        windows_shell="bash",
+    ),
+    POINTS,
+)

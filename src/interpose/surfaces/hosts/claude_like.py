@@ -1,0 +1,79 @@
+"""The language of Claude Code, which several hosts speak with differences of their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.surfaces.hosts.event_fields import Fields, read_event
+from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, refused, spoken
+
+EVENTS: Points = {
+    "PreToolUse": "tool.before",
+    "PostToolUse": "tool.after",
+    "UserPromptSubmit": "message.before",
+    "SessionStart": "session.start",
+    "SessionEnd": "session.end",
+    "SubagentStart": "subagent.start",
+    "PreCompact": "compact.before",
+    "SubagentStop": "ignored",
+    "Stop": "ignored",
+}
+"""What all of them have."""
+
+
+class ClaudeLike(Struct, frozen=True):
+    """A host that reads decisions from `hookSpecificOutput`. No opinion is no output."""
+
+    facts: HostFacts
+    points: Points
+    fields: Fields = Fields()
+
+    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+        """The event."""
+        return read_event(self.facts, self.points, self.fields, raw, hint)
+
+    def allow(self, _event: Event) -> Reply:
+        """Nothing: the host's own permissions still hold."""
+        return Reply()
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """Refuse, in the form of the event."""
+        match event.point:
+            case "permission.ask":
+                return specific(event, decision={"behavior": "deny", "message": reason})
+            case "message.before":
+                return spoken({"decision": "block", "reason": reason})
+            case _:
+                return permission(event, "deny", reason)
+
+    def ask(self, event: Event, reason: str) -> Reply:
+        """The host's own prompt."""
+        return permission(event, "ask", reason)
+
+    def rewrite(self, event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+        """`updatedInput` counts only beside `allow`."""
+        return specific(event, permissionDecision="allow", updatedInput=arguments)
+
+    def replace(self, event: Event, result: Any) -> Reply:
+        """Another result, in the tool's own shape."""
+        return specific(event, updatedToolOutput=result)
+
+    def context(self, event: Event, text: str) -> Reply:
+        """A text beside the result."""
+        return specific(event, additionalContext=text)
+
+    def broken(self, reason: str) -> Reply:
+        """Exit code 2 blocks with or without a fail-closed switch."""
+        return refused(reason)
+
+
+def permission(event: Event, decision: str, reason: str) -> Reply:
+    """What is to become of a call."""
+    return specific(event, permissionDecision=decision, permissionDecisionReason=reason)
+
+
+def specific(event: Event, **fields: Any) -> Reply:
+    """What is said about one event."""
+    return spoken({"hookSpecificOutput": {"hookEventName": event.name, **fields}})

@@ -1,0 +1,156 @@
+"""What a host says, what it hears, and what is known of it. Nothing here decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Protocol
+
+import msgspec
+from msgspec import Struct
+
+from interpose.errors import text_of
+from interpose.formats.plain_text import plain
+from interpose.surfaces.hosts.hook_places import HostSetup
+from interpose.types import Context, ToolCall, thaw
+
+Point = Literal[
+    "tool.before", "tool.after", "permission.ask", "message.before", "session.start", "session.end", "compact.before",
+    "subagent.start", "ignored",
+]  # fmt: skip
+"""Where an event stands. `ignored` is known and needs no answer."""
+
+Points = Mapping[str, Point]
+
+Evidence = Literal["run", "source", "docs", "hearsay"]
+"""How a contract is known: the real agent was run, its code was read, its maker wrote it, or others say so."""
+
+
+class EventError(ValueError):
+    """An event that can't be understood. The text says what is wrong with it."""
+
+
+class Event(Struct, frozen=True, kw_only=True):
+    """One event of a host. `name` is the host's own word for it, `call_key` its own name for the call."""
+
+    host: str
+    name: str
+    point: Point
+    context: Context
+    raw: dict[str, Any]
+    call: ToolCall | None = None
+    call_key: str = ""
+    result: Any = None
+    is_error: bool = False
+    duration_ns: int = 0
+    text: str = ""
+
+    @property
+    def tool(self) -> ToolCall:
+        """The call of an event that has one."""
+        if self.call is None:
+            raise EventError(f"the event {self.name!r} carries no tool call")
+        return self.call
+
+
+class Reply(Struct, frozen=True):
+    """What the hook's process says: standard output, one line of standard error, exit code."""
+
+    stdout: bytes = b""
+    stderr: str = ""
+    exit_code: int = 0
+
+
+class HostFacts(Struct, frozen=True, kw_only=True):
+    """What is known of a host. The tuples name events: those in which it truly does what is said."""
+
+    name: str
+    title: str
+    evidence: Evidence
+    setup: HostSetup
+    asks: tuple[str, ...] = ()
+    """Events after which the host puts `ask` to a person, or refuses where nobody sits. Elsewhere we refuse."""
+    rewrites: tuple[str, ...] = ()
+    """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
+    replaces: tuple[str, ...] = ()
+    """Events whose replaced result is what the agent sees."""
+    replaces_tools: str = ""
+    """How the names of the tools begin whose results can be replaced."""
+    windows_shell: Literal["bash", "powershell"] = "powershell"
+    """What the host's shell tool runs on Windows."""
+
+    def can_replace(self, event: Event) -> bool:
+        """Whether the agent sees what we put in the place of this result."""
+        return event.name in self.replaces and event.tool.name.startswith(self.replaces_tools)
+
+    @property
+    def experimental(self) -> bool:
+        """Whether the contract is known from others' words only."""
+        return self.evidence == "hearsay"
+
+
+class Host(Protocol):
+    """One agent's language."""
+
+    @property
+    def facts(self) -> HostFacts:
+        """What is known of it."""
+
+    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+        """The event. `hint` names it where the host's payload doesn't. Raises EventError."""
+
+    def allow(self, event: Event) -> Reply:
+        """No objection, or nothing to say."""
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """A call, a question or a message that must not go on."""
+
+    def ask(self, event: Event, reason: str) -> Reply:
+        """The host's own prompt. Only for events of `facts.asks`."""
+
+    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
+        """Run with these arguments, all of them. Only for events of `facts.rewrites`."""
+
+    def replace(self, event: Event, result: Any) -> Reply:
+        """The result as the agent should see it, in the tool's own shape. Only for events of `facts.replaces`."""
+
+    def context(self, event: Event, text: str) -> Reply:
+        """Tell the agent something, where a result or a message can't be held back."""
+
+    def broken(self, reason: str) -> Reply:
+        """We failed, or the event can't be understood: what makes this host refuse whatever it asked about."""
+
+
+class Unable(Struct, frozen=True):
+    """What a host can't do. Never asked of it, as its facts say so; if it is, that fails, and failing refuses."""
+
+    facts: HostFacts
+
+    def ask(self, event: Event, _reason: str) -> Reply:
+        """There is no prompt that holds the call."""
+        raise EventError(f"{self.facts.title} can't ask a person in {event.name}")
+
+    def rewrite(self, event: Event, _arguments: dict[str, Any], _reason: str) -> Reply:
+        """Nothing can be changed."""
+        raise EventError(f"{self.facts.title} can't run a changed call in {event.name}")
+
+    def replace(self, event: Event, _result: Any) -> Reply:
+        """Nothing can be replaced."""
+        raise EventError(f"{self.facts.title} can't replace a result in {event.name}")
+
+
+def spoken(value: Any, exit_code: int = 0) -> Reply:
+    """A reply of one JSON object."""
+    return Reply(_encode(thaw(value)), "", exit_code)
+
+
+def refused(reason: str) -> Reply:
+    """Exit code 2 with the reason on one line: the refusal that hosts without JSON understand."""
+    return Reply(b"", one_line(reason), 2)
+
+
+def one_line(text: str) -> str:
+    """Text for the standard error: one line that can't steer a terminal. Never empty, or some hosts would go on."""
+    return plain(" ".join(text.split())) or "refused"
+
+
+_encode = msgspec.json.Encoder(enc_hook=text_of).encode

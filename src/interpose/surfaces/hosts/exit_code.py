@@ -1,0 +1,42 @@
+"""Hosts that understand nothing but the exit code: 2 refuses what is asked about, the reason stands on standard error.
+
+Nothing can be changed on its way and no result can be replaced. Where a host shows the agent what a hook prints, that
+is how the agent is told.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpose.surfaces.hosts.event_fields import Fields, read_event
+from interpose.surfaces.hosts.events import Event, Points, Reply, Unable, one_line, refused
+
+
+class ExitCode(Unable, frozen=True):
+    """A host with named fields. `prints` are the events after which the agent reads the standard output."""
+
+    points: Points
+    fields: Fields = Fields()
+    prints: tuple[str, ...] = ()
+    gates: tuple[str, ...] = ()
+    """Events in which exit code 2 refuses."""
+
+    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+        """The event."""
+        return read_event(self.facts, self.points, self.fields, raw, hint)
+
+    def allow(self, _event: Event) -> Reply:
+        """Nothing."""
+        return Reply()
+
+    def deny(self, event: Event, reason: str) -> Reply:
+        """Refuse, or tell the agent where the host can't be stopped."""
+        return refused(reason) if event.name in self.gates else self.context(event, reason)
+
+    def context(self, event: Event, text: str) -> Reply:
+        """What the agent reads, or a person where the agent doesn't."""
+        return Reply(text.encode()) if event.name in self.prints else Reply(b"", one_line(text))
+
+    def broken(self, reason: str) -> Reply:
+        """Exit code 2."""
+        return refused(reason)

@@ -1,0 +1,44 @@
+"""OpenCode. Its `permission.ask` hook is declared and never called, so a question is a refusal that names the queue."""
+
+from __future__ import annotations
+
+from interpose.surfaces.hosts.events import HostFacts
+from interpose.surfaces.hosts.hook_places import HookFile, HostSetup
+from interpose.surfaces.hosts.in_process import InProcess
+
+SETUP = HostSetup(
+    layout="plugin",
+    files=(
+        HookFile("user", "~/.config/opencode/plugins/interpose.js", "XDG_CONFIG_HOME", "~/.config"),
+        HookFile("project", ".opencode/plugins/interpose.js"),
+    ),
+    plugin="opencode.js",
+    canary={
+        "event": "tool.execute.before",
+        "session": "SESSION",
+        "cwd": "/",
+        "tool": "bash",
+        "call": "doctor",
+        "arguments": {"command": "COMMAND"},
+    },
+    program="opencode",
+    traces=("~/.local/share/opencode/storage/session",),
+    opens_on=("a start of OpenCode with its plugins switched off",),
+)
+
+HOST = InProcess(
+    HostFacts(
+        name="opencode",
+        title="OpenCode",
+        evidence="run",
+        setup=SETUP,
+        rewrites=("tool.execute.before",),
+        replaces=("tool.execute.after",),
+    ),
+    {
+        "tool.execute.before": "tool.before",
+        "tool.execute.after": "tool.after",
+        "session.created": "session.start",
+        "session.deleted": "session.end",
+    },
+)

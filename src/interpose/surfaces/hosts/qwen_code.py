@@ -1,0 +1,59 @@
+"""Qwen Code. It documents rewritten input and ignores it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
+from interpose.surfaces.hosts.event_fields import Fields
+from interpose.surfaces.hosts.events import Event, HostFacts, Reply, spoken
+from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.result_shapes import plain_text
+
+SETUP = HostSetup(
+    layout="groups",
+    files=(HookFile("user", "~/.qwen/settings.json"), HookFile("project", ".qwen/settings.json")),
+    entry={"type": "command"},
+    events=(
+        HookEvent("PreToolUse", gate=True, matcher="*"),
+        HookEvent("PostToolUse", matcher="*"),
+        HookEvent("PostToolUseFailure", matcher="*"),
+        HookEvent("PermissionRequest", gate=True, matcher="*"),
+        HookEvent("UserPromptSubmit"),
+        HookEvent("SessionStart"),
+        HookEvent("SessionEnd"),
+        HookEvent("SubagentStart"),
+        HookEvent("PreCompact"),
+    ),
+    canary=shell_event("PreToolUse", "run_shell_command", tool_use_id="doctor"),
+    program="qwen",
+    traces=("~/.qwen/tmp",),
+    opens_on=("a hook that takes longer than its timeout",),
+)
+
+
+class QwenCode(ClaudeLike, frozen=True):
+    """A result is replaced by stopping after it: the agent then sees the reason in its place, and the run goes on."""
+
+    def replace(self, _event: Event, result: Any) -> Reply:
+        """The text that the agent sees instead."""
+        return spoken({"continue": False, "stopReason": plain_text(result) or "(no output)"})
+
+
+HOST = QwenCode(
+    HostFacts(
+        name="qwen-code",
+        title="Qwen Code",
+        evidence="run",
+        setup=SETUP,
+        asks=("PreToolUse",),
+        replaces=("PostToolUse",),
+    ),
+    {
+        **EVENTS,
+        "PostToolUseFailure": "tool.after",
+        "PermissionRequest": "permission.ask",
+        **dict.fromkeys(("Notification", "SessionDelete", "TodoCreated", "TodoCompleted", "PostCompact"), "ignored"),
+    },
+    Fields(key=("tool_use_id", "tool_call_id")),
+)

@@ -1,0 +1,33 @@
+"""Every route of the decision server, in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from interpose.surfaces.http import approvals, audit, events, health, intercept, metrics, policy, sessions, validate
+from interpose.surfaces.http.metrics import Traffic
+from interpose.surfaces.http.openapi import with_document
+from interpose.surfaces.http_server.messages import Route
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
+
+
+def routes(
+    service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
+) -> tuple[Route, ...]:
+    """What the server answers, and the document that describes it."""
+    served = (
+        *intercept.routes(service),
+        *validate.routes(service),
+        *events.routes(service),
+        *approvals.routes(service),
+        *sessions.routes(service),
+        *audit.routes(service),
+        *policy.routes(service),
+        *metrics.routes(service, traffic),
+        *health.routes(service),
+        *more,
+    )
+    return with_document(served, version)

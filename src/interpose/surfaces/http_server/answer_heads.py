@@ -1,0 +1,65 @@
+"""The first lines of an answer, as bytes. What is the same for a second is made once a second."""
+
+from __future__ import annotations
+
+from email.utils import formatdate
+from http import HTTPStatus
+
+from interpose.surfaces.http_server.messages import Response
+
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+LAST_CHUNK = b"0\r\n\r\n"
+
+_JSON = b"Content-Type: application/json\r\n"
+_OWN = frozenset({"content-length", "transfer-encoding", "connection", "date", "x-request-id"})
+_WITHOUT_BODY = frozenset({204, 304})
+
+
+class Heads:
+    """Heads of answers with the time of the last `tick`."""
+
+    def __init__(self) -> None:
+        self._starts: dict[int, bytes] = {}
+        self.tick()
+
+    def tick(self) -> None:
+        """The clock went on."""
+        self._date = formatdate(usegmt=True)
+        self._starts.clear()
+
+    def head(self, response: Response, request_id: str, *, keep_alive: bool, chunked: bool = False) -> bytes:
+        """Everything before the body. Raises ValueError for a header that would break out of its line."""
+        start = self._starts.get(response.status) or self._start(response.status)
+        fields = _fields(response.headers) if response.headers else _JSON
+        if chunked:
+            framing = b"Transfer-Encoding: chunked\r\n"
+        elif response.stream is not None or response.status in _WITHOUT_BODY:
+            framing = b""
+        else:
+            framing = b"Content-Length: %d\r\n" % len(response.body)
+        connection = b"" if keep_alive else b"Connection: close\r\n"
+        return b"%bX-Request-ID: %b\r\n%b%b%b\r\n" % (start, request_id.encode("ascii"), fields, framing, connection)
+
+    def _start(self, status: int) -> bytes:
+        made = (
+            f"HTTP/1.1 {status} {HTTPStatus(status).phrase}\r\nDate: {self._date}\r\n"
+            "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+        ).encode("ascii")
+        self._starts[status] = made
+        return made
+
+
+def chunk(piece: bytes) -> bytes:
+    """One piece of a streamed body."""
+    return b"%x\r\n%b\r\n" % (len(piece), piece)
+
+
+def _fields(headers: tuple[tuple[str, str], ...]) -> bytes:
+    lines: list[str] = []
+    typed = False
+    for name, value in headers:
+        if name.lower() in _OWN or "\r" in value or "\n" in value or not name.replace("-", "").isalnum():
+            raise ValueError(f"a handler may not send the header {name!r} with this value")
+        typed = typed or name.lower() == "content-type"
+        lines.append(f"{name}: {value}\r\n")
+    return (b"" if typed else _JSON) + "".join(lines).encode("latin-1")

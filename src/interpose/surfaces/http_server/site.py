@@ -1,0 +1,116 @@
+"""What the connections of a listener share: routes, limits, and how much of them is in use."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from heapq import nsmallest
+from typing import Protocol
+
+from msgspec import Struct
+
+from interpose.config.model import Limits
+from interpose.surfaces.http_server.answer_heads import Heads
+from interpose.surfaces.http_server.routing import Router
+from interpose.surfaces.http_server.trust import Door
+
+_MOST_BUFFERED = 64 << 20
+
+
+class Answered(Struct, frozen=True):
+    """One answer, for metrics and logs. `path` is the route's own, empty for a request that was refused before it.
+
+    `problem` is the body of an answer that is an error.
+    """
+
+    method: str
+    path: str
+    status: int
+    elapsed_ns: int
+    request_id: str = ""
+    client: str = ""
+    problem: bytes = b""
+
+
+Observe = Callable[[Answered], None]
+
+
+class Client(Protocol):
+    """A connection, as far as others are concerned with it."""
+
+    @property
+    def idle_since(self) -> float | None:
+        """Since when nothing is asked of us; None while something is."""
+
+    @property
+    def held(self) -> int:
+        """Bytes of a body that is not whole."""
+
+    def check(self, now: float) -> None:
+        """Enforce the limits of time."""
+
+    def overload(self) -> None:
+        """Give up the body that is being read."""
+
+    def drain(self) -> None:
+        """End as soon as everything that was asked is answered."""
+
+    def abort(self) -> None:
+        """End now."""
+
+
+class Endpoint:
+    """One address that is listened on. Its door is replaced when trust is reloaded."""
+
+    def __init__(self, door: Door) -> None:
+        self.door = door
+
+
+class Site:
+    """The shared state of a listener."""
+
+    def __init__(self, router: Router, limits: Limits, observe: Observe | None = None) -> None:
+        self.router = router
+        self.limits = limits
+        self.observe = observe
+        self.heads = Heads()
+        self.clients: dict[Client, None] = {}  # in the order in which they came
+        self.draining = False
+        self.deserted = asyncio.Event()
+        self.most_clients = limits.max_connections
+        self._most_buffered = max(_MOST_BUFFERED, 2 * limits.max_body_bytes)
+        self._buffered = 0
+
+    def enter(self, client: Client) -> bool:
+        """Whether there is room for one more. Those that are idle for longest make room, some at a time."""
+        if len(self.clients) >= self.most_clients:
+            idle = [(since, found) for found in self.clients if (since := found.idle_since) is not None]
+            for _, oldest in nsmallest(max(1, self.most_clients // 64), idle, key=_since):
+                oldest.abort()
+                self.clients.pop(oldest, None)
+            if not idle:
+                return False
+        self.clients[client] = None
+        return True
+
+    def leave(self, client: Client) -> None:
+        """A client is gone."""
+        self.clients.pop(client, None)
+        if not self.clients:
+            self.deserted.set()
+
+    def hold(self, size: int) -> None:
+        """Count bytes of bodies. When they are too many, the largest that is not whole is given up."""
+        self._buffered += size
+        if size > 0 and self._buffered > self._most_buffered:
+            max(self.clients, key=lambda client: client.held).overload()
+
+    def sweep(self, now: float) -> None:
+        """Once in a while: the limits of time, without a timer for each request."""
+        self.heads.tick()
+        for client in tuple(self.clients):
+            client.check(now)
+
+
+def _since(pair: tuple[float, Client]) -> float:
+    return pair[0]

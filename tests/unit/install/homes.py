@@ -1,0 +1,54 @@
+"""Homes of users who have settings of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from interpose.config.load import Loaded, load
+from interpose.install.apply import apply
+from interpose.install.places import Scope, Target, target_of
+from interpose.install.plan import Plan, plan_install, plan_uninstall
+from interpose.surfaces.hosts.all_hosts import HOSTS
+
+VARIABLES = (
+    "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "INTERPOSE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
+    "COPILOT_HOME",
+)  # fmt: skip
+
+
+def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty home that is the home of this process."""
+    path.mkdir(parents=True, exist_ok=True)
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(path))
+    return path
+
+
+def target(name: str, scope: Scope = "user", project: Path = Path("/nowhere")) -> Target:
+    return target_of(HOSTS[name].facts, scope, project)
+
+
+def installed(where: Target, loaded: Loaded | None = None, *, fail_open: bool = False) -> Plan:
+    loaded = loaded or load()
+    plan = plan_install(where, loaded, fail_open=fail_open)
+    apply(plan, loaded.places)
+    return plan
+
+
+def uninstalled(where: Target, loaded: Loaded | None = None) -> Plan:
+    loaded = loaded or load()
+    plan = plan_uninstall(where, loaded)
+    apply(plan, loaded.places)
+    return plan
+
+
+def tree(root: Path) -> dict[str, tuple[int, bytes]]:
+    """Everything under a directory, but for our own state."""
+    return {
+        str(path.relative_to(root)): (path.lstat().st_mode, path.read_bytes() if path.is_file() else b"")
+        for path in sorted(root.rglob("*"))
+        if not path.is_relative_to(root / ".local")
+    }

@@ -1,0 +1,197 @@
+"""Doctor: hooks that hold are said to hold, and every way in which they don't is found."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from time import time_ns
+
+import pytest
+
+from interpose.cli import main
+from interpose.config.load import load
+from interpose.install.doctor import Check, examine, installed_targets
+from interpose.install.last_heard import Seen
+from interpose.install.plan import is_ours
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from tests.unit.install.homes import installed, new_home, target
+
+NODE = shutil.which("node") or ""
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A home in which no server is started: who would start one finds it being started already."""
+    home = new_home(tmp_path / "home", monkeypatch)
+    (home / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{home / 'bin'}:/usr/bin:/bin")
+    lock = Path(load().config.hooks.socket).with_name("start.lock")
+    lock.parent.mkdir(parents=True, mode=0o700)
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    yield home
+    os.close(handle)
+
+
+def checks(name: str, seen: Seen | None = None) -> dict[str, Check]:
+    loaded = load()
+    ((where, record),) = installed_targets(loaded, Path("/nowhere"), name)
+    return {check.name: check for check in examine(where, record, loaded, seen).checks}
+
+
+def opened(found: dict[str, Check]) -> set[str]:
+    return {name for name, check in found.items() if check.level == "open"}
+
+
+@pytest.mark.parametrize("name", ["claude-code", "cline", "opencode", "windsurf"])
+def test_hooks_that_hold(name: str, home: Path) -> None:
+    """One host of each layout and language."""
+    installed(target(name))
+    found = checks(name)
+    assert opened(found) == set()
+    assert "refused in" in found["refuses"].text
+    assert "allowed in" in found["allows"].text
+    assert (found["without a server"].milliseconds or 0) > 0
+    assert found["if it crashes"].level == "ok"
+
+
+def test_a_client_that_is_gone_refuses_and_is_found(home: Path) -> None:
+    installed(target("codex"))
+    (load().places.state / "hooks" / "codex").unlink()
+    found = checks("codex")
+    assert {"installed", "allows", "files", "trust"} == opened(found)
+    assert found["refuses"].level == "ok"
+
+
+def test_a_hook_that_lets_everything_through(home: Path) -> None:
+    installed(target("kiro"))
+    client = load().places.state / "hooks" / "kiro"
+    client.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    found = checks("kiro")
+    assert opened(found) == {"installed", "refuses"}
+    assert found["refuses"].text.startswith("should be refused, but is allowed")
+
+
+def test_a_guard_that_was_switched_off(home: Path) -> None:
+    config = home / ".config" / "interpose" / "interpose.yaml"
+    config.parent.mkdir(parents=True)
+    config.write_text("interceptors: {builtin:command-safety-guard: {enabled: false}}\n", encoding="utf-8")
+    config.chmod(0o600)
+    (config.parent / "policy").mkdir()
+    (config.parent / "policy" / "rules.yaml").write_text(
+        "version: 1\ndisable: [baseline/write-vital]\n", encoding="utf-8"
+    )
+    installed(target("windsurf"))
+    assert {"refuses", "without a server"} <= opened(checks("windsurf"))
+
+
+def test_hooks_that_somebody_changed(home: Path) -> None:
+    where = target("claude-code")
+    installed(where)
+    text = where.path.read_text(encoding="utf-8")
+    where.path.write_text(text.replace('"onFailure": "block"', '"onFailure": "continue"'), encoding="utf-8")
+    where.path.chmod(0o666)
+    found = checks("claude-code")
+    assert opened(found) == {"installed", "files"}
+    assert "interpose install claude-code" in found["installed"].text
+
+
+def test_hooks_that_never_decide(home: Path) -> None:
+    where = target("claude-code")
+    installed(where)
+    text = where.path.read_text(encoding="utf-8")
+    where.path.write_text(text.replace('"PreToolUse"', '"Stop"'), encoding="utf-8")
+    assert {"asks", "installed"} <= opened(checks("claude-code"))
+
+
+def test_the_choice_to_fail_open_is_open(home: Path) -> None:
+    installed(target("windsurf"), fail_open=True)
+    assert opened(checks("windsurf")) == {"fail-open"}
+
+
+def test_without_a_record_hooks_are_found_in_the_files(home: Path) -> None:
+    installed(target("cursor"))
+    for record in (load().places.state / "installs").glob("*.json"):
+        record.unlink()
+    ((where, record_of_it),) = installed_targets(load(), home)
+    assert (where.facts.name, record_of_it) == ("cursor", None)
+
+
+@pytest.mark.parametrize(
+    ("note", "seen", "trace_after", "level"),
+    [
+        ("nothing happened yet", None, None, "note"),
+        ("calls were asked about", Seen("a call", time_ns(), time_ns(), "s1"), None, "ok"),
+        ("sessions, but no calls", Seen("SessionStart", time_ns(), 0, "s1"), None, "note"),
+        ("it works and says nothing", None, 3600, "open"),
+        ("it works and went silent", Seen("a call", time_ns(), time_ns(), "s1"), 3600, "open"),
+        ("it worked just now", Seen("a call", time_ns(), time_ns(), "s1"), 60, "ok"),
+    ],
+)
+def test_when_it_was_heard(note: str, seen: Seen | None, trace_after: int | None, level: str, home: Path) -> None:
+    from interpose.install.doctor import _heard_of
+    from interpose.install.records import Records
+
+    installed(target("claude-code"))
+    if trace_after is not None:
+        trace = home / ".claude" / "projects" / "p" / "session.jsonl"
+        trace.parent.mkdir(parents=True)
+        trace.touch()
+        now = time_ns() + trace_after * 1_000_000_000
+        os.utime(trace, ns=(now, now))
+    (record,) = Records(load().places).all()
+    (check,) = _heard_of(HOSTS["claude-code"], record, seen)
+    assert check.level == level, note
+
+
+@pytest.mark.parametrize(
+    ("said", "level"),
+    [("2.1.325 (Claude Code)", "ok"), ("2.1.294 (Claude Code)", "open"), ("1.9", "open"), ("none", "ok")],
+)
+def test_the_version_of_the_agent(said: str, level: str, home: Path) -> None:
+    from interpose.install.doctor import _version
+
+    program = home / "bin" / "claude"
+    program.write_text(f"#!/bin/sh\necho '{said}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    (check,) = _version(HOSTS["claude-code"])
+    assert check.level == level
+
+
+PROGRAM = """
+import { Interpose } from "%s";
+const hooks = await Interpose({ directory: "/" });
+for (const command of ["true", "truncate -s +0 /etc/passwd"])
+  await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, { args: { command } }).then(
+    () => console.log("ran"),
+    (error) => console.log("refused", error.message.length > 0),
+  );
+"""
+
+
+@pytest.mark.skipif(not NODE, reason="needs node")
+def test_an_installed_plugin_decides_without_a_server(home: Path) -> None:
+    installed(target("opencode"))
+    (home / "package.json").write_text('{"type": "module"}', encoding="utf-8")
+    program = home / "main.mjs"
+    program.write_text(PROGRAM % target("opencode").path, encoding="utf-8")
+    done = subprocess.run([NODE, str(program)], capture_output=True, text=True, check=True, timeout=50)
+    assert done.stdout.split("\n") == ["ran", "refused true", ""]
+
+
+def test_the_commands_of_the_page(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a reader would type them, one after another."""
+    monkeypatch.chdir(home)
+    page = (Path(__file__).parents[3] / "docs" / "install.md").read_text(encoding="utf-8")
+    lines = [line.partition("#")[0].split() for line in page.splitlines() if line.startswith("$ interpose ")]
+    assert [main(words[2:]) for words in lines] == [0] * len(lines)
+    assert {words[2] for words in lines} == {"install", "doctor", "uninstall"}
+    assert not target("claude-code").path.exists()
+
+
+def test_what_is_ours_is_strict() -> None:
+    assert not is_ours("kiro")("sh -c 'interpose hook kiro'")

@@ -1,0 +1,83 @@
+"""Work in a child process: what it says comes back whole, and everything else is an error in time."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+from time import monotonic
+
+import pytest
+
+from interpose.surfaces.hook_clients.child_process import ApartError, Send, apart
+
+
+@pytest.mark.parametrize("data", [b"", b"yes", b"+:-" * 100_000], ids=["nothing", "a word", "more than a pipe holds"])
+def test_what_is_sent_comes_back_whole(data: bytes) -> None:
+    assert apart(lambda send: send(data), monotonic() + 20)() == data
+
+
+def _raise(_send: Send) -> None:
+    raise KeyError("no such thing")
+
+
+def _interrupt(_send: Send) -> None:
+    raise KeyboardInterrupt
+
+
+def _silent(_send: Send) -> None:
+    pass
+
+
+def _killed(_send: Send) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def _cut_off(send: Send) -> None:
+    def die_in_between(handle: int, data: bytes) -> None:
+        os.writev(handle, [data[:8]])
+        os._exit(0)
+
+    vars(os)["write"] = die_in_between  # this is the child: nobody else sees it
+    send(b"allow" * 100)
+
+
+def _endless(_send: Send) -> None:
+    while True:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("work", "says"),
+    [
+        (_raise, "no such thing"),
+        (_interrupt, "KeyboardInterrupt"),
+        (_silent, "crashed"),
+        (_killed, "crashed"),
+        (_cut_off, "crashed"),
+        (_endless, "no decision in time"),
+    ],
+)
+def test_whatever_is_no_answer_is_an_error(work: Callable[[Send], None], says: str) -> None:
+    with pytest.raises(ApartError, match=says):
+        apart(work, monotonic() + 2)()
+
+
+def test_a_child_that_does_not_end_has_still_answered() -> None:
+    def work(send: Send) -> None:
+        send(b"yes")
+        _endless(send)
+
+    assert apart(work, monotonic() + 20)() == b"yes"
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)
+
+
+def test_a_child_has_no_streams_of_ours(capfd: pytest.CaptureFixture[str]) -> None:
+    def work(send: Send) -> None:
+        os.write(1, b"to whoever reads the answer")
+        os.write(2, b"as well")
+        send(os.read(0, 10))
+
+    assert apart(work, monotonic() + 20)() == b""
+    assert capfd.readouterr() == ("", "")
