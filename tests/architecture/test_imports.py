@@ -48,8 +48,9 @@ MAY_USE: dict[str, set[str]] = {
     "shell": {"types", "paths", "secrets", "patches"},
     "answers": set(),
     "analysis": {"types", "tools", "shell", "paths", "answers"},
+    "cel": set(),
     "policy": LEAVES
-    | {"tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"}
+    | {"cel", "tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"}
     | {"yaml_text", "strict_json", "config"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store", "config"},
@@ -80,8 +81,8 @@ CONFINED = {
     "tree_sitter": ("shell/languages/",),
     "tree_sitter_javascript": ("shell/languages/",),
     "sqlglot": ("shell/languages/",),
-    "re2": ("secrets/patterns.py", "policy/texts.py"),
-    "cel_expr_python": ("policy/cel.py",),
+    "re2": ("secrets/patterns.py", "cel/text_functions.py"),
+    "cel_expr_python": ("cel/checker.py",),
     "yaml": ("yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
     "httpx2": ("policy/judge/transport.py",),

@@ -10,16 +10,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.cel.checker import ExpressionError, check
+from interpose.cel.expression import Check, Expression, condition, value_of
+from interpose.cel.read_checks import Facts
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.text_functions import pattern, wildcard
+from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
 from interpose.policy import imported_variables
-from interpose.policy.cel import ExpressionError, check
-from interpose.policy.checks import Facts
-from interpose.policy.expression import Check, Expression, condition, value_of
 from interpose.policy.memory import Memory
 from interpose.policy.model import Problem, Redaction, Rule
-from interpose.policy.shapes import Shape
-from interpose.policy.texts import pattern, wildcard
-from interpose.policy.values import EvaluationError
+from interpose.policy.needs import Needs, needs_of
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint
@@ -35,6 +36,8 @@ class CompiledRule(Struct, frozen=True):
     rewrites: tuple[tuple[tuple[str, ...], Expression], ...] = ()
     replace: Callable[[str], str] | None = None
     """Takes out of a text what the rule redacts."""
+    needs: Needs = None
+    """What its condition needs of a call's effects to be true."""
 
 
 class Policy:
@@ -80,8 +83,7 @@ class Policy:
 
 
 def _may_fire(compiled: CompiledRule, kinds: frozenset[str], rules: frozenset[str]) -> bool:
-    needs = None if compiled.when is None or compiled.rule.dialect != "interpose" else compiled.when.needs
-    return needs is None or any(need.met(kinds, rules) for need in needs)
+    return compiled.needs is None or any(need.met(kinds, rules) for need in compiled.needs)
 
 
 def compile_rules(
@@ -141,7 +143,12 @@ def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
     replace = attempt("redact", partial(_replacing, rule.redact)) if rule.redact else None
     if problems:
         raise PolicyError(tuple(problems))
-    return CompiledRule(rule, when, rewrites, replace)
+    return CompiledRule(rule, when, rewrites, replace, _needs(rule, when))
+
+
+def _needs(rule: Rule, when: Expression | None) -> Needs:
+    """Imported rules have other variables: nothing is known of what they need."""
+    return needs_of(when.root) if when is not None and rule.dialect == "interpose" else None
 
 
 def _environment(rule: Rule) -> tuple[Mapping[str, Shape], Facts, bool]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interpose.cel.runtime_values import EvaluationError
 from interpose.policy.compiled import CompiledRule, applies
 from interpose.policy.evaluate import fires
 from interpose.policy.model import Example, Problem
-from interpose.policy.values import EvaluationError
 from interpose.policy.variables import Variables
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from interpose.cel.runtime_values import EvaluationError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
@@ -14,7 +15,6 @@ from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.model import SEVERITY, Problem, Rule
 from interpose.policy.results import replace_texts
 from interpose.policy.standing import PolicyAnswers
-from interpose.policy.values import EvaluationError
 from interpose.registration import registration
 from interpose.types import (
     Confirm,

@@ -7,9 +7,9 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.cel.ast import Const, Node
+from interpose.cel.checker import check
 from interpose.errors import PolicyError
-from interpose.policy.ast import Const, Node
-from interpose.policy.cel import check
 from interpose.policy.compiled import compile_rule, names_tool
 from interpose.policy.load import Text
 from interpose.policy.model import WEIGHT, Problem, Rule

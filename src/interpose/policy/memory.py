@@ -16,8 +16,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from interpose.policy.ast import decode
-from interpose.policy.cel import Checked, check
+from interpose.cel.ast import decode
+from interpose.cel.checker import Checked, check
 from interpose.policy.model import Level, Rule, RuleFile
 from interpose.types import freeze
 
@@ -66,7 +66,7 @@ class Memory:
         return read
 
     def check(self, text: str, variables: Mapping[str, str]) -> Checked:
-        """As `cel.check`."""
+        """As `checker.check`."""
         key = _key((text, *variables.items()))
         known = self._expressions.get(key)
         if known is not None:

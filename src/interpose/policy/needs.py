@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, Node, Select
+from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, Node, Select
 
 FIELDS = ("kind", "rule")
 """The fields of an effect that conditions compare with fixed words."""
@@ -35,15 +35,15 @@ Needs = tuple[Need, ...] | None
 """Needs of which one must be met; None if nothing is known."""
 
 
-def needs(node: Node) -> Needs:
+def needs_of(node: Node) -> Needs:
     """What a condition needs of the effects of a call."""
     match node:
         case Call(function="_||_", args=(left, right)):
-            first, second = needs(left), needs(right)
+            first, second = needs_of(left), needs_of(right)
             return None if first is None or second is None else first + second
         case Call(function="_&&_", args=(left, right)):
-            first = needs(left)
-            return needs(right) if first is None else first
+            first = needs_of(left)
+            return needs_of(right) if first is None else first
         case Fold(over=Ident(name="effects"), start=Const(value=False), step=Call(function="_||_", args=args)):
             return _of_exists(node, args)
         case _:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.policy.shapes import Dynamic, Listing, Plain, Record, Shape
+from interpose.cel.variable_shapes import Dynamic, Listing, Plain, Record, Shape
 from interpose.policy.variables import ALWAYS, VARIABLES
 
 FUNCTIONS: tuple[tuple[str, str], ...] = (

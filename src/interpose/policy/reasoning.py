@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
-from interpose.policy.checks import Path, path_of
+from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
+from interpose.cel.read_checks import Path, path_of
 from interpose.types import Certainty, EffectKind
 
 Known = Mapping[Path, frozenset[Any]]

@@ -10,11 +10,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from interpose.analysis import DEFAULT_CWD, analysis_of_call, effects_of_call, home_directory, start_of
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.variable_shapes import Dynamic, Listing, Plain, Record, Shape
 from interpose.paths import resolve
 from interpose.policy.hosts import host_of
 from interpose.policy.results import text_of_result
-from interpose.policy.shapes import Dynamic, Listing, Plain, Record, Shape
-from interpose.policy.values import EvaluationError
 from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from interpose.policy.cel import check
+from interpose.cel.checker import check
 from interpose.policy.lint import lint
 from interpose.policy.load import Text
 from interpose.policy.reasoning import Implication, canonical, possible

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from interpose.policy.conversions import CONVERSIONS
-from interpose.policy.functions import FUNCTIONS
+from interpose.cel.conversions import CONVERSIONS
+from interpose.cel.functions import FUNCTIONS
 from interpose.policy.page import page
 
 PAGE = Path(__file__).parents[3] / "docs" / "policy-variables.md"

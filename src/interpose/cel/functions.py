@@ -11,8 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any
 
-from interpose.policy.texts import TEXT_FUNCTIONS
-from interpose.policy.values import (
+from interpose.cel.runtime_values import (
     MAX_SIZE,
     EvaluationError,
     MissingKeyError,
@@ -26,6 +25,7 @@ from interpose.policy.values import (
     optional_index,
     type_name,
 )
+from interpose.cel.text_functions import TEXT_FUNCTIONS
 
 _MAX_INT = 2**63 - 1
 _MIN_INT = -(2**63)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
-from interpose.policy.values import EvaluationError, no_overload
+from interpose.cel.runtime_values import EvaluationError, no_overload
 
 _MAX_INT = 2**63 - 1
 _WHOLE = re.compile(r"\s*[-+]?[0-9]{1,19}\s*", re.ASCII)

@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
-from interpose.policy.closures import appended
-from interpose.policy.shapes import UNKNOWN, Dynamic, Listing, Plain, Record, Shape
+from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
+from interpose.cel.compiler import appended
+from interpose.cel.variable_shapes import UNKNOWN, Dynamic, Listing, Plain, Record, Shape
 
 MAX_LOOPS = 2
 

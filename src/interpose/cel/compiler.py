@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
 from typing import Any
 
-from interpose.policy.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select, UnsupportedError
-from interpose.policy.conversions import CONVERSIONS
-from interpose.policy.functions import FUNCTIONS
-from interpose.policy.texts import encoded, pattern
-from interpose.policy.values import EvaluationError, MissingKeyError, Optional, TypeName, no_overload
+from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select, UnsupportedError
+from interpose.cel.conversions import CONVERSIONS
+from interpose.cel.functions import FUNCTIONS
+from interpose.cel.runtime_values import EvaluationError, MissingKeyError, Optional, TypeName, no_overload
+from interpose.cel.text_functions import encoded, pattern
 
 Scope = dict[str, Any]
 Closure = Callable[[Scope], Any]

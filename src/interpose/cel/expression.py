@@ -1,4 +1,4 @@
-"""One expression of a rule, checked and compiled: what it is called with, and what it says."""
+"""One expression, checked and compiled: what it is called with, and what it says."""
 
 from __future__ import annotations
 
@@ -6,25 +6,24 @@ from collections.abc import Callable, Iterable, Mapping
 
 from msgspec import Struct
 
-from interpose.policy.ast import Ident, UnsupportedError, walk
-from interpose.policy.cel import TOO_DEEP, Checked, ExpressionError, check
-from interpose.policy.checks import CheckError, Facts, check_reads
-from interpose.policy.closures import DEADLINE, MAX_STEPS, STEPS, Closure, Scope, close
-from interpose.policy.needs import Needs, needs
-from interpose.policy.shapes import Shape
-from interpose.policy.values import EvaluationError
+from interpose.cel.ast import Ident, Node, UnsupportedError, walk
+from interpose.cel.checker import TOO_DEEP, Checked, ExpressionError, check
+from interpose.cel.compiler import DEADLINE, MAX_STEPS, STEPS, Closure, Scope, close
+from interpose.cel.read_checks import CheckError, Facts, check_reads
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.variable_shapes import Shape
 
 Check = Callable[[str, Mapping[str, str]], Checked]
 """What checks a text over variables of these types."""
 
 
 class Expression(Struct, frozen=True):
-    """A compiled expression. `variables` are those that it reads, `needs` what it needs of effects to be true."""
+    """A compiled expression. `variables` are those that it reads."""
 
     text: str
     variables: frozenset[str]
     closure: Closure
-    needs: Needs = None
+    root: Node
 
     def value(self, scope: Scope) -> object:
         """Its value for a call. Raises EvaluationError and nothing else."""
@@ -74,4 +73,4 @@ def _compiled(
         raise checked.error_at(error.id, str(error)) from None
     except RecursionError:
         raise ExpressionError(TOO_DEEP) from None
-    return Expression(checked.text, read, closure, needs(root))
+    return Expression(checked.text, read, closure, root)

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from interpose.policy.cel import ExpressionError, check, environment
-from interpose.policy.closures import DEADLINE, MAX_STEPS, STEPS, close
-from interpose.policy.values import EvaluationError
-from tests.unit.policy.expressions import DATA, VARIABLES, expression
+from interpose.cel.checker import ExpressionError, check, environment
+from interpose.cel.compiler import DEADLINE, MAX_STEPS, STEPS, close
+from interpose.cel.runtime_values import EvaluationError
+from tests.unit.cel.expressions import DATA, VARIABLES, expression
 
 FAILED = "failed"
 
@@ -157,5 +157,5 @@ def test_evaluation_is_bounded(note: str, text: str, data: dict[str, Any]) -> No
 def test_a_busy_machine_fails_no_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     """Time passes while others work: only time that was worked counts."""
     hours = iter(range(0, 10**9, 3600))
-    monkeypatch.setattr("interpose.policy.closures.perf_counter", lambda: next(hours))
+    monkeypatch.setattr("interpose.cel.compiler.perf_counter", lambda: next(hours))
     assert ours("[1, 2, 3].all(x, x > 0)", DATA) is True

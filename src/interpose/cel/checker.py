@@ -1,6 +1,6 @@
 """The CEL library: it parses and checks expressions. The only module that imports it.
 
-What it accepts is compiled to Python (closures.py). Its own evaluator would cut texts at NUL, hand back errors as true
+What it accepts is compiled to Python (compiler.py). Its own evaluator would cut texts at NUL, hand back errors as true
 values, compile each regex again for each call and convert whole arguments; the tests use it as the oracle.
 """
 
@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.policy.ast import Syntax, UnsupportedError, decode
+from interpose.cel.ast import Syntax, UnsupportedError, decode
 
 MAX_LENGTH = 10_000
 MAX_DOUBLINGS = 4

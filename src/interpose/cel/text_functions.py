@@ -9,7 +9,7 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # the package has no types
 
-from interpose.policy.values import MAX_SIZE, EvaluationError, no_overload
+from interpose.cel.runtime_values import MAX_SIZE, EvaluationError, no_overload
 
 
 @lru_cache(maxsize=512)

@@ -1,4 +1,4 @@
-"""What a variable holds, as far as it is known when a rule is loaded."""
+"""What a variable holds, as far as it is known when an expression is loaded."""
 
 from __future__ import annotations
 
