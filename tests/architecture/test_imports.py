@@ -52,6 +52,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "analysis", "answers", "interceptor", "registration"}
     | {"yaml_text", "strict_json", "config"},
+    "policy_trials": {"types", "errors", "tools", "yaml_text", "cel", "policy"},
     "guards": {"types", "errors", "tools", "analysis", "answers", "shell", "paths", "secrets"},
     "ledger": {"types", "errors", "texts", "answers", "analysis", "secrets", "store", "config"},
     "build": FLOW | {"activity", "service", "policies", "config", "guards", "plugins", "policy", "ledger", "store"},
@@ -72,7 +73,7 @@ MAY_USE: dict[str, set[str]] = {
     "cli": FLOW
     | READ_BY_PEOPLE
     | {"__init__", "build", "config", "guarded", "plugins", "guards", "policy", "service", "surfaces", "testing"}
-    | {"setup", "strict_json"},
+    | {"policy_trials", "setup", "strict_json"},
 }
 
 # Third-party packages, and the only places that may import them.

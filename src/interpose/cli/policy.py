@@ -14,13 +14,13 @@ from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
-from interpose.policy.cases import is_case_file
 from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
-from interpose.policy.lint import Remark, lint
 from interpose.policy.load import Place, pack_names, pack_text, read
 from interpose.policy.model import Rule
 from interpose.policy.schema import json_schema
-from interpose.policy.trials import Trial, pack_texts, run_trials
+from interpose.policy_trials.case_files import is_case_file
+from interpose.policy_trials.lint import Remark, lint
+from interpose.policy_trials.trials import Trial, pack_texts, run_trials
 
 HELP = "switch packs of rules on and off; test rule files, and read them for mistakes"
 

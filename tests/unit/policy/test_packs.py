@@ -12,10 +12,10 @@ from interpose.errors import PolicyError
 from interpose.policy.catalogue import pack
 from interpose.policy.compiled import compile_rules
 from interpose.policy.interceptor import registrations
-from interpose.policy.lint import lint
 from interpose.policy.load import Place, load, pack_names, pack_text
 from interpose.policy.model import Rule
-from interpose.policy.trials import Trial, run_trials
+from interpose.policy_trials.lint import lint
+from interpose.policy_trials.trials import Trial, run_trials
 from interpose.types import HookPoint
 
 NAMES = pack_names()

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from interpose.policy.load import Place
-from interpose.policy.trials import Trial, run_trials
+from interpose.policy_trials.trials import Trial, run_trials
 
 RULES = """
 version: 1

@@ -7,13 +7,15 @@ from pathlib import Path
 
 from interpose.cel.conversions import CONVERSIONS
 from interpose.cel.functions import FUNCTIONS
-from interpose.policy.page import page
+from interpose.policy_trials.variables_page import page
 
 PAGE = Path(__file__).parents[3] / "docs" / "policy-variables.md"
 
 
 def test_the_page_is_up_to_date() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "run: python -m interpose.policy.page > docs/policy-variables.md"
+    assert PAGE.read_text(encoding="utf-8") == page(), (
+        "run: python -m interpose.policy_trials.variables_page > docs/policy-variables.md"
+    )
 
 
 def test_every_function_has_its_place_on_the_page() -> None:

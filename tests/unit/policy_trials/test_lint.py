@@ -3,10 +3,10 @@ from __future__ import annotations
 import pytest
 
 from interpose.cel.checker import check
-from interpose.policy.lint import lint
 from interpose.policy.load import Text
-from interpose.policy.reasoning import Implication, canonical, possible
 from interpose.policy.variables import VARIABLES
+from interpose.policy_trials.implication import Implication, canonical, possible
+from interpose.policy_trials.lint import lint
 
 TYPES = {name: shape.type for name, shape in VARIABLES.items()}
 BOTH = "examples: {match: [x], no_match: [y]}"

@@ -31,7 +31,7 @@ FUNCTIONS: tuple[tuple[str, str], ...] = (
 
 HEAD = """# Variables and functions of policy rules
 
-<!-- Made by `python -m interpose.policy.page`; a test holds this page to the code. -->
+<!-- Made by `python -m interpose.policy_trials.variables_page`; a test holds this page to the code. -->
 
 Expressions are [CEL](https://cel.dev). They are typed and checked when a file is loaded, see [policy.md](policy.md).
 """
