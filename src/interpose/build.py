@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policies import Policies
     from interpose.policy.load import Place
-    from interpose.policy.memory import Memory
     from interpose.policy.reload import PolicyReload
+    from interpose.policy.startup_memory import Memory
     from interpose.service import RuledEngine, Service
     from interpose.store.protocols import Store
 
@@ -113,7 +113,7 @@ def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyR
     the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does, or
     ConfigError.
     """
-    from interpose.policy.catalogue import standard_places
+    from interpose.policy.rule_places import standard_places
 
     return add_policy(registry, standard_places(cwd), packs=())
 
@@ -201,8 +201,8 @@ def _policies(
 ) -> Policies[RuledEngine]:
     from interpose.engine import Engine
     from interpose.policies import Files, Policies
-    from interpose.policy.catalogue import project_files, project_places, shared_places
     from interpose.policy.reload import PolicyReload
+    from interpose.policy.rule_places import project_files, project_places, shared_places
     from interpose.service import RuledEngine
 
     shared = shared_places(config.policy.directory)

@@ -86,7 +86,7 @@ CONFINED = {
     "cel_expr_python": ("cel/checker.py",),
     "yaml": ("yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
-    "httpx2": ("policy/judge/transport.py",),
+    "httpx2": ("policy/judge/http_transport.py",),
     "httptools": ("surfaces/http/reader.py",),
     "uvloop": ("surfaces/http/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),

@@ -17,8 +17,8 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place
-from interpose.policy.model import Level
 from interpose.policy.reload import PolicyReload
+from interpose.policy.rules import Level
 
 RELOADS = 1000
 FILLER = "".join(

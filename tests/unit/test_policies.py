@@ -9,7 +9,7 @@ import pytest
 from interpose import Context, Engine, create_interceptor_registry
 from interpose.errors import PolicyError
 from interpose.policies import PROJECTS, Files, Policies
-from interpose.policy.catalogue import project_files
+from interpose.policy.rule_places import project_files
 
 
 class Ruled:

@@ -17,10 +17,10 @@ from interpose.cli.explaining import Explanation, explanation
 from interpose.cli.rendering import Ink, colours_wanted
 from interpose.cli.rows import BadRow, strict_json
 from interpose.errors import InvalidCallError, UnloadableError
-from interpose.policy.catalogue import standard_places
 from interpose.policy.compiled import Policy
-from interpose.policy.forms import CallForm
+from interpose.policy.file_format import CallForm
 from interpose.policy.load import Place, load
+from interpose.policy.rule_places import standard_places
 from interpose.policy_trials.rule_accounts import Account
 from interpose.types import Context, ToolCall
 

@@ -14,10 +14,11 @@ from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
-from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
 from interpose.policy.load import Place, pack_names, pack_text, read
-from interpose.policy.model import Rule
-from interpose.policy.schema import json_schema
+from interpose.policy.pack_catalogue import Pack, pack, packs, switch
+from interpose.policy.parsing import json_schema
+from interpose.policy.rule_places import standard_places
+from interpose.policy.rules import Rule
 from interpose.policy_trials.case_files import is_case_file
 from interpose.policy_trials.lint import Remark, lint
 from interpose.policy_trials.trials import Trial, pack_texts, run_trials

@@ -8,8 +8,9 @@ import msgspec
 
 from interpose.build import add_builtin_interceptors, add_standard_policy
 from interpose.errors import UnloadableError
-from interpose.policy.catalogue import packs, standard_places
-from interpose.policy.model import Level
+from interpose.policy.pack_catalogue import packs
+from interpose.policy.rule_places import standard_places
+from interpose.policy.rules import Level
 from interpose.registry import create_interceptor_registry
 from interpose.setup.places import spoken_path
 from interpose.setup.seen import span

@@ -18,9 +18,9 @@ from interpose.cel.text_functions import pattern, wildcard
 from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
 from interpose.policy import imported_variables
-from interpose.policy.memory import Memory
-from interpose.policy.model import Problem, Redaction, Rule
-from interpose.policy.needs import Needs, needs_of
+from interpose.policy.effect_needs import Needs, needs_of
+from interpose.policy.rules import Problem, Redaction, Rule
+from interpose.policy.startup_memory import Memory
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint

@@ -16,7 +16,7 @@ from interpose.cel.expression import Expression
 from interpose.cel.runtime_values import EvaluationError, MissingKeyError, plain
 from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.imported_variables import ImportedVariables
-from interpose.policy.model import Level, Rule
+from interpose.policy.rules import Level, Rule
 from interpose.policy.variables import ALWAYS, Variables
 from interpose.tools import spellings
 from interpose.types import HookPoint, ToolCall, ToolOutcome

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from interpose.cel.runtime_values import EvaluationError
 from interpose.policy.compiled import CompiledRule, applies
 from interpose.policy.evaluate import fires
-from interpose.policy.model import Example, Problem
+from interpose.policy.rules import Example, Problem
 from interpose.policy.variables import Variables
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 

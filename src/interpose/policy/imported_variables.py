@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from interpose.cel.variable_shapes import Dynamic, Shape
-from interpose.policy.results import text_of_result
+from interpose.policy.result_texts import text_of_result
 from interpose.policy.variables import Variables
 from interpose.tools import mcp_name
 

@@ -12,9 +12,9 @@ from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
 from interpose.policy.judge.registrations import judge_registrations
-from interpose.policy.model import SEVERITY, Problem, Rule
-from interpose.policy.results import replace_texts
-from interpose.policy.standing import PolicyAnswers
+from interpose.policy.result_texts import replace_texts
+from interpose.policy.rules import SEVERITY, Problem, Rule
+from interpose.policy.standing_answers import PolicyAnswers
 from interpose.registration import registration
 from interpose.types import (
     Confirm,

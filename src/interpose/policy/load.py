@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
-from interpose.policy.memory import Memory
-from interpose.policy.model import WEIGHT, Level, Problem, Rule, RuleFile
+from interpose.policy.rules import WEIGHT, Level, Problem, Rule, RuleFile
+from interpose.policy.startup_memory import Memory
 from interpose.types import FrozenDict, HookPoint
 
 SUFFIXES = (".yaml", ".yml")
@@ -84,7 +84,7 @@ def parsed(text: Text, memory: Memory | None = None) -> RuleFile:
     """The rules of one text. Raises PolicyError with all that is wrong in their form."""
     if memory is not None:
         return memory.parse(text.text, text.file, text.level, text.pack)
-    from interpose.policy.schema import parse  # reading YAML takes long to load, and a memory may do without
+    from interpose.policy.parsing import parse  # reading YAML takes long to load, and a memory may do without
 
     return parse(text.text, text.file, text.level, text.pack)
 

@@ -20,8 +20,8 @@ from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place, Text, load_texts, read
-from interpose.policy.memory import Memory
-from interpose.policy.model import Level, Problem
+from interpose.policy.rules import Level, Problem
+from interpose.policy.startup_memory import Memory
 
 log = logging.getLogger("interpose.policy")
 

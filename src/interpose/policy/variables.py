@@ -13,8 +13,8 @@ from interpose.analysis import DEFAULT_CWD, analysis_of_call, effects_of_call, h
 from interpose.cel.runtime_values import EvaluationError
 from interpose.cel.variable_shapes import Dynamic, Listing, Plain, Record, Shape
 from interpose.paths import resolve
-from interpose.policy.hosts import host_of
-from interpose.policy.results import text_of_result
+from interpose.policy.result_texts import text_of_result
+from interpose.policy.url_hosts import host_of
 from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
 

@@ -22,11 +22,11 @@ from msgspec import UNSET, Struct, UnsetType
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.examples import call_of
-from interpose.policy.forms import CallForm, Text, located
+from interpose.policy.file_format import CallForm, Text, located
 from interpose.policy.interceptor import PolicyInterceptor
-from interpose.policy.model import Example, Problem
-from interpose.policy.schema import example_of
-from interpose.policy.standing import PolicyAnswers
+from interpose.policy.parsing import example_of
+from interpose.policy.rules import Example, Problem
+from interpose.policy.standing_answers import PolicyAnswers
 from interpose.types import Confirm, Deny, Finding, Outcome, PermissionRequest, Report, ToolOutcome, Transform
 from interpose.yaml_text import YamlError, read_yaml
 

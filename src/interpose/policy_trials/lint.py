@@ -12,8 +12,8 @@ from interpose.cel.checker import check
 from interpose.errors import PolicyError
 from interpose.policy.compiled import compile_rule, names_tool
 from interpose.policy.load import Text
-from interpose.policy.model import WEIGHT, Problem, Rule
-from interpose.policy.schema import parse
+from interpose.policy.parsing import parse
+from interpose.policy.rules import WEIGHT, Problem, Rule
 from interpose.policy.variables import VARIABLES
 from interpose.policy_trials.implication import Implication, Known, canonical, possible
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_GROUPS, mcp_name

@@ -10,7 +10,7 @@ from msgspec import Struct
 from interpose.cel.runtime_values import EvaluationError
 from interpose.policy.compiled import CompiledRule, Policy, applies
 from interpose.policy.evaluate import Opinion, fires, opinion
-from interpose.policy.model import Rule
+from interpose.policy.rules import Rule
 from interpose.policy.variables import Variables
 from interpose.types import HookPoint, ToolCall
 

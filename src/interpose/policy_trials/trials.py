@@ -12,8 +12,8 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rule
 from interpose.policy.examples import failure, shown
 from interpose.policy.load import Place, Text, load_texts, pack_names, pack_text, read
-from interpose.policy.model import Problem, Rule
-from interpose.policy.schema import parse
+from interpose.policy.parsing import parse
+from interpose.policy.rules import Problem, Rule
 from interpose.policy_trials.case_files import CaseFile, failure_of, is_case_file, parse_cases
 
 Status = Literal["passed", "failed", "skipped"]

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from interpose import Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_policy
 from interpose.policy.load import Place
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
 from interpose.surfaces.hooks.hosts import HOSTS
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.behaviours import COLUMNS, ORIGINAL, POLICY, SCENARIOS, SECRET, Check, Seen, Step, as_known

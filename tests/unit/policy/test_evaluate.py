@@ -9,7 +9,7 @@ import pytest
 from interpose import ToolCall
 from interpose.policy.interceptor import PolicyInterceptor
 from interpose.policy.load import Text, load_texts
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
 from interpose.tools import canonical, command_of
 from interpose.types import Deny, Transform
 from tests.timing import cpu_seconds

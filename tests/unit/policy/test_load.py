@@ -14,7 +14,7 @@ from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place, Text, load, load_texts
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
 
 ORGANISATION, USER, PROJECT = Level.ORGANISATION, Level.USER, Level.PROJECT
 DENY_RM = "{id: rm, on: {tools: [exec]}, when: 'command.exists(c, c.name == \"rm\")', action: deny}"

@@ -9,11 +9,11 @@ from interpose import Context, Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_builtin_interceptors
 from interpose.cli.suggest import commands_in
 from interpose.errors import PolicyError
-from interpose.policy.catalogue import pack
 from interpose.policy.compiled import compile_rules
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Place, load, pack_names, pack_text
-from interpose.policy.model import Rule
+from interpose.policy.pack_catalogue import pack
+from interpose.policy.rules import Rule
 from interpose.policy_trials.lint import lint
 from interpose.policy_trials.trials import Trial, run_trials
 from interpose.types import HookPoint

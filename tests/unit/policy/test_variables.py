@@ -9,9 +9,9 @@ import pytest
 from interpose import Context, ToolCall
 from interpose.cel.runtime_values import EvaluationError
 from interpose.cel.variable_shapes import Listing, Record
-from interpose.policy.hosts import host_of
 from interpose.policy.imported_variables import ImportedVariables
-from interpose.policy.results import replace_texts, text_of_result
+from interpose.policy.result_texts import replace_texts, text_of_result
+from interpose.policy.url_hosts import host_of
 from interpose.policy.variables import READERS, VARIABLES, Variables
 from interpose.tools import canonical
 from interpose.types import ToolOutcome, freeze

@@ -7,10 +7,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
-from interpose.policy.model import SEVERITY, Redaction, Rule
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.rules import SEVERITY, Redaction, Rule
 from interpose.types import Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
 
 ID = "policy:judge"

@@ -18,11 +18,11 @@ from typing import Any
 from interpose.background import Background
 from interpose.errors import PolicyError
 from interpose.policy.judge.cache import Cache
-from interpose.policy.judge.lane import Group, Lane
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits, Ruling
 from interpose.policy.judge.operation import Operation, Payload, UnreadableError, operation_of
+from interpose.policy.judge.provider_lane import Group, Lane
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits, Ruling
 from interpose.policy.judge.settings import Choice, Limits, Provider, SettingsError, choice_of, limits_of
-from interpose.policy.model import Level, Problem, Rule
+from interpose.policy.rules import Level, Problem, Rule
 
 MAX_WATCHING = 64
 """How many events may wait for rules that watch. Beyond that they are not judged, and counted."""

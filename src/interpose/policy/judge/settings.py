@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct, ValidationError, convert
 
 from interpose.errors import PolicyError
-from interpose.policy.model import Level, Rule
+from interpose.policy.rules import Level, Rule
 from interpose.types import EMPTY, FrozenDict, freeze
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from interpose.policy.model import Level, Problem
+from interpose.policy.rules import Level, Problem
 from interpose.surfaces.http.messages import Request, Response, Route, json_response
 
 if TYPE_CHECKING:

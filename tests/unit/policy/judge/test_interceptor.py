@@ -13,7 +13,7 @@ from interpose import AutoApprove, AutoDeny, Engine, ToolCall, create_intercepto
 from interpose.errors import PolicyError
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Text, load_texts
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
 from interpose.types import Deny, Verdict
 from tests.judges import KEY, Provider, openai_text, send, serving
 

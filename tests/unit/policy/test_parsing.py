@@ -11,8 +11,8 @@ import yaml
 
 from interpose.errors import PolicyError
 from interpose.policy.load import load_text
-from interpose.policy.model import Level
-from interpose.policy.schema import json_schema, parse
+from interpose.policy.parsing import json_schema, parse
+from interpose.policy.rules import Level
 from interpose.types import HookPoint
 
 GOOD = """version: 1

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 
 from interpose.errors import PolicyError
-from interpose.policy import imported
-from interpose.policy.forms import CallForm, FileForm, FormError, Point, RuleForm, ScopeForm, located
-from interpose.policy.model import (
+from interpose.policy import imported_rules
+from interpose.policy.file_format import CallForm, FileForm, FormError, Point, RuleForm, ScopeForm, located
+from interpose.policy.rules import (
     Action,
     Example,
     Level,
@@ -42,8 +42,8 @@ def parse(text: str, file: str, level: Level, pack: str = "") -> RuleFile:
     except YamlError as error:
         raise PolicyError((Problem(file, error.line, "", str(error)),)) from None
     reading = _Reading(document, file, level, pack)
-    if imported.is_imported(document.data):
-        rules = reading.each_rule(imported.ImportedForm, imported.rules_of)
+    if imported_rules.is_imported(document.data):
+        rules = reading.each_rule(imported_rules.ImportedForm, imported_rules.rules_of)
         reading.raise_problems()
         return RuleFile(file, level, rules)
     data = dict(document.data) if isinstance(document.data, dict) else document.data

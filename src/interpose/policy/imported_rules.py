@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from interpose.policy.forms import FormError, Text
-from interpose.policy.model import Action, Dialect, Redaction, Rule, Source, Target
+from interpose.policy.file_format import FormError, Text
+from interpose.policy.rules import Action, Dialect, Redaction, Rule, Source, Target
 from interpose.types import HookPoint, Mode
 
 _RESPONSE = re.compile(r"\bresponse\b")

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field
 
-from interpose.policy.model import Action
+from interpose.policy.rules import Action
 from interpose.types import Mode, OnError, Severity
 from interpose.yaml_text import Path
 

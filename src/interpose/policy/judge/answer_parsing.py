@@ -7,8 +7,8 @@ from typing import Any
 
 from msgspec import Struct, ValidationError, convert
 
-from interpose.policy.judge.model import Failed, MisansweredError, Objects, Permits, Ruling
-from interpose.policy.model import Rule
+from interpose.policy.judge.rulings import Failed, MisansweredError, Objects, Permits, Ruling
+from interpose.policy.rules import Rule
 from interpose.texts import plain
 
 MAX_QUOTES = 64

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose import strict_json as shared
-from interpose.policy.judge.model import MisansweredError
+from interpose.policy.judge.rulings import MisansweredError
 
 
 def strict_json(text: bytes | str) -> Any:

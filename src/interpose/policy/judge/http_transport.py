@@ -10,7 +10,7 @@ import asyncio
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from interpose.policy.judge.model import MisansweredError, UnavailableError
+from interpose.policy.judge.rulings import MisansweredError, UnavailableError
 
 if TYPE_CHECKING:
     import httpx2

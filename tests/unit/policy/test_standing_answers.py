@@ -9,7 +9,7 @@ import pytest
 from interpose import AutoDeny, Confirm, Context, Deny, Engine, ToolCall, create_interceptor_registry
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import Text, load_texts
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
 
 ASKING = """version: 1
 rules:

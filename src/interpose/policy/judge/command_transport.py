@@ -7,7 +7,7 @@ import os
 import signal
 from subprocess import DEVNULL, PIPE
 
-from interpose.policy.judge.model import MisansweredError, UnavailableError
+from interpose.policy.judge.rulings import MisansweredError, UnavailableError
 
 MAX_BYTES = 1_000_000
 

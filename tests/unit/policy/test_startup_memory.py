@@ -11,8 +11,8 @@ import pytest
 
 from interpose.errors import PolicyError
 from interpose.policy.load import Text, load_texts, pack_names
-from interpose.policy.memory import Memory
-from interpose.policy.model import Level
+from interpose.policy.rules import Level
+from interpose.policy.startup_memory import Memory
 
 RULES = """version: 1
 rules:
@@ -58,7 +58,7 @@ LOADED = """
 import sys
 from pathlib import Path
 from interpose.policy.load import load_texts
-from interpose.policy.memory import Memory
+from interpose.policy.startup_memory import Memory
 load_texts([], packs=["baseline"], memory=Memory(Path(sys.argv[1]), version="1"))
 print([name for name in ("yaml", "cel_expr_python", "sqlglot", "asyncio") if name in sys.modules])
 """

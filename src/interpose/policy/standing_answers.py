@@ -13,7 +13,7 @@ from interpose.analysis import DEFAULT_CWD, home_directory, starts_of
 from interpose.cel.text_functions import glob, wildcard
 from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
-from interpose.policy.model import Level, Scope
+from interpose.policy.rules import Level, Scope
 from interpose.policy.variables import Variables
 from interpose.tools import cwds_of
 from interpose.types import HookPoint, PermissionRequest, ToolCall

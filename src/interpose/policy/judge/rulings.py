@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.policy.model import Rule
+from interpose.policy.rules import Rule
 
 
 class Permits(Struct, frozen=True):

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from interpose.policy.judge.command import MAX_BYTES
+from interpose.policy.judge.command_transport import MAX_BYTES
 from interpose.policy.judge.judge import Judge
-from interpose.policy.judge.model import Failed, Objects, Permits
+from interpose.policy.judge.rulings import Failed, Objects, Permits
 from interpose.types import ToolCall
 from tests.judges import KEY, ai_rule
 

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from interpose.cel.ast import decode
 from interpose.cel.checker import Checked, check
-from interpose.policy.model import Level, Rule, RuleFile
+from interpose.policy.rules import Level, Rule, RuleFile
 from interpose.types import freeze
 
 _LARGEST = 16 << 20
@@ -52,13 +52,13 @@ class Memory:
         self._changed = False
 
     def parse(self, text: str, file: str, level: Level, pack: str) -> RuleFile:
-        """As `schema.parse`."""
+        """As `parsing.parse`."""
         key = _key((text, file, level, pack))
         known = self._files.get(key)
         if known is not None:
             self._used.add(key)
             return _RULES.decode(known)
-        from interpose.policy.schema import parse
+        from interpose.policy.parsing import parse
 
         read = parse(text, file, level, pack)
         self._files[key] = msgspec.msgpack.encode(read)

@@ -11,13 +11,13 @@ import asyncio
 from msgspec import Struct
 
 from interpose.policy.judge import providers
-from interpose.policy.judge.answer import rulings_of
+from interpose.policy.judge.answer_parsing import rulings_of
 from interpose.policy.judge.breaker import Breaker
-from interpose.policy.judge.model import Failed, JudgeError, MisansweredError, Ruling
 from interpose.policy.judge.operation import Operation
 from interpose.policy.judge.prompt import labelled, prompt_of
+from interpose.policy.judge.rulings import Failed, JudgeError, MisansweredError, Ruling
 from interpose.policy.judge.settings import Limits, Provider
-from interpose.policy.model import Rule
+from interpose.policy.rules import Rule
 
 
 class Group(Struct, frozen=True):
