@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policies import Policies
-    from interpose.policy.load import Place
+    from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload
     from interpose.policy.startup_memory import Memory
     from interpose.service import RuledEngine, Service
@@ -95,7 +95,7 @@ def _set(given: Mapping[str, InterceptorSettings], id: str, name: str) -> Any:
 
 
 def add_policy(
-    registry: InterceptorRegistry, places: Sequence[Place] = (), *, packs: Sequence[str] = ("baseline",)
+    registry: InterceptorRegistry, places: Sequence[RulePlace] = (), *, packs: Sequence[str] = ("baseline",)
 ) -> PolicyReload:
     """The rules of these files and packs, as one interceptor that follows its files (`check`, `watch`).
 

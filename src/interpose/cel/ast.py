@@ -23,7 +23,7 @@ class Ident(Struct, frozen=True):
     id: int = 0
 
 
-class Select(Struct, frozen=True):
+class FieldSelect(Struct, frozen=True):
     """`operand.field`, or with `test` the macro `has(operand.field)`."""
 
     operand: Node
@@ -32,7 +32,7 @@ class Select(Struct, frozen=True):
     id: int = 0
 
 
-class Call(Struct, frozen=True):
+class FunctionCall(Struct, frozen=True):
     """A function or an operator. The target of a method is its first argument."""
 
     function: str
@@ -67,10 +67,10 @@ class Fold(Struct, frozen=True):
     id: int = 0
 
 
-Node = Const | Ident | Select | Call | MakeList | MakeMap | Fold
+Node = Const | Ident | FieldSelect | FunctionCall | MakeList | MakeMap | Fold
 
 
-class Syntax(Struct, frozen=True):
+class CheckedSyntax(Struct, frozen=True):
     """An expression, and at which character each of its nodes stands."""
 
     root: Node
@@ -90,9 +90,9 @@ def children(node: Node) -> tuple[Node, ...]:
     match node:
         case Const() | Ident():
             return ()
-        case Select(operand=operand):
+        case FieldSelect(operand=operand):
             return (operand,)
-        case Call(args=args):
+        case FunctionCall(args=args):
             return args
         case MakeList(items=items):
             return items
@@ -109,7 +109,7 @@ def walk(node: Node) -> Iterator[Node]:
         yield from walk(child)
 
 
-def decode(encoded: bytes) -> Syntax:
+def decode(encoded: bytes) -> CheckedSyntax:
     """The syntax in the checker's encoding: a `cel.expr.CheckedExpr` in a protobuf `Any`."""
     checked = _message(_message(encoded)[2][0])
     source = _message(checked[5][0]) if 5 in checked else {}
@@ -117,7 +117,7 @@ def decode(encoded: bytes) -> Syntax:
     for pair in source.get(4, ()):
         entry = _message(pair)
         positions[_one(entry, 1, 0)] = _one(entry, 2, 0)
-    return Syntax(_node(checked[4][0]), positions)
+    return CheckedSyntax(_node(checked[4][0]), positions)
 
 
 def _message(data: bytes) -> dict[int, list[Any]]:
@@ -194,12 +194,12 @@ def _ident(fields: dict[int, list[Any]], id: int) -> Node:
 
 
 def _select(fields: dict[int, list[Any]], id: int) -> Node:
-    return Select(_node(fields[1][-1]), _text(fields, 2), bool(_one(fields, 3, 0)), id)
+    return FieldSelect(_node(fields[1][-1]), _text(fields, 2), bool(_one(fields, 3, 0)), id)
 
 
 def _call(fields: dict[int, list[Any]], id: int) -> Node:
     target = tuple(_node(value) for value in fields.get(1, ()))
-    return Call(_text(fields, 2), target + tuple(_node(value) for value in fields.get(3, ())), id)
+    return FunctionCall(_text(fields, 2), target + tuple(_node(value) for value in fields.get(3, ())), id)
 
 
 def _list(fields: dict[int, list[Any]], id: int) -> Node:

@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.cel.ast import Syntax, UnsupportedError, decode
+from interpose.cel.ast import CheckedSyntax, UnsupportedError, decode
 
 MAX_LENGTH = 10_000
 MAX_DOUBLINGS = 4
@@ -36,7 +36,7 @@ class Checked(Struct, frozen=True):
     """An expression that the checker accepted."""
 
     text: str
-    syntax: Syntax
+    syntax: CheckedSyntax
     type: str
     """What it gives: `BOOL`, `STRING`, `DYN`, ..."""
     encoded: bytes = b""

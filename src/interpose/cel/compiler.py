@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from time import perf_counter, thread_time
 from typing import Any
 
-from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select, UnsupportedError
+from interpose.cel.ast import Const, FieldSelect, Fold, FunctionCall, Ident, MakeList, MakeMap, Node, UnsupportedError
 from interpose.cel.conversions import CONVERSIONS
 from interpose.cel.functions import FUNCTIONS
 from interpose.cel.runtime_values import EvaluationError, MissingKeyError, Optional, TypeName, no_overload
@@ -48,9 +48,9 @@ def close(node: Node, names: dict[str, str] | None = None) -> Closure:
             return lambda _scope: value
         case Ident():
             return _ident(node, names)
-        case Select():
+        case FieldSelect():
             return _select(node, names)
-        case Call():
+        case FunctionCall():
             return _call(node, names)
         case MakeList(items=items):
             closures = [close(item, names) for item in items]
@@ -93,7 +93,7 @@ def _make_map(pairs: list[tuple[Closure, Closure]], scope: Scope) -> dict[Any, A
     return made
 
 
-def _select(node: Select, names: dict[str, str]) -> Closure:
+def _select(node: FieldSelect, names: dict[str, str]) -> Closure:
     operand, field = close(node.operand, names), node.field
 
     def has(scope: Scope) -> bool:
@@ -114,7 +114,7 @@ def _select(node: Select, names: dict[str, str]) -> Closure:
     return has if node.test else select
 
 
-def _call(node: Call, names: dict[str, str]) -> Closure:
+def _call(node: FunctionCall, names: dict[str, str]) -> Closure:
     closures = [close(arg, names) for arg in node.args]
     match node.function:
         case "_&&_":
@@ -304,9 +304,9 @@ def appended(node: Fold) -> tuple[Node | None, Node] | None:
     step: Node = node.step
     condition: Node | None = None
     match step:
-        case Call(function="_?_:_", args=(kept, then, Ident(name=name))) if name == node.result_name:
+        case FunctionCall(function="_?_:_", args=(kept, then, Ident(name=name))) if name == node.result_name:
             condition, step = kept, then
     match step:
-        case Call(function="_+_", args=(Ident(name=name), MakeList(items=(item,)))) if name == node.result_name:
+        case FunctionCall(function="_+_", args=(Ident(name=name), MakeList(items=(item,)))) if name == node.result_name:
             return condition, item
     return None

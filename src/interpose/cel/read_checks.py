@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
+from interpose.cel.ast import Const, FieldSelect, Fold, FunctionCall, Ident, MakeList, MakeMap, Node
 from interpose.cel.compiler import appended
-from interpose.cel.variable_shapes import UNKNOWN, Dynamic, Listing, Plain, Record, Shape
+from interpose.cel.variable_shapes import UNKNOWN, Dynamic, FixedMap, Listing, Plain, Shape
 
 MAX_LOOPS = 2
 
@@ -45,20 +45,20 @@ class _Reads:
         match node:
             case Const() | Ident():
                 pass
-            case Select():
+            case FieldSelect():
                 self._select(node, facts, loops)
-            case Call(function="_&&_"):
+            case FunctionCall(function="_&&_"):
                 # The decisive side absorbs the other's error, so what one side tests protects the other, either way.
                 self._both(node, facts | there_if(node, True), loops)
-            case Call(function="_||_"):
+            case FunctionCall(function="_||_"):
                 self._both(node, facts | there_if(node, False), loops)
-            case Call(function="_?_:_", args=(condition, then, otherwise)):
+            case FunctionCall(function="_?_:_", args=(condition, then, otherwise)):
                 self.visit(condition, facts, loops)
                 self.visit(then, facts | there_if(condition, True), loops)
                 self.visit(otherwise, facts | there_if(condition, False), loops)
-            case Call(function="_[_]", args=(holder, Const(value=str() as key))):
-                self._select(Select(holder, key, False, node.id), facts, loops)
-            case Call(args=args):
+            case FunctionCall(function="_[_]", args=(holder, Const(value=str() as key))):
+                self._select(FieldSelect(holder, key, False, node.id), facts, loops)
+            case FunctionCall(args=args):
                 for arg in args:
                     self.visit(arg, facts, loops)
             case MakeList(items=items):
@@ -70,14 +70,14 @@ class _Reads:
             case Fold():
                 self._fold(node, facts, loops)
 
-    def _both(self, node: Call, facts: Facts, loops: int) -> None:
+    def _both(self, node: FunctionCall, facts: Facts, loops: int) -> None:
         for arg in node.args:
             self.visit(arg, facts, loops)
 
-    def _select(self, node: Select, facts: Facts, loops: int) -> None:
+    def _select(self, node: FieldSelect, facts: Facts, loops: int) -> None:
         self.visit(node.operand, facts, loops)
         match self.shape(node.operand):
-            case Record(name=name, fields=fields) if node.field not in fields:
+            case FixedMap(name=name, fields=fields) if node.field not in fields:
                 raise CheckError(f"{name} has no {node.field!r}, expected one of {', '.join(fields)}", node.id)
             case Dynamic() if not node.test and path_of(node) not in facts:
                 shown = ".".join(path_of(node) or ("...", node.field))
@@ -121,13 +121,13 @@ class _Reads:
         match node:
             case Ident(name=name):
                 return self.shapes.get(name, UNKNOWN)
-            case Select(operand=operand, field=field):
+            case FieldSelect(operand=operand, field=field):
                 return _field(self.shape(operand), field)
-            case Call(function="_[_]", args=(holder, Const(value=str() as field))):
+            case FunctionCall(function="_[_]", args=(holder, Const(value=str() as field))):
                 return _field(self.shape(holder), field)
-            case Call(function="_[_]", args=(holder, _)):
+            case FunctionCall(function="_[_]", args=(holder, _)):
                 return self._item(holder)
-            case Call(function="get" | "dyn", args=(holder, *_)):
+            case FunctionCall(function="get" | "dyn", args=(holder, *_)):
                 return Dynamic() if isinstance(self.shape(holder), Dynamic) else UNKNOWN
             case Fold():
                 return self._collected(node)
@@ -146,7 +146,7 @@ class _Reads:
 
 def _field(holder: Shape, field: str) -> Shape:
     match holder:
-        case Record(fields=fields):
+        case FixedMap(fields=fields):
             return fields.get(field, UNKNOWN)
         case Dynamic():
             return Dynamic()
@@ -159,7 +159,10 @@ def path_of(node: Node) -> Path | None:
     match node:
         case Ident(name=name):
             return (name,)
-        case Select(operand=operand, field=field) | Call(function="_[_]", args=(operand, Const(value=str() as field))):
+        case (
+            FieldSelect(operand=operand, field=field)
+            | FunctionCall(function="_[_]", args=(operand, Const(value=str() as field)))
+        ):
             base = path_of(operand)
             return None if base is None else (*base, field)
         case _:
@@ -169,18 +172,18 @@ def path_of(node: Node) -> Path | None:
 def there_if(node: Node, value: bool) -> Facts:
     """The paths that must be there if `node` gives `value`."""
     match node:
-        case Select(test=True) if value:
+        case FieldSelect(test=True) if value:
             path = path_of(node)
             return frozenset({path}) if path else NOTHING
-        case Call(function="@in" | "has", args=args) if value and node.function in ("@in", "has"):
+        case FunctionCall(function="@in" | "has", args=args) if value and node.function in ("@in", "has"):
             key, holder = args if node.function == "@in" else (args[1], args[0])
             base = path_of(holder)
             return frozenset({(*base, key.value)}) if base and isinstance(key, Const) and _text(key) else NOTHING
-        case Call(function="!_", args=(inner,)):
+        case FunctionCall(function="!_", args=(inner,)):
             return there_if(inner, not value)
-        case Call(function="_&&_", args=(one, other)):
+        case FunctionCall(function="_&&_", args=(one, other)):
             return there_if(one, True) | there_if(other, True) if value else NOTHING
-        case Call(function="_||_", args=(one, other)):
+        case FunctionCall(function="_||_", args=(one, other)):
             return NOTHING if value else there_if(one, False) | there_if(other, False)
         case _:
             return NOTHING

@@ -14,7 +14,7 @@ class Plain(Struct, frozen=True):
     doc: str = ""
 
 
-class Record(Struct, frozen=True):
+class FixedMap(Struct, frozen=True):
     """A map that always has these fields, and no other."""
 
     name: str
@@ -38,6 +38,6 @@ class Dynamic(Struct, frozen=True):
     doc: str = ""
 
 
-Shape = Plain | Record | Listing | Dynamic
+Shape = Plain | FixedMap | Listing | Dynamic
 
 UNKNOWN = Plain("dyn")

@@ -19,7 +19,7 @@ from interpose.cli.rows import BadRow, strict_json
 from interpose.errors import InvalidCallError, UnloadableError
 from interpose.policy.compiled import Policy
 from interpose.policy.file_format import CallForm
-from interpose.policy.load import Place, load
+from interpose.policy.load import RulePlace, load
 from interpose.policy.rule_places import standard_places
 from interpose.policy_trials.rule_accounts import Account
 from interpose.types import Context, ToolCall
@@ -104,7 +104,7 @@ def _read() -> CallForm:
 
 def _policy(args: argparse.Namespace, cwd: str) -> Policy:
     if args.policy or args.pack:
-        return load([Place(path) for path in args.policy], packs=args.pack)
+        return load([RulePlace(path) for path in args.policy], packs=args.pack)
     return load(standard_places(cwd))
 
 

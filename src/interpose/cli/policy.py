@@ -14,7 +14,7 @@ from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
-from interpose.policy.load import Place, pack_names, pack_text, read
+from interpose.policy.load import RulePlace, pack_names, pack_text, read
 from interpose.policy.pack_catalogue import Pack, pack, packs, switch
 from interpose.policy.parsing import json_schema
 from interpose.policy.rule_places import standard_places
@@ -150,13 +150,13 @@ def _switch(args: argparse.Namespace) -> int:
     return EXIT_FAILED if now.on and not on else 0
 
 
-def _places(args: argparse.Namespace) -> tuple[Place, ...]:
+def _places(args: argparse.Namespace) -> tuple[RulePlace, ...]:
     if not args.paths:
         return () if args.pack else standard_places()
     for path in args.paths:
         if not Path(path).exists():
             raise UsageError(f"there is no {path}")
-    return tuple(Place(path) for path in args.paths)
+    return tuple(RulePlace(path) for path in args.paths)
 
 
 def _test(args: argparse.Namespace) -> int:

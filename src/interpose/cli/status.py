@@ -15,7 +15,7 @@ from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.cli.standing import ledger_line, policy_of, server_line
 from interpose.config.load import load
 from interpose.errors import ConfigError
-from interpose.policy.rules import Problem
+from interpose.policy.rules import PolicyProblem
 from interpose.setup.places import spoken_path
 from interpose.setup.records import Installed, Records
 from interpose.setup.seen import span
@@ -100,4 +100,8 @@ def _agent(record: Installed, now: Situation) -> str:
 
 
 def _problem(problem: dict[str, Any]) -> str:
-    return str(Problem(**problem)) if "file" in problem else ": ".join(str(part) for part in problem.values() if part)
+    return (
+        str(PolicyProblem(**problem))
+        if "file" in problem
+        else ": ".join(str(part) for part in problem.values() if part)
+    )

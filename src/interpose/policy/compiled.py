@@ -19,7 +19,7 @@ from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
 from interpose.policy import imported_variables
 from interpose.policy.effect_needs import Needs, needs_of
-from interpose.policy.rules import Problem, Redaction, Rule
+from interpose.policy.rules import PolicyProblem, Rule, RuleRedaction
 from interpose.policy.startup_memory import Memory
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
@@ -44,7 +44,7 @@ class Policy:
     """All rules of a compiled set. A call is judged by one policy from its beginning to its end."""
 
     def __init__(
-        self, rules: tuple[CompiledRule, ...], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY
+        self, rules: tuple[CompiledRule, ...], refused: tuple[PolicyProblem, ...] = (), judge: FrozenDict = EMPTY
     ) -> None:
         self.rules = rules
         self.refused = refused
@@ -88,14 +88,14 @@ def _may_fire(compiled: CompiledRule, kinds: frozenset[str], rules: frozenset[st
 
 def compile_rules(
     rules: Iterable[Rule],
-    refused: tuple[Problem, ...] = (),
+    refused: tuple[PolicyProblem, ...] = (),
     judge: FrozenDict = EMPTY,
     memory: Memory | None = None,
 ) -> Policy:
     """The policy of these rules. Raises PolicyError with every problem of every rule."""
     from interpose.policy.examples import failing_examples
 
-    problems: list[Problem] = []
+    problems: list[PolicyProblem] = []
     compiled: list[CompiledRule] = []
     for rule in rules:
         try:
@@ -117,7 +117,7 @@ def compile_rules(
 
 def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
     """One rule, checked and compiled. Raises PolicyError."""
-    problems: list[Problem] = []
+    problems: list[PolicyProblem] = []
     shapes, always, lenient = _environment(rule)
 
     def attempt(field: str, make: Callable[[], Any]) -> Any:
@@ -169,7 +169,7 @@ def _granted(tool: str) -> frozenset[str]:
     return frozenset.intersection(*(ALWAYS.get(name, frozenset()) for name in names))
 
 
-def _replacing(redaction: Redaction) -> Callable[[str], str]:
+def _replacing(redaction: RuleRedaction) -> Callable[[str], str]:
     if not redaction.pattern:
         return lambda text: redaction.replacement if text else text
     if pattern(redaction.pattern).search(b"") is not None:
@@ -209,7 +209,7 @@ def _names(entry: str, tool: str) -> bool:
     return entry == tool or wildcard(tool, entry)
 
 
-def _revision(rules: Sequence[CompiledRule], refused: Sequence[Problem], judge: FrozenDict) -> str:
+def _revision(rules: Sequence[CompiledRule], refused: Sequence[PolicyProblem], judge: FrozenDict) -> str:
     """A name for exactly this set: the same rules in the same order have the same one."""
     said = msgspec.json.encode(([compiled.rule for compiled in rules], refused, judge), order="deterministic")
     return hashlib.sha256(said).hexdigest()[:16]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, Node, Select
+from interpose.cel.ast import Const, FieldSelect, Fold, FunctionCall, Ident, MakeList, Node
 
 FIELDS = ("kind", "rule")
 """The fields of an effect that conditions compare with fixed words."""
@@ -38,13 +38,13 @@ Needs = tuple[Need, ...] | None
 def needs_of(node: Node) -> Needs:
     """What a condition needs of the effects of a call."""
     match node:
-        case Call(function="_||_", args=(left, right)):
+        case FunctionCall(function="_||_", args=(left, right)):
             first, second = needs_of(left), needs_of(right)
             return None if first is None or second is None else first + second
-        case Call(function="_&&_", args=(left, right)):
+        case FunctionCall(function="_&&_", args=(left, right)):
             first = needs_of(left)
             return needs_of(right) if first is None else first
-        case Fold(over=Ident(name="effects"), start=Const(value=False), step=Call(function="_||_", args=args)):
+        case Fold(over=Ident(name="effects"), start=Const(value=False), step=FunctionCall(function="_||_", args=args)):
             return _of_exists(node, args)
         case _:
             return None
@@ -64,18 +64,19 @@ def _is(node: Node, name: str) -> bool:
 def _words(node: Node, variable: str, field: str) -> Words:
     """The words of which `variable.field` must be one if this is true."""
     match node:
-        case Call(function="_&&_", args=(left, right)):
+        case FunctionCall(function="_&&_", args=(left, right)):
             first, second = _words(left, variable, field), _words(right, variable, field)
             return first & second if first is not None and second is not None else first if second is None else second
-        case Call(function="_||_", args=(left, right)):
+        case FunctionCall(function="_||_", args=(left, right)):
             first, second = _words(left, variable, field), _words(right, variable, field)
             return None if first is None or second is None else first | second
-        case Call(
-            function="_==_", args=(Select(operand=Ident(name=name), field=read, test=False), Const(value=str(word)))
+        case FunctionCall(
+            function="_==_",
+            args=(FieldSelect(operand=Ident(name=name), field=read, test=False), Const(value=str(word))),
         ):
             return frozenset({word}) if (name, read) == (variable, field) else None
-        case Call(
-            function="@in", args=(Select(operand=Ident(name=name), field=read, test=False), MakeList(items=items))
+        case FunctionCall(
+            function="@in", args=(FieldSelect(operand=Ident(name=name), field=read, test=False), MakeList(items=items))
         ):
             words = [item.value for item in items if isinstance(item, Const) and isinstance(item.value, str)]
             return frozenset(words) if (name, read) == (variable, field) and len(words) == len(items) else None

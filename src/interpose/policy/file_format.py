@@ -15,7 +15,7 @@ from interpose.yaml_text import Path
 RuleId = Annotated[
     str, Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._/-]{0,99}$(?!\n)", description="lower-case words with dashes")
 ]
-Text = Annotated[str, Meta(min_length=1)]
+NonEmptyText = Annotated[str, Meta(min_length=1)]
 Point = Literal["tool.before", "tool.after"]
 
 
@@ -23,38 +23,38 @@ class OnForm(Struct, frozen=True, forbid_unknown_fields=True):
     """Where and for which tools a rule applies."""
 
     point: Point | list[Point] | None = None
-    tools: Annotated[list[Text], Meta(min_length=1)] | None = None
+    tools: Annotated[list[NonEmptyText], Meta(min_length=1)] | None = None
 
 
 class RedactForm(Struct, frozen=True, forbid_unknown_fields=True):
     """What is taken out of the texts. Without a pattern, what the judge quotes."""
 
-    pattern: Text | None = None
+    pattern: NonEmptyText | None = None
     replacement: str = "[REDACTED]"
 
 
 class ScopeForm(Struct, frozen=True, forbid_unknown_fields=True):
     """For which calls an answer holds; every list that is there must match."""
 
-    tools: list[Text] = []
-    agents: list[Text] = []
-    roles: list[Text] = []
-    principals: list[Text] = []
-    sessions: list[Text] = []
-    directories: list[Text] = []
+    tools: list[NonEmptyText] = []
+    agents: list[NonEmptyText] = []
+    roles: list[NonEmptyText] = []
+    principals: list[NonEmptyText] = []
+    sessions: list[NonEmptyText] = []
+    directories: list[NonEmptyText] = []
 
 
 class AnswersForm(Struct, frozen=True, forbid_unknown_fields=True):
     """Which rules' questions an `allow` rule answers."""
 
-    rules: Annotated[list[Text], Meta(min_length=1)]
+    rules: Annotated[list[NonEmptyText], Meta(min_length=1)]
     scope: ScopeForm | Literal["everywhere"]
 
 
 class CallForm(Struct, frozen=True, forbid_unknown_fields=True):
     """A call in an example."""
 
-    tool: Text
+    tool: NonEmptyText
     args: dict[str, Any] = field(default_factory=dict)
     result: Any = None
     is_error: bool = False
@@ -79,17 +79,17 @@ class RuleForm(Struct, frozen=True, forbid_unknown_fields=True):
     action: Action
     description: str = ""
     on: OnForm = OnForm()
-    when: Text | None = None
-    prompt: Text | None = None
+    when: NonEmptyText | None = None
+    prompt: NonEmptyText | None = None
     judge: dict[str, Any] = field(default_factory=dict)
     message: str = ""
     severity: Severity = "error"
     mode: Mode = "enforce"
     on_error: OnError | None = None
     enabled: bool = True
-    tags: list[Text] = []
+    tags: list[NonEmptyText] = []
     instead: str = ""
-    rewrite: dict[str, Text] = field(default_factory=dict)
+    rewrite: dict[str, NonEmptyText] = field(default_factory=dict)
     redact: RedactForm | None = None
     answers: AnswersForm | None = None
     examples: ExamplesForm = ExamplesForm()
@@ -100,8 +100,8 @@ class FileForm(Struct, frozen=True, forbid_unknown_fields=True):
 
     version: Literal[1]
     rules: list[RuleForm] = []
-    packs: list[Text] = []
-    disable: list[Text] = []
+    packs: list[NonEmptyText] = []
+    disable: list[NonEmptyText] = []
     judge: dict[str, Any] = field(default_factory=dict)
 
 

@@ -13,19 +13,19 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from interpose.policy.file_format import FormError, Text
-from interpose.policy.rules import Action, Dialect, Redaction, Rule, Source, Target
+from interpose.policy.file_format import FormError, NonEmptyText
+from interpose.policy.rules import Action, Dialect, Rule, RuleRedaction, RuleTarget, Source
 from interpose.types import HookPoint, Mode
 
 _RESPONSE = re.compile(r"\bresponse\b")
-_BEFORE, _AFTER = Target((HookPoint.TOOL_BEFORE,)), Target((HookPoint.TOOL_AFTER,))
-_COMMANDS = Target((HookPoint.TOOL_BEFORE,), ("exec",))
+_BEFORE, _AFTER = RuleTarget((HookPoint.TOOL_BEFORE,)), RuleTarget((HookPoint.TOOL_AFTER,))
+_COMMANDS = RuleTarget((HookPoint.TOOL_BEFORE,), ("exec",))
 
 
 class ImportedForm(Struct, frozen=True, forbid_unknown_fields=True):
     """One rule of that format."""
 
-    name: Text
+    name: NonEmptyText
     description: str = ""
     enabled: bool = True
     mcp_expression: str = ""
@@ -58,7 +58,7 @@ def rules_of(
     """The rule in our words: one for calls, one for commands, or one for results."""
     if not form.name.isprintable():
         raise FormError("name: expected characters that can be seen, as it is shown to people", "name")
-    parts: list[tuple[str, Dialect, Target]] = []
+    parts: list[tuple[str, Dialect, RuleTarget]] = []
     if form.mcp_expression:
         parts.append((form.mcp_expression, "imported-call", _BEFORE))
     if form.cli_expression:
@@ -76,12 +76,12 @@ def rules_of(
 
 
 def _rule(
-    form: ImportedForm, source: Source, lines: tuple[tuple[str, int], ...], when: str, dialect: Dialect, on: Target
+    form: ImportedForm, source: Source, lines: tuple[tuple[str, int], ...], when: str, dialect: Dialect, on: RuleTarget
 ) -> Rule:
     # There, `allow` rules only count: they lift nothing.
     action: Action = "log" if form.action == "allow" else form.action
     mode: Mode = "watch" if form.mode == "audit_only" else "enforce"
-    redact = Redaction(form.redaction_pattern or "", form.redaction_replacement or "[REDACTED]")
+    redact = RuleRedaction(form.redaction_pattern or "", form.redaction_replacement or "[REDACTED]")
     return Rule(
         id=form.name, source=source, description=form.description, when=when, prompt=form.prompt, on=on, action=action,
         message=form.message, mode=mode, enabled=form.enabled, redact=redact if action == "redact" else None,

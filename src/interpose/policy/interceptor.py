@@ -13,7 +13,7 @@ from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
 from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.result_texts import replace_texts
-from interpose.policy.rules import SEVERITY, Problem, Rule
+from interpose.policy.rules import SEVERITY, PolicyProblem, Rule
 from interpose.policy.standing_answers import PolicyAnswers
 from interpose.registration import registration
 from interpose.types import (
@@ -78,7 +78,7 @@ class PolicyInterceptor:
         return Report(decisions, notes, self.policy.revision)
 
 
-def _attempts(refused: Sequence[Problem]) -> Iterator[Finding]:
+def _attempts(refused: Sequence[PolicyProblem]) -> Iterator[Finding]:
     """What a lower level tried to loosen. Every verdict has these notes: an agent that tries much is not quoted."""
     for problem in refused[:_QUOTED]:
         yield Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule)

@@ -13,9 +13,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from interpose.errors import PolicyError
-from interpose.policy.load import Place, pack_names, pack_text, parsed, read
+from interpose.policy.load import RulePlace, pack_names, pack_text, parsed, read
 from interpose.policy.rule_places import DEFAULT_PACKS, PACKS, packs_text, user_directory
-from interpose.policy.rules import Level, Problem, Rule, RuleFile
+from interpose.policy.rules import Level, PolicyProblem, Rule, RuleFile
 
 
 class Pack(Struct, frozen=True):
@@ -28,7 +28,7 @@ class Pack(Struct, frozen=True):
     level: Level | None = None
 
 
-def packs(places: Sequence[Place]) -> list[Pack]:
+def packs(places: Sequence[RulePlace]) -> list[Pack]:
     """Every pack, and which file switches it on. Raises PolicyError."""
     switched: dict[str, RuleFile] = {}
     for text in read(places):
@@ -47,7 +47,7 @@ def pack(name: str) -> Pack:
     """A pack as it is shipped. Raises PolicyError if there is none of this name."""
     known = pack_names()
     if name not in known:
-        raise PolicyError((Problem("", 0, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"),))
+        raise PolicyError((PolicyProblem("", 0, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"),))
     text = pack_text(name)
     summary = text.text.partition("\n")[0].removeprefix("#").strip()
     return Pack(name, summary, parsed(text).rules)
@@ -55,11 +55,11 @@ def pack(name: str) -> Pack:
 
 def enabled(environ: Mapping[str, str] = os.environ) -> tuple[str, ...]:
     """The packs that the user switched on. Raises PolicyError if the file that says so is broken."""
-    (text,) = read([Place(str(user_directory(environ) / PACKS), Level.USER, packs_text(DEFAULT_PACKS))])
+    (text,) = read([RulePlace(str(user_directory(environ) / PACKS), Level.USER, packs_text(DEFAULT_PACKS))])
     file = parsed(text)
     if file.rules or file.disable or file.judge:
         why = "expected nothing but `packs`: put rules of your own into a file beside this one"
-        raise PolicyError((Problem(text.file, 1, "", why),))
+        raise PolicyError((PolicyProblem(text.file, 1, "", why),))
     return tuple(name for name, _ in file.packs)
 
 

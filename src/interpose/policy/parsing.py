@@ -13,16 +13,16 @@ from interpose.policy import imported_rules
 from interpose.policy.file_format import CallForm, FileForm, FormError, Point, RuleForm, ScopeForm, located
 from interpose.policy.rules import (
     Action,
+    AnswerScope,
     Example,
     Level,
-    Problem,
-    Redaction,
+    PolicyProblem,
     Rule,
     RuleFile,
-    Scope,
+    RuleRedaction,
+    RuleTarget,
     Source,
     StandingRule,
-    Target,
 )
 from interpose.tools import TOOL_GROUPS, normalize_tool_name
 from interpose.types import FrozenDict, HookPoint, OnError, freeze
@@ -40,7 +40,7 @@ def parse(text: str, file: str, level: Level, pack: str = "") -> RuleFile:
     try:
         document = read_yaml(text)
     except YamlError as error:
-        raise PolicyError((Problem(file, error.line, "", str(error)),)) from None
+        raise PolicyError((PolicyProblem(file, error.line, "", str(error)),)) from None
     reading = _Reading(document, file, level, pack)
     if imported_rules.is_imported(document.data):
         rules = reading.each_rule(imported_rules.ImportedForm, imported_rules.rules_of)
@@ -66,10 +66,10 @@ class _Reading:
 
     def __init__(self, document: Document, file: str, level: Level, pack: str) -> None:
         self.document, self.file, self.level, self.pack = document, file, level, pack
-        self.problems: list[Problem] = []
+        self.problems: list[PolicyProblem] = []
 
     def note(self, path: Path, rule: str, message: str) -> None:
-        self.problems.append(Problem(self.file, self.document.line_at(path), rule, message))
+        self.problems.append(PolicyProblem(self.file, self.document.line_at(path), rule, message))
 
     def raise_problems(self) -> None:
         if self.problems:
@@ -149,7 +149,7 @@ def _require_parts(form: RuleForm) -> None:
         raise FormError("`judge` belongs to rules with a `prompt`", "judge")
 
 
-def _target(form: RuleForm) -> Target:
+def _target(form: RuleForm) -> RuleTarget:
     default: Point = "tool.after" if form.action == "redact" else "tool.before"
     given = form.on.point or default
     points = tuple(dict.fromkeys(HookPoint(point) for point in ([given] if isinstance(given, str) else given)))
@@ -157,7 +157,7 @@ def _target(form: RuleForm) -> Target:
         raise FormError("expected at least one hook point", "on", "point")
     if form.action in ("transform", "allow") and points != (HookPoint.TOOL_BEFORE,):
         raise FormError(f"the action {form.action!r} is for tool.before only", "on", "point")
-    return Target(points, tuple(_tool(name, index) for index, name in enumerate(form.on.tools or ())))
+    return RuleTarget(points, tuple(_tool(name, index) for index, name in enumerate(form.on.tools or ())))
 
 
 def _tool(name: str, index: int) -> str:
@@ -167,8 +167,8 @@ def _tool(name: str, index: int) -> str:
     return plain if any(mark in plain for mark in "*?[") else normalize_tool_name(plain)
 
 
-def _redaction(form: RuleForm) -> Redaction | None:
-    return Redaction(form.redact.pattern or "", form.redact.replacement) if form.redact else None
+def _redaction(form: RuleForm) -> RuleRedaction | None:
+    return RuleRedaction(form.redact.pattern or "", form.redact.replacement) if form.redact else None
 
 
 def _answers(form: RuleForm) -> StandingRule | None:
@@ -176,12 +176,12 @@ def _answers(form: RuleForm) -> StandingRule | None:
         return None
     scope = form.answers.scope
     if scope == "everywhere":
-        return StandingRule(tuple(form.answers.rules), Scope())
+        return StandingRule(tuple(form.answers.rules), AnswerScope())
     if scope == ScopeForm():
         raise FormError("expected at least one of tools, agents, roles, principals, sessions, directories, or the "
             "word everywhere", "answers", "scope")  # fmt: skip
     lists = {name: tuple(getattr(scope, name)) for name in ScopeForm.__struct_fields__}
-    return StandingRule(tuple(form.answers.rules), Scope(**lists))
+    return StandingRule(tuple(form.answers.rules), AnswerScope(**lists))
 
 
 def _examples(form: RuleForm, line_at: Callable[..., int]) -> tuple[Example, ...]:

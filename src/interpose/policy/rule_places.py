@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from interpose.config.load import load
-from interpose.policy.load import Place
+from interpose.policy.load import RulePlace
 from interpose.policy.rules import Level
 
 ORGANISATION = "/etc/interpose/policy"
@@ -31,24 +31,24 @@ def user_directory(environ: Mapping[str, str] = os.environ) -> Path:
 
 def standard_places(
     cwd: str = "", *, environ: Mapping[str, str] = os.environ, organisation: str = ORGANISATION
-) -> tuple[Place, ...]:
+) -> tuple[RulePlace, ...]:
     """The places whose rules hold for an agent that works in `cwd`. None of them has to be there."""
     files = [str(Path(at) / PROJECT) for at in _upwards(cwd or str(Path.cwd()))]
     return shared_places(str(user_directory(environ)), organisation=organisation) + project_places(files)
 
 
-def shared_places(user: str, *, organisation: str = ORGANISATION) -> tuple[Place, ...]:
+def shared_places(user: str, *, organisation: str = ORGANISATION) -> tuple[RulePlace, ...]:
     """The places whose rules hold wherever an agent works: the organisation's, and the user's in this directory."""
     return (
-        Place(organisation, Level.ORGANISATION, _NOTHING),
-        Place(str(Path(user) / PACKS), Level.USER, packs_text(DEFAULT_PACKS)),
-        Place(user, Level.USER, _NOTHING),
+        RulePlace(organisation, Level.ORGANISATION, _NOTHING),
+        RulePlace(str(Path(user) / PACKS), Level.USER, packs_text(DEFAULT_PACKS)),
+        RulePlace(user, Level.USER, _NOTHING),
     )
 
 
-def project_places(files: Sequence[str]) -> tuple[Place, ...]:
+def project_places(files: Sequence[str]) -> tuple[RulePlace, ...]:
     """The places of projects' rule files."""
-    return tuple(Place(file, Level.PROJECT, _NOTHING) for file in files)
+    return tuple(RulePlace(file, Level.PROJECT, _NOTHING) for file in files)
 
 
 def project_files(cwd: str) -> tuple[str, ...]:

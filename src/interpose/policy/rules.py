@@ -33,7 +33,7 @@ class Level(StrEnum):
 _RANKS = {Level.ORGANISATION: 3, Level.USER: 2, Level.PROJECT: 1}
 
 
-class Problem(Struct, frozen=True):
+class PolicyProblem(Struct, frozen=True):
     """Why a file or a rule was refused: where, and what was expected there."""
 
     file: str
@@ -56,21 +56,21 @@ class Source(Struct, frozen=True):
     """The pack that the rule came with, if any."""
 
 
-class Target(Struct, frozen=True):
+class RuleTarget(Struct, frozen=True):
     """What a rule applies to. No tools means every tool."""
 
     points: tuple[HookPoint, ...] = (HookPoint.TOOL_BEFORE,)
     tools: tuple[str, ...] = ()
 
 
-class Redaction(Struct, frozen=True):
+class RuleRedaction(Struct, frozen=True):
     """What is taken out of a text. An empty pattern takes all of it."""
 
     pattern: str = ""
     replacement: str = "[REDACTED]"
 
 
-class Scope(Struct, frozen=True):
+class AnswerScope(Struct, frozen=True):
     """For which calls a standing answer holds: globs, one of each named list must match. None named: every call."""
 
     tools: tuple[str, ...] = ()
@@ -85,7 +85,7 @@ class StandingRule(Struct, frozen=True):
     """Which questions an `allow` rule answers: those of these rules, in this scope."""
 
     rules: tuple[str, ...]
-    scope: Scope
+    scope: AnswerScope
 
 
 class Example(Struct, frozen=True):
@@ -120,7 +120,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     """What a judge is asked. A rule with a prompt is an AI rule; its `when`, if any, says when the judge is asked."""
     judge: FrozenDict = EMPTY
     """Settings of the judge for this rule alone."""
-    on: Target = Target()
+    on: RuleTarget = RuleTarget()
     action: Action = "deny"
     message: str = ""
     severity: Severity = "error"
@@ -131,7 +131,7 @@ class Rule(Struct, frozen=True, kw_only=True):
     instead: str = ""
     rewrite: tuple[tuple[str, str], ...] = ()
     """Argument path and the CEL expression of its new value."""
-    redact: Redaction | None = None
+    redact: RuleRedaction | None = None
     answers: StandingRule | None = None
     examples: tuple[Example, ...] = ()
     dialect: Dialect = "interpose"
@@ -142,9 +142,9 @@ class Rule(Struct, frozen=True, kw_only=True):
         """The line on which a field stands."""
         return dict(self.lines).get(field, self.source.line)
 
-    def problem(self, field: str, message: str) -> Problem:
+    def problem(self, field: str, message: str) -> PolicyProblem:
         """What is wrong with one of its fields."""
-        return Problem(self.source.file, self.line_of(field), self.id, f"{field}: {message}")
+        return PolicyProblem(self.source.file, self.line_of(field), self.id, f"{field}: {message}")
 
     @property
     def text(self) -> str:

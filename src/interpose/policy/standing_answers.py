@@ -13,7 +13,7 @@ from interpose.analysis import DEFAULT_CWD, home_directory, starts_of
 from interpose.cel.text_functions import glob, wildcard
 from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
-from interpose.policy.rules import Level, Scope
+from interpose.policy.rules import AnswerScope, Level
 from interpose.policy.variables import Variables
 from interpose.tools import cwds_of
 from interpose.types import HookPoint, PermissionRequest, ToolCall
@@ -64,7 +64,7 @@ def _named(compiled: CompiledRule) -> Sequence[str]:
 def in_scope(compiled: CompiledRule, call: ToolCall) -> bool:
     """Whether a rule may answer questions about this call."""
     answers = compiled.rule.answers
-    scope = answers.scope if answers else Scope()
+    scope = answers.scope if answers else AnswerScope()
     context = call.context
     return (
         (not scope.tools or names_tool(scope.tools, call.name))

@@ -22,10 +22,10 @@ from msgspec import UNSET, Struct, UnsetType
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.examples import call_of
-from interpose.policy.file_format import CallForm, Text, located
+from interpose.policy.file_format import CallForm, NonEmptyText, located
 from interpose.policy.interceptor import PolicyInterceptor
 from interpose.policy.parsing import example_of
-from interpose.policy.rules import Example, Problem
+from interpose.policy.rules import Example, PolicyProblem
 from interpose.policy.standing_answers import PolicyAnswers
 from interpose.types import Confirm, Deny, Finding, Outcome, PermissionRequest, Report, ToolOutcome, Transform
 from interpose.yaml_text import YamlError, read_yaml
@@ -34,14 +34,14 @@ from interpose.yaml_text import YamlError, read_yaml
 class CaseForm(Struct, frozen=True, forbid_unknown_fields=True):
     """One case."""
 
-    note: Text
+    note: NonEmptyText
     call: str | CallForm
     want: Literal["allow", "rewrite", "ask", "deny"]
     rule: str = ""
     """The rule that must have decided; empty if that does not matter."""
     gives: Any = UNSET
     """The arguments after a rewrite, or the result that the agent must get."""
-    tags: list[Text] = []
+    tags: list[NonEmptyText] = []
 
 
 class CaseFileForm(Struct, frozen=True, forbid_unknown_fields=True):
@@ -49,10 +49,10 @@ class CaseFileForm(Struct, frozen=True, forbid_unknown_fields=True):
 
     version: Literal[1]
     cases: list[CaseForm]
-    packs: list[Text] = []
+    packs: list[NonEmptyText] = []
 
 
-class Case(Struct, frozen=True):
+class PolicyCase(Struct, frozen=True):
     """One case, ready to be run."""
 
     note: str
@@ -71,7 +71,7 @@ class CaseFile(Struct, frozen=True):
 
     file: str
     packs: tuple[str, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[PolicyCase, ...]
 
 
 def is_case_file(text: str) -> bool:
@@ -88,12 +88,12 @@ def parse_cases(text: str, file: str) -> CaseFile:
     try:
         document = read_yaml(text)
     except YamlError as error:
-        raise PolicyError((Problem(file, error.line, "", str(error)),)) from None
+        raise PolicyError((PolicyProblem(file, error.line, "", str(error)),)) from None
     try:
         form = msgspec.convert(document.data, CaseFileForm, strict=True)
     except (msgspec.ValidationError, RecursionError) as error:
         where, message = located(str(error), CaseFileForm)
-        raise PolicyError((Problem(file, document.line_at(where), "", message),)) from None
+        raise PolicyError((PolicyProblem(file, document.line_at(where), "", message),)) from None
     cases = tuple(
         _case(item, file, document.line_at(("cases", index)), "result" in _keys(document.data["cases"][index]["call"]))
         for index, item in enumerate(form.cases)
@@ -105,12 +105,12 @@ def _keys(call: object) -> Sequence[str]:
     return tuple(call) if isinstance(call, dict) else ()
 
 
-def _case(form: CaseForm, file: str, line: int, after: bool) -> Case:
+def _case(form: CaseForm, file: str, line: int, after: bool) -> PolicyCase:
     call = example_of(form.call, True, line)
-    return Case(form.note, file, line, call, form.want, form.rule, form.gives, after, tuple(form.tags))
+    return PolicyCase(form.note, file, line, call, form.want, form.rule, form.gives, after, tuple(form.tags))
 
 
-def failure_of(case: Case, policy: Policy) -> str:
+def failure_of(case: PolicyCase, policy: Policy) -> str:
     """What a policy says against a case; empty if it says what the case wants."""
     call = call_of(case.call)
     payload = ToolOutcome(call, case.call.result, is_error=case.call.is_error) if case.after else call

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from interpose.cel.ast import Call, Const, Fold, Ident, MakeList, MakeMap, Node, Select
+from interpose.cel.ast import Const, FieldSelect, Fold, FunctionCall, Ident, MakeList, MakeMap, Node
 from interpose.cel.read_checks import Path, path_of
 from interpose.types import Certainty, EffectKind
 
@@ -31,10 +31,10 @@ def canonical(node: Node, names: Mapping[str, str] | None = None) -> Node:
             return Const(value)
         case Ident(name=name):
             return Ident(names.get(name, name))
-        case Select(operand=operand, field=field, test=test):
-            return Select(canonical(operand, names), field, test)
-        case Call(function=function, args=args):
-            return Call(function, tuple(canonical(arg, names) for arg in args))
+        case FieldSelect(operand=operand, field=field, test=test):
+            return FieldSelect(canonical(operand, names), field, test)
+        case FunctionCall(function=function, args=args):
+            return FunctionCall(function, tuple(canonical(arg, names) for arg in args))
         case MakeList(items=items):
             return MakeList(tuple(canonical(item, names) for item in items))
         case MakeMap(entries=entries):
@@ -51,7 +51,7 @@ def canonical(node: Node, names: Mapping[str, str] | None = None) -> Node:
 def exists(node: Node) -> tuple[Node, str, Node] | None:
     """List, variable and condition, if the node says that a list has something for which a condition holds."""
     match node:
-        case Fold(start=Const(value=False), step=Call(function="_||_", args=(Ident(), inner))):
+        case Fold(start=Const(value=False), step=FunctionCall(function="_||_", args=(Ident(), inner))):
             return node.over, node.variable, inner
         case _:
             return None
@@ -94,16 +94,18 @@ _TRUE, _FALSE = Const(True), Const(False)
 
 
 def _parts(node: Node, function: str) -> tuple[Node, ...]:
-    return node.args if isinstance(node, Call) and node.function == function else ()
+    return node.args if isinstance(node, FunctionCall) and node.function == function else ()
 
 
 def _values(node: Node) -> tuple[Path, frozenset[Any]] | None:
     """A path and the constants that a node allows for it: `e.kind == "a"`, `e.kind in ["a", "b"]`."""
     match node:
-        case Call(function="_==_", args=(left, Const(value=value)) | (Const(value=value), left)):
+        case FunctionCall(function="_==_", args=(left, Const(value=value)) | (Const(value=value), left)):
             path = path_of(left)
             return (path, frozenset({value})) if path else None
-        case Call(function="@in", args=(left, MakeList(items=items))) if all(isinstance(i, Const) for i in items):
+        case FunctionCall(function="@in", args=(left, MakeList(items=items))) if all(
+            isinstance(i, Const) for i in items
+        ):
             path = path_of(left)
             return (path, frozenset(item.value for item in items if isinstance(item, Const))) if path else None
         case _:
@@ -115,12 +117,12 @@ def possible(node: Node, known: Known) -> Known | None:
     match node:
         case Const(value=False):
             return None
-        case Call(function="_&&_", args=(one, other)):
+        case FunctionCall(function="_&&_", args=(one, other)):
             left = possible(one, known)
             return None if left is None else possible(other, left)
-        case Call(function="_||_", args=(one, other)):
+        case FunctionCall(function="_||_", args=(one, other)):
             return _either(possible(one, known), possible(other, known))
-        case Call(function=function, args=(left, Const(value=str() as text))) if function in _TESTS:
+        case FunctionCall(function=function, args=(left, Const(value=str() as text))) if function in _TESTS:
             path = path_of(left)
             return known if path is None else _narrowed(known, path, lambda value: _TESTS[function](value, text))
         case _:

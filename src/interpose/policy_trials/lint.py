@@ -11,9 +11,9 @@ from interpose.cel.ast import Const, Node
 from interpose.cel.checker import check
 from interpose.errors import PolicyError
 from interpose.policy.compiled import compile_rule, names_tool
-from interpose.policy.load import Text
+from interpose.policy.load import RuleText
 from interpose.policy.parsing import parse
-from interpose.policy.rules import WEIGHT, Problem, Rule
+from interpose.policy.rules import WEIGHT, PolicyProblem, Rule
 from interpose.policy.variables import VARIABLES
 from interpose.policy_trials.implication import Implication, Known, canonical, possible
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_GROUPS, mcp_name
@@ -42,7 +42,7 @@ class _Read(Struct, frozen=True):
     when: Node
 
 
-def lint(texts: Iterable[Text]) -> list[Remark]:
+def lint(texts: Iterable[RuleText]) -> list[Remark]:
     """Everything that is wrong with the rules of these files, in the order of the files."""
     remarks: list[Remark] = []
     read: list[_Read] = []
@@ -65,7 +65,7 @@ def lint(texts: Iterable[Text]) -> list[Remark]:
     return remarks
 
 
-def _broken(problem: Problem) -> Remark:
+def _broken(problem: PolicyProblem) -> Remark:
     return Remark("broken", problem.rule, problem.file, problem.line, problem.message)
 
 

@@ -11,9 +11,9 @@ from msgspec import Struct
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rule
 from interpose.policy.examples import failure, shown
-from interpose.policy.load import Place, Text, load_texts, pack_names, pack_text, read
+from interpose.policy.load import RulePlace, RuleText, load_texts, pack_names, pack_text, read
 from interpose.policy.parsing import parse
-from interpose.policy.rules import Problem, Rule
+from interpose.policy.rules import PolicyProblem, Rule
 from interpose.policy_trials.case_files import CaseFile, failure_of, is_case_file, parse_cases
 
 Status = Literal["passed", "failed", "skipped"]
@@ -33,7 +33,7 @@ class Trial(Struct, frozen=True):
     seconds: float = 0.0
 
 
-def run_trials(places: Sequence[Place], *, packs: Sequence[str] = (), tags: Sequence[str] = ()) -> list[Trial]:
+def run_trials(places: Sequence[RulePlace], *, packs: Sequence[str] = (), tags: Sequence[str] = ()) -> list[Trial]:
     """All examples and cases in these places; with `tags`, those that have one of them. Raises PolicyError if a
     place can't be read at all."""
     texts = read(places)
@@ -46,7 +46,7 @@ def run_trials(places: Sequence[Place], *, packs: Sequence[str] = (), tags: Sequ
     return [trial for trial in trials if not wanted or trial.kind == "file" or wanted & set(trial.tags)]
 
 
-def pack_texts(texts: Iterable[Text], packs: Sequence[str]) -> list[Text]:
+def pack_texts(texts: Iterable[RuleText], packs: Sequence[str]) -> list[RuleText]:
     """The packs that are switched on, as far as they exist: an unknown one is a problem of the file that names it."""
     named = list(packs)
     for text in texts:
@@ -58,7 +58,7 @@ def pack_texts(texts: Iterable[Text], packs: Sequence[str]) -> list[Text]:
     return [pack_text(name) for name in dict.fromkeys(named) if name in known]
 
 
-def _examples(texts: Iterable[Text]) -> Iterator[Trial]:
+def _examples(texts: Iterable[RuleText]) -> Iterator[Trial]:
     for text in texts:
         try:
             rules = parse(text.text, text.file, text.level, text.pack).rules
@@ -87,7 +87,7 @@ def _rule_trials(rule: Rule) -> Iterator[Trial]:
         )  # fmt: skip
 
 
-def _cases(text: Text, rule_texts: Sequence[Text], packs: Sequence[str]) -> list[Trial]:
+def _cases(text: RuleText, rule_texts: Sequence[RuleText], packs: Sequence[str]) -> list[Trial]:
     try:
         file = parse_cases(text.text, text.file)
     except PolicyError as error:
@@ -111,6 +111,6 @@ def _case_trials(file: CaseFile, policy: Policy) -> Iterator[Trial]:
 
 
 def _problems(error: PolicyError) -> Iterator[Trial]:
-    problems: tuple[Problem, ...] = error.problems
+    problems: tuple[PolicyProblem, ...] = error.problems
     for problem in problems:
         yield Trial("file", problem.file, problem.line, problem.rule or problem.file, "failed", problem.message)

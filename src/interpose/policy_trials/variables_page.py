@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.cel.variable_shapes import Dynamic, Listing, Plain, Record, Shape
+from interpose.cel.variable_shapes import Dynamic, FixedMap, Listing, Plain, Shape
 from interpose.policy.variables import ALWAYS, VARIABLES
 
 FUNCTIONS: tuple[tuple[str, str], ...] = (
@@ -53,10 +53,10 @@ def _variables() -> Iterator[str]:
 def _rows(name: str, shape: Shape) -> Iterator[str]:
     yield f"| `{name}` | {shape.type} | {shape.doc} |"
     match shape:
-        case Record(fields=fields):
+        case FixedMap(fields=fields):
             for field, inner in fields.items():
                 yield from _rows(f"{name}.{field}", inner)
-        case Listing(of=Record(fields=fields)):
+        case Listing(of=FixedMap(fields=fields)):
             for field, inner in fields.items():
                 yield from _rows(f"{name}[].{field}", inner)
         case Plain() | Dynamic() | Listing():

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import PolicyError
-from interpose.policy.load import Place, load
+from interpose.policy.load import RulePlace, load
 from interpose.policy.rule_places import standard_places, user_directory
 from interpose.policy.rules import Level
 
@@ -50,11 +50,11 @@ def test_nothing_has_to_be_there(environ: dict[str, str], tmp_path: Path) -> Non
     places = standard_places(str(tmp_path), environ=environ, organisation=str(tmp_path / "none"))
     assert {rule.rule.source.pack for rule in load(places).rules} == {"baseline"}
     with pytest.raises(PolicyError, match="can't be read"):
-        load([Place(str(tmp_path / "none.yaml"))])
+        load([RulePlace(str(tmp_path / "none.yaml"))])
 
 
 def test_a_file_that_two_places_name_is_read_once_for_the_first(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text('version: 1\nrules: [{id: a, action: deny, when: "true"}]\n')
-    policy = load([Place(str(file), Level.ORGANISATION), Place(str(tmp_path), Level.USER)])
+    policy = load([RulePlace(str(file), Level.ORGANISATION), RulePlace(str(tmp_path), Level.USER)])
     assert [compiled.rule.source.level for compiled in policy.rules] == [Level.ORGANISATION]

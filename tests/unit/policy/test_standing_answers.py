@@ -8,7 +8,7 @@ import pytest
 
 from interpose import AutoDeny, Confirm, Context, Deny, Engine, ToolCall, create_interceptor_registry
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import Text, load_texts
+from interpose.policy.load import RuleText, load_texts
 from interpose.policy.rules import Level
 
 ASKING = """version: 1
@@ -50,7 +50,9 @@ def run(
     **answer: str,
 ) -> Any:
     filled = ANY | answer
-    policy = load_texts([Text("org.yaml", ASKING, Level.ORGANISATION), Text("u.yaml", ANSWER.format(**filled), level)])
+    policy = load_texts(
+        [RuleText("org.yaml", ASKING, Level.ORGANISATION), RuleText("u.yaml", ANSWER.format(**filled), level)]
+    )
     registry = create_interceptor_registry()
     registry.swap(registrations(policy))
     if guard is not None:
@@ -133,7 +135,7 @@ def test_it_does_not_answer_for_a_rule_that_failed() -> None:
     failing = ASKING.replace(
         "'command.exists(c, c.name == \"git\")', action: ask", "'1 / size(hosts) > 1', on_error: ask, action: ask"
     )
-    policy = load_texts([Text("o.yaml", failing), Text("u.yaml", ANSWER.format(**ANY), Level.ORGANISATION)])
+    policy = load_texts([RuleText("o.yaml", failing), RuleText("u.yaml", ANSWER.format(**ANY), Level.ORGANISATION)])
     registry = create_interceptor_registry()
     registry.swap(registrations(policy))
     verdict = Engine(registry, confirm=AutoDeny()).run().run_tool(ToolCall("exec", {"command": "ls"}), str).verdict

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import PolicyError
-from interpose.policy.load import Text, load_texts, pack_names
+from interpose.policy.load import RuleText, load_texts, pack_names
 from interpose.policy.rules import Level
 from interpose.policy.startup_memory import Memory
 
@@ -31,8 +31,8 @@ rules:
 """
 
 
-def _texts(rules: str = RULES) -> list[Text]:
-    return [Text("/home/dev/rules.yaml", rules, Level.USER)]
+def _texts(rules: str = RULES) -> list[RuleText]:
+    return [RuleText("/home/dev/rules.yaml", rules, Level.USER)]
 
 
 def _remembering(file: Path, rules: str = RULES, version: str = "1") -> Memory:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from interpose.cel.checker import check
-from interpose.policy.load import Text
+from interpose.policy.load import RuleText
 from interpose.policy.variables import VARIABLES
 from interpose.policy_trials.implication import Implication, canonical, possible
 from interpose.policy_trials.lint import lint
@@ -14,7 +14,7 @@ BOTH = "examples: {match: [x], no_match: [y]}"
 
 def remarks(*rules: str) -> list[tuple[str, str, str]]:
     listed = "\n".join(f"  - {{{rule}}}" for rule in rules)
-    found = lint([Text("p.yaml", f"version: 1\nrules:\n{listed}\n")])
+    found = lint([RuleText("p.yaml", f"version: 1\nrules:\n{listed}\n")])
     return [(remark.kind, remark.rule, remark.other) for remark in found]
 
 
@@ -82,7 +82,7 @@ def test_rewrites_of_one_argument() -> None:
 
 
 def test_a_file_that_is_none() -> None:
-    (remark,) = lint([Text("p.yaml", "version: [")])
+    (remark,) = lint([RuleText("p.yaml", "version: [")])
     assert (remark.kind, remark.file) == ("broken", "p.yaml")
 
 

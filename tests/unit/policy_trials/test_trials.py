@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.policy.load import Place
+from interpose.policy.load import RulePlace
 from interpose.policy_trials.trials import Trial, run_trials
 
 RULES = """
@@ -53,7 +53,7 @@ def trials(tmp_path: Path, rules: str, cases: str = "", **options: list[str]) ->
     (tmp_path / "rules.yaml").write_text(rules)
     if cases:
         (tmp_path / "cases.yaml").write_text(cases)
-    return run_trials([Place(str(tmp_path))], **options)
+    return run_trials([RulePlace(str(tmp_path))], **options)
 
 
 def test_each_example_is_one_trial(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
 from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
-from interpose.policy.rules import SEVERITY, Redaction, Rule
+from interpose.policy.rules import SEVERITY, Rule, RuleRedaction
 from interpose.types import Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
 
 ID = "policy:judge"
@@ -30,7 +30,7 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
                 denials.append(denial)
             case Confirm() as question:
                 others.append(question)
-            case Redaction():
+            case RuleRedaction():
                 cutting.append(each)
             case None:
                 pass
@@ -48,7 +48,7 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
     return Report((first,), tuple(notes), revision)
 
 
-def _said(judged: Judged) -> Deny | Confirm | Redaction | None:
+def _said(judged: Judged) -> Deny | Confirm | RuleRedaction | None:
     """What one rule says to an objection or a failure; None if that is nothing."""
     rule = judged.rule
     match judged.ruling:
@@ -64,7 +64,7 @@ def _said(judged: Judged) -> Deny | Confirm | Redaction | None:
         case "ask":
             return Confirm(_reason(judged), rule.id, rule.severity, instead=rule.instead)
         case "redact":
-            return rule.redact or Redaction()
+            return rule.redact or RuleRedaction()
         case _:
             return None
 
@@ -102,7 +102,7 @@ def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:
     for each in cutting:
         if not isinstance(each.ruling, Objects) or not each.ruling.quotes:
             return None
-        replacement = (each.rule.redact or Redaction()).replacement
+        replacement = (each.rule.redact or RuleRedaction()).replacement
         cuts = dict.fromkeys(each.ruling.quotes, replacement) | cuts
     match payload:
         case ToolCall():

@@ -16,11 +16,11 @@ from interpose.policy.judge.breaker import Breaker
 from interpose.policy.judge.operation import Operation
 from interpose.policy.judge.prompt import labelled, prompt_of
 from interpose.policy.judge.rulings import Failed, JudgeError, MisansweredError, Ruling
-from interpose.policy.judge.settings import Limits, Provider
+from interpose.policy.judge.settings import JudgeLimits, Provider
 from interpose.policy.rules import Rule
 
 
-class Group(Struct, frozen=True):
+class RuleGroup(Struct, frozen=True):
     """Rules that one call judges, with the seconds that each of them waits."""
 
     provider: Provider
@@ -42,12 +42,12 @@ class Group(Struct, frozen=True):
 class Lane:
     """Used on the judges' event loop only, and made for it."""
 
-    def __init__(self, limits: Limits) -> None:
+    def __init__(self, limits: JudgeLimits) -> None:
         self.loop = asyncio.get_running_loop()
         self._slots = asyncio.Semaphore(limits.concurrency)
         self._breaker = Breaker(limits.breaker_failures, limits.breaker_seconds)
 
-    async def judge(self, group: Group, operation: Operation) -> tuple[Ruling, ...]:
+    async def judge(self, group: RuleGroup, operation: Operation) -> tuple[Ruling, ...]:
         """A ruling for each rule of the group, in time."""
         if not self._breaker.admit():
             return group.failed(f"{group.provider.name} keeps failing and is left alone for a while")
@@ -82,7 +82,7 @@ class Lane:
 class _Call:
     """One call, from waiting for a slot to the rulings."""
 
-    def __init__(self, slots: asyncio.Semaphore, group: Group, operation: Operation) -> None:
+    def __init__(self, slots: asyncio.Semaphore, group: RuleGroup, operation: Operation) -> None:
         self._slots, self._group, self._operation = slots, group, operation
         self._clock = asyncio.get_running_loop().time
         self._begun = float("inf")
@@ -120,7 +120,7 @@ def _hear(task: asyncio.Task[tuple[Ruling, ...]]) -> BaseException | None:
     return None if task.cancelled() else task.exception()
 
 
-def _result(task: asyncio.Task[tuple[Ruling, ...]], group: Group) -> tuple[Ruling, ...]:
+def _result(task: asyncio.Task[tuple[Ruling, ...]], group: RuleGroup) -> tuple[Ruling, ...]:
     if not task.done():
         return group.failed("no verdict in time")
     match _hear(task):
