@@ -239,6 +239,9 @@ class PermissionRequest(Struct, frozen=True):
 
 Severity = Literal["info", "warning", "error", "critical"]
 
+SEVERITY_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
+"""How much each word weighs, wherever the worst of several is looked for."""
+
 
 class Allow(Struct, frozen=True):
     """No objection."""

@@ -13,10 +13,11 @@ from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
 from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.result_texts import replace_texts
-from interpose.policy.rules import SEVERITY, PolicyProblem, Rule
+from interpose.policy.rules import PolicyProblem, Rule
 from interpose.policy.standing_answers import PolicyAnswers
 from interpose.registration import registration
 from interpose.types import (
+    SEVERITY_WEIGHT,
     Confirm,
     Decision,
     Deny,
@@ -68,7 +69,7 @@ class PolicyInterceptor:
         notes = (*self._notes, *dict.fromkeys(heard.notes))
         denials, questions = list(dict.fromkeys(heard.denials)), list(dict.fromkeys(heard.questions))
         if denials:
-            worst = max(denials, key=lambda denial: SEVERITY[denial.severity])
+            worst = max(denials, key=lambda denial: SEVERITY_WEIGHT[denial.severity])
             others = [_finding("deny", d.reason, d.rule, d.severity, d.instead) for d in denials if d is not worst]
             others += [_finding("ask", q.message, q.rule, q.severity, q.instead) for q in questions]
             return Report((worst,), (*notes, *others), self.policy.revision)

@@ -14,8 +14,6 @@ Action = Literal["deny", "ask", "allow", "redact", "transform", "log"]
 WEIGHT: dict[Action, int] = {"deny": 5, "ask": 4, "transform": 3, "redact": 3, "log": 1, "allow": 0}
 """How strict an action is. What is rewritten still happens, so a rewrite is weaker than a question."""
 
-SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
-
 
 class Level(StrEnum):
     """Who wrote a rule. The organisation's word counts more than the user's, and the user's more than the project's."""

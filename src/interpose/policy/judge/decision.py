@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
 from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
-from interpose.policy.rules import SEVERITY, Rule, RuleRedaction
-from interpose.types import Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
+from interpose.policy.rules import Rule, RuleRedaction
+from interpose.types import SEVERITY_WEIGHT, Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
 
 ID = "policy:judge"
 
@@ -42,7 +42,7 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
             others.append(Transform(rewritten, _reason(cutting[0])))
     if not denials:
         return Report(tuple(others), tuple(notes), revision)
-    first, *rest = sorted(denials, key=lambda denial: -SEVERITY[denial.severity])
+    first, *rest = sorted(denials, key=lambda denial: -SEVERITY_WEIGHT[denial.severity])
     notes += [Finding(interceptor=ID, said="deny", reason=denial.reason, rule=denial.rule, severity=denial.severity)
               for denial in rest]  # fmt: skip
     return Report((first,), tuple(notes), revision)
