@@ -70,7 +70,11 @@ ALLOW = """
 def test_a_rule_denies(provider: Provider, use_async: bool) -> None:
     running = engine(provider, NO_BOMBS)
     verdict = decide(running, BOMB, use_async)
-    assert verdict.decision == Deny("No bombs here. (Judge: looked for bomb)", "no-bombs", "error", "", "Bake a cake.")
+    assert verdict.decision == Deny(
+        "No bombs here. (Judge: looked for bomb)", "no-bombs", "error", "", "Bake a cake.",
+        detail="looked for bomb", summary="No bombs here.",
+    )  # fmt: skip
+    assert (verdict.findings[0].detail, verdict.findings[0].summary) == ("looked for bomb", "No bombs here.")
     assert verdict.policy
     assert decide(running, CAKE, use_async).outcome == "allow"
 
