@@ -14,8 +14,8 @@ from interpose.engine import Engine
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
-from interpose.policy.interceptor import ID as POLICY
 from interpose.policy.interceptor import registrations
+from interpose.policy.interceptor_ids import POLICY
 from interpose.policy_trials.rule_accounts import Account, accounts
 from interpose.registry import create_interceptor_registry
 from interpose.tools import canonical, command_of

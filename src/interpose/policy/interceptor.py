@@ -11,6 +11,7 @@ from interpose.cel.runtime_values import EvaluationError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
+from interpose.policy.interceptor_ids import POLICY
 from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.result_texts import replace_texts
 from interpose.policy.rules import PolicyProblem, Rule
@@ -32,7 +33,6 @@ from interpose.types import (
     freeze,
 )
 
-ID = "policy"
 PRIORITY = 50
 _QUOTED = 20
 
@@ -82,10 +82,10 @@ class PolicyInterceptor:
 def _attempts(refused: Sequence[PolicyProblem]) -> Iterator[Finding]:
     """What a lower level tried to loosen. Every verdict has these notes: an agent that tries much is not quoted."""
     for problem in refused[:_QUOTED]:
-        yield Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule)
+        yield Finding(interceptor=POLICY, said="note", reason=str(problem), rule=problem.rule)
     if len(refused) > _QUOTED:
         reason = f"{len(refused) - _QUOTED} more attempts to loosen rules were refused"
-        yield Finding(interceptor=ID, said="note", reason=reason)
+        yield Finding(interceptor=POLICY, said="note", reason=reason)
 
 
 class _Heard:
@@ -138,7 +138,7 @@ def _finding(
     said: Any, reason: str, rule: str, severity: Severity, instead: str = "", mode: Mode = "enforce"
 ) -> Finding:
     return Finding(
-        interceptor=ID, said=said, reason=reason, rule=rule, severity=severity, instead=instead, mode=mode
+        interceptor=POLICY, said=said, reason=reason, rule=rule, severity=severity, instead=instead, mode=mode
     )  # fmt: skip
 
 
@@ -183,7 +183,7 @@ def _redacted(payload: Any, opinion: Opinion) -> Any:
     return payload if arguments is payload.arguments else payload.with_arguments(arguments)
 
 
-def registrations(policy: Policy, *, id: str = ID, priority: int = PRIORITY) -> tuple[Registration, ...]:
+def registrations(policy: Policy, *, id: str = POLICY, priority: int = PRIORITY) -> tuple[Registration, ...]:
     """The registrations of a policy: one a hook point, its standing answers with the first, and those of its AI rules.
 
     All of one revision: whoever swaps them in together never mixes two. The judge comes after the other rules, so what

@@ -7,13 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from interpose.policy.interceptor_ids import JUDGE
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
 from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
 from interpose.policy.rules import RuleRedaction
 from interpose.types import SEVERITY_WEIGHT, Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
-
-ID = "policy:judge"
 
 
 def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") -> Report[Any]:
@@ -81,7 +80,7 @@ def _denial(judged: Judged) -> Deny:
 def _failure(judged: Judged) -> Finding:
     rule = judged.rule
     return Finding(
-        interceptor=ID, said="error", reason=_reason(judged), rule=rule.id, severity=rule.severity, mode=rule.mode,
+        interceptor=JUDGE, said="error", reason=_reason(judged), rule=rule.id, severity=rule.severity, mode=rule.mode,
         detail=_detail(judged), summary=rule.text,
     )  # fmt: skip
 
@@ -89,7 +88,7 @@ def _failure(judged: Judged) -> Finding:
 def _outweighed(denial: Deny) -> Finding:
     """A refusal beside a worse one."""
     return Finding(
-        interceptor=ID, said="deny", reason=denial.reason, rule=denial.rule, severity=denial.severity,
+        interceptor=JUDGE, said="deny", reason=denial.reason, rule=denial.rule, severity=denial.severity,
         detail=denial.detail, summary=denial.summary,
     )  # fmt: skip
 

@@ -13,8 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from interpose import __version__
 from interpose.errors import text_of
-from interpose.policy.interceptor import ID as POLICY
-from interpose.policy.judge.decision import ID as JUDGE
+from interpose.policy.interceptor_ids import JUDGE, POLICY
 from interpose.types import Confirm, Deny, Finding, Outcome, ToolCall, ToolOutcome, Verdict
 
 Phase = Literal["request", "response"]
