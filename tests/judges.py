@@ -15,7 +15,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from ssl import SSLContext
 from typing import Any
 
-from interpose.policy.model import Level, Rule, Source
+from interpose.policy.rules import Level, Rule, Source
 from interpose.types import FrozenDict, freeze
 
 KEY = "sk-live-0123456789abcdef"

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from interpose.engine import Engine, Recorder
     from interpose.errors import PolicyError
     from interpose.ledger import Ledger, LedgerSettings
-    from interpose.policy.load import Place
-    from interpose.policy.memory import Memory
+    from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload
+    from interpose.policy.startup_memory import Memory
     from interpose.service.project_engines import Policies
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
@@ -95,7 +95,7 @@ def _set(given: Mapping[str, InterceptorSettings], id: str, name: str) -> Any:
 
 
 def add_policy(
-    registry: InterceptorRegistry, places: Sequence[Place] = (), *, packs: Sequence[str] = ("baseline",)
+    registry: InterceptorRegistry, places: Sequence[RulePlace] = (), *, packs: Sequence[str] = ("baseline",)
 ) -> PolicyReload:
     """The rules of these files and packs, as one interceptor that follows its files (`check`, `watch`).
 
@@ -113,7 +113,7 @@ def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyR
     the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does, or
     ConfigError.
     """
-    from interpose.policy.catalogue import standard_places
+    from interpose.policy.rule_places import standard_places
 
     return add_policy(registry, standard_places(cwd), packs=())
 
@@ -200,8 +200,8 @@ def _policies(
     config: Config, recorder: Recorder, *, follow: bool, memory: Memory | None = None
 ) -> Policies[RuledEngine]:
     from interpose.engine import Engine
-    from interpose.policy.catalogue import project_files, project_places, shared_places
     from interpose.policy.reload import PolicyReload
+    from interpose.policy.rule_places import project_files, project_places, shared_places
     from interpose.service.project_engines import Files, Policies
     from interpose.service.service import RuledEngine
 

@@ -121,22 +121,24 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     match answer:
         case Report():
             return _take_report(chain, entry, answer)
-        case Transform(payload=new, reason=reason) if not _same(chain.payload, new):
+        case Transform(payload=new, reason=reason, detail=detail) if not _same(chain.payload, new):
             new, described = _rewrite(entry, chain.payload, new)
-            _note(chain, entry, _finding(entry, "rewrite", reason or described, "", "info", described, ""))
+            _note(chain, entry, _finding(entry, "rewrite", reason or described, "", "info", described, "", detail))
             if entry.mode == "watch":
                 return False
             if not chain.rewritten:
                 chain.original = chain.payload
             chain.payload = new
             return True
-        case Confirm(message, rule, severity, part, instead):
-            _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead))
-        case Deny(reason, rule, severity, part, instead):
-            said = _finding(entry, "deny", reason, rule, severity, part, instead)
+        case Confirm(message, rule, severity, part, instead, detail, summary):
+            _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead, detail, summary))
+        case Deny(reason, rule, severity, part, instead, detail, summary):
+            said = _finding(entry, "deny", reason, rule, severity, part, instead, detail, summary)
             _note(chain, entry, said)
             if entry.mode == "enforce":
-                chain.denied = Deny(said.reason, said.rule, said.severity, said.part, said.instead)
+                chain.denied = Deny(
+                    said.reason, said.rule, said.severity, said.part, said.instead, said.detail, said.summary
+                )  # fmt: skip
         case _:
             pass
     return False
@@ -147,7 +149,9 @@ def _take_report(chain: _Chain, entry: Registration, report: Report[Any]) -> boo
     if report.policy:
         chain.policies[report.policy] = None
     for note in report.notes:
-        said = _finding(entry, note.said, note.reason, note.rule, note.severity, note.part, note.instead)
+        said = _finding(
+            entry, note.said, note.reason, note.rule, note.severity, note.part, note.instead, note.detail, note.summary
+        )  # fmt: skip
         said = replace(said, mode="watch") if note.mode == "watch" else said
         if said not in chain.findings:
             chain.findings.append(said)
@@ -237,13 +241,21 @@ def _note(chain: _Chain, entry: Registration, finding: Finding) -> None:
 
 
 def _finding(
-    entry: Registration, said: Any, reason: object, rule: object, severity: Any, part: object, instead: object
+    entry: Registration,
+    said: Any,
+    reason: object,
+    rule: object,
+    severity: Any,
+    part: object,
+    instead: object,
+    detail: object = "",
+    summary: object = "",
 ) -> Finding:
     """A finding in plain texts: a decision with garbage in its fields is still that decision."""
     return Finding(
         interceptor=entry.id, said=said, reason=_plain(reason), rule=_plain(rule),
         severity=_severity(severity),
-        part=_plain(part), instead=_plain(instead), mode=entry.mode,
+        part=_plain(part), instead=_plain(instead), mode=entry.mode, detail=_plain(detail), summary=_plain(summary),
     )  # fmt: skip
 
 
@@ -282,7 +294,9 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
     elif chain.asks and not chain.approver:
         first = chain.asks[0]
         message = "\n".join(ask.reason for ask in chain.asks)
-        outcome, decision = "ask", Confirm(message, first.rule, first.severity, first.part, first.instead)
+        outcome, decision = "ask", Confirm(
+            message, first.rule, first.severity, first.part, first.instead, first.detail, first.summary
+        )  # fmt: skip
     elif chain.rewritten:
         outcome, decision = "rewrite", Transform(chain.payload)
     else:

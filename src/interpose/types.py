@@ -239,6 +239,9 @@ class PermissionRequest(Struct, frozen=True):
 
 Severity = Literal["info", "warning", "error", "critical"]
 
+SEVERITY_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
+"""How much each word weighs, wherever the worst of several is looked for."""
+
 
 class Allow(Struct, frozen=True):
     """No objection."""
@@ -249,6 +252,8 @@ class Transform(Struct, Generic[T], frozen=True):
 
     payload: T
     reason: str = ""
+    detail: str = ""
+    """More than the reason says by itself, such as a judge's own words."""
 
 
 class Confirm(Struct, frozen=True):
@@ -259,6 +264,10 @@ class Confirm(Struct, frozen=True):
     severity: Severity = "warning"
     part: str = ""
     instead: str = ""
+    detail: str = ""
+    """More than the reason says by itself, such as a judge's own words."""
+    summary: str = ""
+    """The reason without its detail. Empty means the reason itself."""
 
 
 class Deny(Struct, frozen=True):
@@ -269,6 +278,10 @@ class Deny(Struct, frozen=True):
     severity: Severity = "error"
     part: str = ""
     instead: str = ""
+    detail: str = ""
+    """More than the reason says by itself, such as a judge's own words."""
+    summary: str = ""
+    """The reason without its detail. Empty means the reason itself."""
 
 
 Decision = Allow | Transform[T] | Confirm | Deny
@@ -297,6 +310,10 @@ class Finding(Struct, frozen=True, kw_only=True):
     part: str = ""
     instead: str = ""
     mode: Mode = "enforce"
+    detail: str = ""
+    """More than the reason says by itself, such as a judge's own words."""
+    summary: str = ""
+    """The reason without its detail. Empty means the reason itself."""
 
 
 class Report(Struct, Generic[T], frozen=True):

@@ -22,11 +22,11 @@ import pytest
 
 from interpose import Engine, create_interceptor_registry
 from interpose.policy.compiled import compile_rules
+from interpose.policy.judge.http_transport import MAX_BYTES
 from interpose.policy.judge.interceptor import JudgeInterceptor
 from interpose.policy.judge.judge import Judge
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits
-from interpose.policy.judge.transport import MAX_BYTES
-from interpose.policy.model import Rule
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.rules import Rule
 from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict
 from tests.judges import (
     KEY,

@@ -16,9 +16,9 @@ from interpose import AutoDeny, Engine, InterceptorRegistry, ToolCall, Verdict, 
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import Place
-from interpose.policy.model import Level
+from interpose.policy.load import RulePlace
 from interpose.policy.reload import PolicyReload
+from interpose.policy.rules import Level
 
 RELOADS = 1000
 FILLER = "".join(
@@ -119,7 +119,7 @@ def test_a_thousand_reloads_under_fire(tmp_path: Path, caplog: pytest.LogCapture
     file = tmp_path / "policy.yaml"
     file.write_text(text_of(0))
     registry = create_interceptor_registry()
-    reload = PolicyReload(registry, [Place(str(file))])
+    reload = PolicyReload(registry, [RulePlace(str(file))])
     policies = {reload.policy.revision: reload.policy}
     taken = refused = 0
     with Fire(engine_of(registry)) as fire:
@@ -152,7 +152,7 @@ def test_the_beginning_of_the_running_file_is_not_taken(cut: int, tmp_path: Path
     text = text_of(1).removesuffix("...\n")
     file = tmp_path / "policy.yaml"
     file.write_text(text)
-    reload = PolicyReload(create_interceptor_registry(), [Place(str(file))])
+    reload = PolicyReload(create_interceptor_registry(), [RulePlace(str(file))])
     lines = text.splitlines(keepends=True)
     short = "".join(lines[: min(cut, len(lines) - 1)])
     file.write_text(short)
@@ -166,7 +166,7 @@ def test_a_broken_file_says_so_and_the_last_good_set_stays(tmp_path: Path, caplo
     file = tmp_path / "policy.yaml"
     file.write_text(text_of(1))
     registry = create_interceptor_registry()
-    reload = PolicyReload(registry, [Place(str(file))])
+    reload = PolicyReload(registry, [RulePlace(str(file))])
     revision = reload.status.revision
     file.write_text(text_of(2).replace("action: ask", "action: aks"))
     with caplog.at_level(logging.ERROR, "interpose.policy"):
@@ -184,7 +184,7 @@ def test_a_broken_file_says_so_and_the_last_good_set_stays(tmp_path: Path, caplo
 def test_a_file_that_is_gone_leaves_the_last_good_set(tmp_path: Path) -> None:
     file = tmp_path / "policy.yaml"
     file.write_text(text_of(1))
-    reload = PolicyReload(create_interceptor_registry(), [Place(str(file))])
+    reload = PolicyReload(create_interceptor_registry(), [RulePlace(str(file))])
     file.unlink()
     assert reload.check().state == "broken"
     file.write_text(text_of(1))
@@ -197,7 +197,7 @@ def test_a_broken_project_file_does_not_keep_the_changes_of_others_out(tmp_path:
     organisation.write_text(text_of(1))
     project.write_text("version: 1\nrules:\n  - {id: mine, when: 'true', action: log, message: mine}\n")
     registry = create_interceptor_registry()
-    places = [Place(str(organisation), Level.ORGANISATION), Place(str(project), Level.PROJECT)]
+    places = [RulePlace(str(organisation), Level.ORGANISATION), RulePlace(str(project), Level.PROJECT)]
     reload = PolicyReload(registry, places)
     for broken_text in ("version: 1\nrules: [", None):
         if broken_text is None:
@@ -215,7 +215,7 @@ def test_a_broken_project_file_does_not_keep_the_changes_of_others_out(tmp_path:
 
 def test_a_start_without_a_policy_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(PolicyError):
-        PolicyReload(create_interceptor_registry(), [Place(str(tmp_path / "none.yaml"))])
+        PolicyReload(create_interceptor_registry(), [RulePlace(str(tmp_path / "none.yaml"))])
 
 
 def test_watching_takes_over_a_change(tmp_path: Path) -> None:
@@ -230,7 +230,7 @@ def test_watching_takes_over_a_change(tmp_path: Path) -> None:
             if registry.list() and "g2" in str(entries[0].handler.policy.rules[0].rule.message):
                 seen.set()
 
-    reload = PolicyReload(Telling(), [Place(str(file))])
+    reload = PolicyReload(Telling(), [RulePlace(str(file))])
     thread = reload.watch(0.01)
     file.write_text(text_of(2))
     assert seen.wait(20)

@@ -54,6 +54,20 @@ def test_notes_decide_nothing_and_carry_the_name_of_who_said_them() -> None:
     assert verdict.findings[1].mode == "watch"
 
 
+def test_details_reach_findings_and_verdicts() -> None:
+    rewrite = ToolCall("exec", {"command": "pwd"}, "id", original_name="exec")
+    note = Finding(interceptor="i0", said="note", reason="n (d)", detail="d", summary="n")
+    asked = decide(Report((Transform(rewrite, "r", "d"), Confirm("q (d)", detail="d", summary="q")), (note,)))
+    assert [(found.said, found.detail, found.summary) for found in asked.findings] == [
+        ("note", "d", "n"), ("rewrite", "d", ""), ("ask", "d", "q"),
+    ]  # fmt: skip
+    assert asked.decision == Confirm("q (d)", detail="d", summary="q")
+    garbage: Any = 7
+    refused = decide(Deny("no (d)", detail=garbage, summary="no"))
+    assert refused.decision == Deny("no (d)", detail="7", summary="no")
+    assert (refused.findings[0].detail, refused.findings[0].summary) == ("7", "no")
+
+
 def test_policies_are_named() -> None:
     assert decide(Report(policy="a"), Report(policy="b"), Report(policy="a")).policy == "a+b"
     assert decide(Allow()).policy == ""

@@ -10,6 +10,7 @@ import sys
 from collections import OrderedDict
 from typing import Any
 
+import msgspec
 import pytest
 
 from interpose.types import (
@@ -18,6 +19,7 @@ from interpose.types import (
     Confirm,
     Context,
     Deny,
+    Finding,
     FrozenDict,
     FrozenList,
     Message,
@@ -190,6 +192,12 @@ def test_a_permission_request_shows_the_call_that_would_run() -> None:
     assert (request.tool, request.arguments) == ("exec", {"command": "ls"})
     about_text = PermissionRequest("sure?", Message("hi"))
     assert (about_text.tool, about_text.arguments) == ("", {})
+
+
+def test_findings_of_old_records_have_no_detail() -> None:
+    old = b'{"interceptor":"policy:judge","said":"deny","reason":"No (Judge: why)","rule":"r","severity":"error"}'
+    found = msgspec.json.decode(old, type=Finding)
+    assert (found.reason, found.detail, found.summary) == ("No (Judge: why)", "", "")
 
 
 @pytest.mark.parametrize(

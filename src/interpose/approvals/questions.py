@@ -26,6 +26,8 @@ WORDS_LIMIT = 8 * 1024
 _LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 _ID_LENGTH = 8
 _MISREAD = str.maketrans({"i": "1", "l": "1", "o": "0", "-": "", " ": ""})
+_QUOTING = ("reason", "part", "instead", "detail", "summary")
+"""Texts of a finding that may repeat what a call holds."""
 _HALF = re.compile("[\ud800-\udfff]")
 
 
@@ -123,8 +125,7 @@ def written(
         "source": context.source,
         "instead": hidden(next((found.instead for found in request.findings if found.instead), "")),
         "findings": [
-            to_builtins(found) | {name: hidden(getattr(found, name)) for name in ("reason", "part", "instead")}
-            for found in request.findings
+            to_builtins(found) | {name: hidden(getattr(found, name)) for name in _QUOTING} for found in request.findings
         ],
     }
     # Half a character has no UTF-8: it is spelled out, so that a person sees that something is there.

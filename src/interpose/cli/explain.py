@@ -17,11 +17,11 @@ from interpose.cli.explaining import Explanation, explanation
 from interpose.cli.rendering import Ink, colours_wanted
 from interpose.cli.rows import BadRow, strict_json
 from interpose.errors import InvalidCallError, UnloadableError
-from interpose.policy.accounts import Account
-from interpose.policy.catalogue import standard_places
 from interpose.policy.compiled import Policy
-from interpose.policy.forms import CallForm
-from interpose.policy.load import Place, load
+from interpose.policy.file_format import CallForm
+from interpose.policy.load import RulePlace, load
+from interpose.policy.rule_places import standard_places
+from interpose.policy_trials.rule_accounts import Account
 from interpose.types import Context, ToolCall
 
 HELP = "show what every guard and rule says to a call, who decides, and what would be allowed instead"
@@ -104,7 +104,7 @@ def _read() -> CallForm:
 
 def _policy(args: argparse.Namespace, cwd: str) -> Policy:
     if args.policy or args.pack:
-        return load([Place(path) for path in args.policy], packs=args.pack)
+        return load([RulePlace(path) for path in args.policy], packs=args.pack)
     return load(standard_places(cwd))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from interpose.cli.explaining import Explanation, Heard
 from interpose.cli.rendering import COLOURS, Ink, columns, cut, visible
-from interpose.policy.accounts import Account
+from interpose.policy_trials.rule_accounts import Account
 
 _SPEAKING = ("deny", "ask", "rewrite", "note", "answer", "failed", "not-asked")
 _CODES = {**COLOURS, "failed": "31", "rewrite": "36", "note": "36", "answer": "32"}

@@ -14,10 +14,10 @@ from interpose.driving.driver import drive
 from interpose.engine import Engine
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
-from interpose.policy.accounts import Account, accounts
 from interpose.policy.compiled import Policy
-from interpose.policy.interceptor import ID as POLICY
 from interpose.policy.interceptor import registrations
+from interpose.policy.interceptor_ids import POLICY
+from interpose.policy_trials.rule_accounts import Account, accounts
 from interpose.registry import create_interceptor_registry
 from interpose.tools import canonical, command_of
 from interpose.types import Confirm, Deny, Finding, HookPoint, Outcome, ToolCall, Verdict

@@ -158,7 +158,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
     def decide(send: Send) -> None:
         from interpose.build import open_service
         from interpose.cli import version
-        from interpose.policy.memory import Memory
+        from interpose.policy.startup_memory import Memory
         from interpose.shell import commands
         from interpose.surfaces.hosts.event_answer import answer
 

@@ -9,7 +9,7 @@ from tempfile import NamedTemporaryFile
 from xml.etree import ElementTree as ET
 
 from interpose.cli.rendering import visible
-from interpose.policy.trials import Trial
+from interpose.policy_trials.trials import Trial
 
 
 def junit(trials: Sequence[Trial]) -> bytes:

@@ -14,13 +14,14 @@ from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
-from interpose.policy.cases import is_case_file
-from interpose.policy.catalogue import Pack, pack, packs, standard_places, switch
-from interpose.policy.lint import Remark, lint
-from interpose.policy.load import Place, pack_names, pack_text, read
-from interpose.policy.model import Rule
-from interpose.policy.schema import json_schema
-from interpose.policy.trials import Trial, pack_texts, run_trials
+from interpose.policy.load import RulePlace, pack_names, pack_text, read
+from interpose.policy.pack_catalogue import Pack, pack, packs, switch
+from interpose.policy.parsing import json_schema
+from interpose.policy.rule_places import standard_places
+from interpose.policy.rules import Rule
+from interpose.policy_trials.case_files import is_case_file
+from interpose.policy_trials.lint import Remark, lint
+from interpose.policy_trials.trials import Trial, pack_texts, run_trials
 
 HELP = "switch packs of rules on and off; test rule files, and read them for mistakes"
 
@@ -149,13 +150,13 @@ def _switch(args: argparse.Namespace) -> int:
     return EXIT_FAILED if now.on and not on else 0
 
 
-def _places(args: argparse.Namespace) -> tuple[Place, ...]:
+def _places(args: argparse.Namespace) -> tuple[RulePlace, ...]:
     if not args.paths:
         return () if args.pack else standard_places()
     for path in args.paths:
         if not Path(path).exists():
             raise UsageError(f"there is no {path}")
-    return tuple(Place(path) for path in args.paths)
+    return tuple(RulePlace(path) for path in args.paths)
 
 
 def _test(args: argparse.Namespace) -> int:

@@ -11,8 +11,9 @@ from interpose.errors import UnloadableError
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
 from interpose.install.situation import LedgerState, Server
-from interpose.policy.catalogue import packs, standard_places
-from interpose.policy.model import Level
+from interpose.policy.pack_catalogue import packs
+from interpose.policy.rule_places import standard_places
+from interpose.policy.rules import Level
 from interpose.registry import create_interceptor_registry
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")

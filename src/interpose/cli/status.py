@@ -19,7 +19,7 @@ from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
 from interpose.install.records import Installed, Records
 from interpose.install.situation import Situation, situation
-from interpose.policy.model import Problem
+from interpose.policy.rules import PolicyProblem
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
@@ -100,4 +100,8 @@ def _agent(record: Installed, now: Situation) -> str:
 
 
 def _problem(problem: dict[str, Any]) -> str:
-    return str(Problem(**problem)) if "file" in problem else ": ".join(str(part) for part in problem.values() if part)
+    return (
+        str(PolicyProblem(**problem))
+        if "file" in problem
+        else ": ".join(str(part) for part in problem.values() if part)
+    )

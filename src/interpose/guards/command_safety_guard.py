@@ -15,7 +15,7 @@ from interpose.paths import project_of
 from interpose.reading.call_reading import DEFAULT_CWD, effects_of, home_directory, script_of, starts_of
 from interpose.reading.reading_cache import Answers
 from interpose.tools import seen_as, typed_of
-from interpose.types import Allow, Confirm, Deny, Effect, Severity, ToolCall
+from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, Severity, ToolCall
 
 ID = "builtin:command-safety-guard"
 
@@ -23,7 +23,6 @@ LONGEST_PART = 2000
 """Characters of a command that a decision repeats: it is sent, recorded and asked about beside the command itself."""
 
 _WEIGHT: dict[Word, int] = {"allow": 0, "ask": 1, "deny": 2}
-_SEVERITY: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
 _COMMAND_TYPES = (str, list, tuple)
 
 
@@ -158,7 +157,7 @@ def text_of(call: ToolCall) -> str | Allow | Deny:
 
 
 def _heaviness(ruling: Ruling | Judgement) -> int:
-    return _WEIGHT[ruling.decision] * 4 + _SEVERITY[ruling.severity]
+    return _WEIGHT[ruling.decision] * 4 + SEVERITY_WEIGHT[ruling.severity]
 
 
 def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:

@@ -25,14 +25,13 @@ from interpose.paths import (
 )
 from interpose.reading.call_reading import effects_of, home_directory, starts_of
 from interpose.tools import seen_as
-from interpose.types import Allow, Confirm, Deny, Effect, EffectKind, Severity, ToolCall
+from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, EffectKind, ToolCall
 
 ID = "builtin:security-audit"
 
 SAFER = "Ask the user for the one value that is needed, or work with an example file that holds no secrets."
 _SAFER_CHANGE = "Show the user the change and let them make it."
 
-_WEIGHT: dict[Severity, int] = {"info": 0, "warning": 1, "error": 2, "critical": 3}
 _UNASKED: frozenset[EffectKind] = frozenset(
     {"code.remote", "net.upload", "net.listen", "process.exec", "persistence", "guard.tamper", "secret.read"}
 )
@@ -227,9 +226,9 @@ def _weight(decision: Decision) -> int:
         case Allow():
             return -1
         case Confirm(severity=severity):
-            return _WEIGHT[severity]
+            return SEVERITY_WEIGHT[severity]
         case Deny(severity=severity):
-            return 4 + _WEIGHT[severity]
+            return 4 + SEVERITY_WEIGHT[severity]
 
 
 def _where(touch: Touch, path: str) -> str:

@@ -10,16 +10,17 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.cel.checker import ExpressionError, check
+from interpose.cel.expression import Check, Expression, condition, value_of
+from interpose.cel.read_checks import Facts
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.text_functions import pattern, wildcard
+from interpose.cel.variable_shapes import Shape
 from interpose.errors import PolicyError
 from interpose.policy import imported_variables
-from interpose.policy.cel import ExpressionError, check
-from interpose.policy.checks import Facts
-from interpose.policy.expression import Check, Expression, condition, value_of
-from interpose.policy.memory import Memory
-from interpose.policy.model import Problem, Redaction, Rule
-from interpose.policy.shapes import Shape
-from interpose.policy.texts import pattern, wildcard
-from interpose.policy.values import EvaluationError
+from interpose.policy.effect_needs import Needs, needs_of
+from interpose.policy.rules import PolicyProblem, Rule, RuleRedaction
+from interpose.policy.startup_memory import Memory
 from interpose.policy.variables import ALWAYS, VARIABLES
 from interpose.tools import TOOL_GROUPS
 from interpose.types import EMPTY, FrozenDict, HookPoint
@@ -35,13 +36,15 @@ class CompiledRule(Struct, frozen=True):
     rewrites: tuple[tuple[tuple[str, ...], Expression], ...] = ()
     replace: Callable[[str], str] | None = None
     """Takes out of a text what the rule redacts."""
+    needs: Needs = None
+    """What its condition needs of a call's effects to be true."""
 
 
 class Policy:
     """All rules of a compiled set. A call is judged by one policy from its beginning to its end."""
 
     def __init__(
-        self, rules: tuple[CompiledRule, ...], refused: tuple[Problem, ...] = (), judge: FrozenDict = EMPTY
+        self, rules: tuple[CompiledRule, ...], refused: tuple[PolicyProblem, ...] = (), judge: FrozenDict = EMPTY
     ) -> None:
         self.rules = rules
         self.refused = refused
@@ -80,20 +83,19 @@ class Policy:
 
 
 def _may_fire(compiled: CompiledRule, kinds: frozenset[str], rules: frozenset[str]) -> bool:
-    needs = None if compiled.when is None or compiled.rule.dialect != "interpose" else compiled.when.needs
-    return needs is None or any(need.met(kinds, rules) for need in needs)
+    return compiled.needs is None or any(need.met(kinds, rules) for need in compiled.needs)
 
 
 def compile_rules(
     rules: Iterable[Rule],
-    refused: tuple[Problem, ...] = (),
+    refused: tuple[PolicyProblem, ...] = (),
     judge: FrozenDict = EMPTY,
     memory: Memory | None = None,
 ) -> Policy:
     """The policy of these rules. Raises PolicyError with every problem of every rule."""
     from interpose.policy.examples import failing_examples
 
-    problems: list[Problem] = []
+    problems: list[PolicyProblem] = []
     compiled: list[CompiledRule] = []
     for rule in rules:
         try:
@@ -115,7 +117,7 @@ def compile_rules(
 
 def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
     """One rule, checked and compiled. Raises PolicyError."""
-    problems: list[Problem] = []
+    problems: list[PolicyProblem] = []
     shapes, always, lenient = _environment(rule)
 
     def attempt(field: str, make: Callable[[], Any]) -> Any:
@@ -141,7 +143,12 @@ def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
     replace = attempt("redact", partial(_replacing, rule.redact)) if rule.redact else None
     if problems:
         raise PolicyError(tuple(problems))
-    return CompiledRule(rule, when, rewrites, replace)
+    return CompiledRule(rule, when, rewrites, replace, _needs(rule, when))
+
+
+def _needs(rule: Rule, when: Expression | None) -> Needs:
+    """Imported rules have other variables: nothing is known of what they need."""
+    return needs_of(when.root) if when is not None and rule.dialect == "interpose" else None
 
 
 def _environment(rule: Rule) -> tuple[Mapping[str, Shape], Facts, bool]:
@@ -162,7 +169,7 @@ def _granted(tool: str) -> frozenset[str]:
     return frozenset.intersection(*(ALWAYS.get(name, frozenset()) for name in names))
 
 
-def _replacing(redaction: Redaction) -> Callable[[str], str]:
+def _replacing(redaction: RuleRedaction) -> Callable[[str], str]:
     if not redaction.pattern:
         return lambda text: redaction.replacement if text else text
     if pattern(redaction.pattern).search(b"") is not None:
@@ -202,7 +209,7 @@ def _names(entry: str, tool: str) -> bool:
     return entry == tool or wildcard(tool, entry)
 
 
-def _revision(rules: Sequence[CompiledRule], refused: Sequence[Problem], judge: FrozenDict) -> str:
+def _revision(rules: Sequence[CompiledRule], refused: Sequence[PolicyProblem], judge: FrozenDict) -> str:
     """A name for exactly this set: the same rules in the same order have the same one."""
     said = msgspec.json.encode(([compiled.rule for compiled in rules], refused, judge), order="deterministic")
     return hashlib.sha256(said).hexdigest()[:16]

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.cel.expression import Expression
+from interpose.cel.runtime_values import EvaluationError, MissingKeyError, plain
 from interpose.policy.compiled import CompiledRule, Policy
-from interpose.policy.expression import Expression
 from interpose.policy.imported_variables import ImportedVariables
-from interpose.policy.model import Level, Rule
-from interpose.policy.values import EvaluationError, MissingKeyError, plain
+from interpose.policy.rules import Level, Rule
 from interpose.policy.variables import ALWAYS, Variables
 from interpose.reading.call_reading import effects_of_call
 from interpose.tools import spellings

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interpose.cel.runtime_values import EvaluationError
 from interpose.policy.compiled import CompiledRule, applies
 from interpose.policy.evaluate import fires
-from interpose.policy.model import Example, Problem
-from interpose.policy.values import EvaluationError
+from interpose.policy.rules import Example, PolicyProblem
 from interpose.policy.variables import Variables
 from interpose.types import Context, HookPoint, ToolCall, ToolOutcome
 
@@ -15,7 +15,7 @@ HOME = "/home/dev"
 """The home of every example: what a rule file means must not depend on who loads it."""
 
 
-def failing_examples(compiled: CompiledRule) -> Iterator[Problem]:
+def failing_examples(compiled: CompiledRule) -> Iterator[PolicyProblem]:
     """Each example that the rule gets wrong. What only a judge can say is not asked here."""
     if compiled.rule.prompt:
         return
@@ -24,7 +24,7 @@ def failing_examples(compiled: CompiledRule) -> Iterator[Problem]:
         if why:
             wanted = "match" if example.matches else "not match"
             message = f"examples: expected {shown(example)} to {wanted}, {why}"
-            yield Problem(compiled.rule.source.file, example.line, compiled.rule.id, message)
+            yield PolicyProblem(compiled.rule.source.file, example.line, compiled.rule.id, message)
 
 
 def failure(compiled: CompiledRule, example: Example) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from interpose.policy.results import text_of_result
-from interpose.policy.shapes import Dynamic, Shape
+from interpose.cel.variable_shapes import Dynamic, Shape
+from interpose.policy.result_texts import text_of_result
 from interpose.policy.variables import Variables
 from interpose.tools import mcp_name
 

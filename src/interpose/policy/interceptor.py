@@ -7,16 +7,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from interpose.cel.runtime_values import EvaluationError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
+from interpose.policy.interceptor_ids import POLICY
 from interpose.policy.judge.registrations import judge_registrations
-from interpose.policy.model import SEVERITY, Problem, Rule
-from interpose.policy.results import replace_texts
-from interpose.policy.standing import PolicyAnswers
-from interpose.policy.values import EvaluationError
+from interpose.policy.result_texts import replace_texts
+from interpose.policy.rules import PolicyProblem, Rule
+from interpose.policy.standing_answers import PolicyAnswers
 from interpose.registration import registration
 from interpose.types import (
+    SEVERITY_WEIGHT,
     Confirm,
     Decision,
     Deny,
@@ -31,7 +33,6 @@ from interpose.types import (
     freeze,
 )
 
-ID = "policy"
 PRIORITY = 50
 _QUOTED = 20
 
@@ -68,7 +69,7 @@ class PolicyInterceptor:
         notes = (*self._notes, *dict.fromkeys(heard.notes))
         denials, questions = list(dict.fromkeys(heard.denials)), list(dict.fromkeys(heard.questions))
         if denials:
-            worst = max(denials, key=lambda denial: SEVERITY[denial.severity])
+            worst = max(denials, key=lambda denial: SEVERITY_WEIGHT[denial.severity])
             others = [_finding("deny", d.reason, d.rule, d.severity, d.instead) for d in denials if d is not worst]
             others += [_finding("ask", q.message, q.rule, q.severity, q.instead) for q in questions]
             return Report((worst,), (*notes, *others), self.policy.revision)
@@ -78,13 +79,13 @@ class PolicyInterceptor:
         return Report(decisions, notes, self.policy.revision)
 
 
-def _attempts(refused: Sequence[Problem]) -> Iterator[Finding]:
+def _attempts(refused: Sequence[PolicyProblem]) -> Iterator[Finding]:
     """What a lower level tried to loosen. Every verdict has these notes: an agent that tries much is not quoted."""
     for problem in refused[:_QUOTED]:
-        yield Finding(interceptor=ID, said="note", reason=str(problem), rule=problem.rule)
+        yield Finding(interceptor=POLICY, said="note", reason=str(problem), rule=problem.rule)
     if len(refused) > _QUOTED:
         reason = f"{len(refused) - _QUOTED} more attempts to loosen rules were refused"
-        yield Finding(interceptor=ID, said="note", reason=reason)
+        yield Finding(interceptor=POLICY, said="note", reason=reason)
 
 
 class _Heard:
@@ -137,7 +138,7 @@ def _finding(
     said: Any, reason: str, rule: str, severity: Severity, instead: str = "", mode: Mode = "enforce"
 ) -> Finding:
     return Finding(
-        interceptor=ID, said=said, reason=reason, rule=rule, severity=severity, instead=instead, mode=mode
+        interceptor=POLICY, said=said, reason=reason, rule=rule, severity=severity, instead=instead, mode=mode
     )  # fmt: skip
 
 
@@ -182,7 +183,7 @@ def _redacted(payload: Any, opinion: Opinion) -> Any:
     return payload if arguments is payload.arguments else payload.with_arguments(arguments)
 
 
-def registrations(policy: Policy, *, id: str = ID, priority: int = PRIORITY) -> tuple[Registration, ...]:
+def registrations(policy: Policy, *, id: str = POLICY, priority: int = PRIORITY) -> tuple[Registration, ...]:
     """The registrations of a policy: one a hook point, its standing answers with the first, and those of its AI rules.
 
     All of one revision: whoever swaps them in together never mixes two. The judge comes after the other rules, so what

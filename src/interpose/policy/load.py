@@ -16,8 +16,8 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
-from interpose.policy.memory import Memory
-from interpose.policy.model import WEIGHT, Level, Problem, Rule, RuleFile
+from interpose.policy.rules import WEIGHT, Level, PolicyProblem, Rule, RuleFile
+from interpose.policy.startup_memory import Memory
 from interpose.types import FrozenDict, HookPoint
 
 SUFFIXES = (".yaml", ".yml")
@@ -31,7 +31,7 @@ MAX_OF_PROJECTS = 100_000
 """No character takes more bytes than four."""
 
 
-class Place(Struct, frozen=True):
+class RulePlace(Struct, frozen=True):
     """A rule file, or a directory of them, and whose word it is."""
 
     path: str
@@ -40,7 +40,7 @@ class Place(Struct, frozen=True):
     """What is read where the place is not there. Empty: that is an error."""
 
 
-class Text(Struct, frozen=True):
+class RuleText(Struct, frozen=True):
     """The text of one rule file."""
 
     file: str
@@ -49,23 +49,23 @@ class Text(Struct, frozen=True):
     pack: str = ""
 
 
-def load(places: Iterable[Place], *, packs: Sequence[str] = ()) -> Policy:
+def load(places: Iterable[RulePlace], *, packs: Sequence[str] = ()) -> Policy:
     """The policy of these files, and of packs that are switched on by name. Raises PolicyError."""
     return load_texts(read(places), packs=packs)
 
 
 def load_text(text: str, *, file: str = "policy.yaml", level: Level = Level.USER) -> Policy:
     """The policy of one text."""
-    return load_texts([Text(file, text, level)])
+    return load_texts([RuleText(file, text, level)])
 
 
-def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = (), memory: Memory | None = None) -> Policy:
+def load_texts(texts: Iterable[RuleText], *, packs: Sequence[str] = (), memory: Memory | None = None) -> Policy:
     """The policy of rule files that were read. Nothing is loaded if anything is wrong."""
     texts = tuple(texts)
     if sum(len(text.text) for text in texts if text.level is Level.PROJECT) > MAX_OF_PROJECTS:
         why = f"all rules of projects that hold here are longer than {MAX_OF_PROJECTS} characters"
-        raise PolicyError((Problem(texts[-1].file, 1, "", why),))
-    problems: list[Problem] = []
+        raise PolicyError((PolicyProblem(texts[-1].file, 1, "", why),))
+    problems: list[PolicyProblem] = []
     files: list[RuleFile] = []
     for text in texts:
         try:
@@ -80,18 +80,18 @@ def load_texts(texts: Iterable[Text], *, packs: Sequence[str] = (), memory: Memo
     return compile_rules(rules, tuple(refused), _judge(files), memory)
 
 
-def parsed(text: Text, memory: Memory | None = None) -> RuleFile:
+def parsed(text: RuleText, memory: Memory | None = None) -> RuleFile:
     """The rules of one text. Raises PolicyError with all that is wrong in their form."""
     if memory is not None:
         return memory.parse(text.text, text.file, text.level, text.pack)
-    from interpose.policy.schema import parse  # reading YAML takes long to load, and a memory may do without
+    from interpose.policy.parsing import parse  # reading YAML takes long to load, and a memory may do without
 
     return parse(text.text, text.file, text.level, text.pack)
 
 
-def read(places: Iterable[Place]) -> list[Text]:
+def read(places: Iterable[RulePlace]) -> list[RuleText]:
     """The texts of files and directories, in a fixed order, each file once. Raises PolicyError."""
-    found: dict[Path, Text] = {}
+    found: dict[Path, RuleText] = {}
     for place in places:
         for file in files_of(place):
             if file not in found:
@@ -99,7 +99,7 @@ def read(places: Iterable[Place]) -> list[Text]:
     return list(found.values())
 
 
-def files_of(place: Place) -> list[Path]:
+def files_of(place: RulePlace) -> list[Path]:
     """The rule files of a place. Raises PolicyError: a directory that can't be looked into may hold rules.
 
     A project has one file: an agent could put a link to all directories of the machine in its place.
@@ -118,24 +118,24 @@ def _raise(error: OSError) -> NoReturn:
     raise error
 
 
-def _read(file: Path, place: Place) -> Text:
+def _read(file: Path, place: RulePlace) -> RuleText:
     try:
         limit = MAX_OF_PROJECTS if place.level is Level.PROJECT else _MAX_READ
         data = _bytes(file, place, limit + 1)
         if len(data) > limit:
-            raise PolicyError((Problem(str(file), 1, "", f"the file is larger than {limit} bytes"),))
-        return Text(str(file), data.decode("utf-8"), place.level)
+            raise PolicyError((PolicyProblem(str(file), 1, "", f"the file is larger than {limit} bytes"),))
+        return RuleText(str(file), data.decode("utf-8"), place.level)
     except UnicodeDecodeError:
-        raise PolicyError((Problem(str(file), 1, "", "expected UTF-8 text"),)) from None
+        raise PolicyError((PolicyProblem(str(file), 1, "", "expected UTF-8 text"),)) from None
     except FileNotFoundError as error:
         if place.missing:
-            return Text(str(file), place.missing, place.level)
+            return RuleText(str(file), place.missing, place.level)
         raise _unreadable(file, error) from None
     except OSError as error:
         raise _unreadable(file, error) from None
 
 
-def _bytes(file: Path, place: Place, most: int) -> bytes:
+def _bytes(file: Path, place: RulePlace, most: int) -> bytes:
     """INVARIANT: what an agent puts in a project's place (a pipe, an endless device) makes nobody wait or swell."""
     of_project = place.level is Level.PROJECT
     flags = os.O_NONBLOCK if of_project else 0
@@ -146,7 +146,7 @@ def _bytes(file: Path, place: Place, most: int) -> bytes:
 
 
 def _unreadable(file: Path, error: OSError) -> PolicyError:
-    return PolicyError((Problem(str(file), 1, "", f"can't be read: {error.strerror or error}"),))
+    return PolicyError((PolicyProblem(str(file), 1, "", f"can't be read: {error.strerror or error}"),))
 
 
 def pack_names() -> tuple[str, ...]:
@@ -154,14 +154,14 @@ def pack_names() -> tuple[str, ...]:
     return tuple(sorted(file.stem for file in _PACKS.glob("*.yaml")))
 
 
-def pack_text(name: str, level: Level = Level.USER) -> Text:
+def pack_text(name: str, level: Level = Level.USER) -> RuleText:
     """The text of a pack."""
     text = (_PACKS / f"{name}.yaml").read_text(encoding="utf-8")
-    return Text(f"pack:{name}", text, level, name)
+    return RuleText(f"pack:{name}", text, level, name)
 
 
 def _packs(
-    files: Sequence[RuleFile], named: Sequence[str], problems: list[Problem], memory: Memory | None
+    files: Sequence[RuleFile], named: Sequence[str], problems: list[PolicyProblem], memory: Memory | None
 ) -> list[RuleFile]:
     """The packs that are switched on, each once, at the highest level that asked for it."""
     wanted: dict[str, tuple[Level, str, int]] = {name: (Level.USER, name, 1) for name in named}
@@ -173,13 +173,15 @@ def _packs(
     found: list[RuleFile] = []
     for name, (level, file_name, line) in wanted.items():
         if name not in known:
-            problems.append(Problem(file_name, line, "", f"unknown pack {name!r}, expected one of {', '.join(known)}"))
+            problems.append(
+                PolicyProblem(file_name, line, "", f"unknown pack {name!r}, expected one of {', '.join(known)}")
+            )
             continue
         found.append(parsed(pack_text(name, level), memory))
     return found
 
 
-def _duplicates(files: Sequence[RuleFile]) -> Iterable[Problem]:
+def _duplicates(files: Sequence[RuleFile]) -> Iterable[PolicyProblem]:
     """A rule id stands once in a level. Two rules of one source are the two halves of an imported rule."""
     first: dict[tuple[Level, str], Rule] = {}
     for rule in (rule for file in files for rule in file.rules):
@@ -189,9 +191,9 @@ def _duplicates(files: Sequence[RuleFile]) -> Iterable[Problem]:
             yield rule.problem("id", f"expected an id of its own, {rule.id!r} is taken by {where}")
 
 
-def _combine(files: Sequence[RuleFile]) -> tuple[list[Rule], list[Problem]]:
+def _combine(files: Sequence[RuleFile]) -> tuple[list[Rule], list[PolicyProblem]]:
     """The rules that hold, the highest level first, and what was refused."""
-    refused: list[Problem] = []
+    refused: list[PolicyProblem] = []
     held: list[Rule] = []
     by_id: dict[str, Rule] = {}
     for file in files:
@@ -206,7 +208,7 @@ def _combine(files: Sequence[RuleFile]) -> tuple[list[Rule], list[Problem]]:
             held.append(rule)
     for file in files:
         if file.judge and file.level is Level.PROJECT:
-            refused.append(Problem(file.file, file.judge_line, "", f"refused: a project file {_NO_JUDGE}"))
+            refused.append(PolicyProblem(file.file, file.judge_line, "", f"refused: a project file {_NO_JUDGE}"))
     switched_off = set(_switched_off(files, held, refused))
     return [rule for rule in held if (rule.id, rule.source.level) not in switched_off], refused
 
@@ -238,20 +240,20 @@ def _beyond_a_project(rule: Rule) -> str:
 
 
 def _switched_off(
-    files: Sequence[RuleFile], held: Sequence[Rule], refused: list[Problem]
+    files: Sequence[RuleFile], held: Sequence[Rule], refused: list[PolicyProblem]
 ) -> Iterable[tuple[str, Level]]:
     """Which rules `disable` switches off: those of its own level and below; a project switches off nothing."""
     for file in files:
         for name, line in file.disable:
             if file.level is Level.PROJECT:
-                refused.append(Problem(file.file, line, name, "refused: a project file can't switch off rules"))
+                refused.append(PolicyProblem(file.file, line, name, "refused: a project file can't switch off rules"))
                 continue
             for rule in held:
                 if rule.id != name:
                     continue
                 if rule.source.level.rank > file.level.rank:
                     why = f"refused: the {file.level} can't switch off a rule of the {rule.source.level}"
-                    refused.append(Problem(file.file, line, name, why))
+                    refused.append(PolicyProblem(file.file, line, name, why))
                 else:
                     yield rule.id, rule.source.level
 

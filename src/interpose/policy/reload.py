@@ -19,9 +19,9 @@ from interpose.errors import PolicyError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import Place, Text, load_texts, read
-from interpose.policy.memory import Memory
-from interpose.policy.model import Level, Problem
+from interpose.policy.load import RulePlace, RuleText, load_texts, read
+from interpose.policy.rules import Level, PolicyProblem
+from interpose.policy.startup_memory import Memory
 
 log = logging.getLogger("interpose.policy")
 
@@ -29,9 +29,9 @@ _END = "\n..."
 """How YAML says that a document ends here."""
 
 Register = Callable[[Policy], Sequence[Registration]]
-Look = list[Text] | tuple[Problem, ...]
+Look = list[RuleText] | tuple[PolicyProblem, ...]
 """What was found at a place: its files, or why they can't be read."""
-Looks = dict[Place, Look]
+Looks = dict[RulePlace, Look]
 
 
 class Registry(Protocol):
@@ -48,8 +48,8 @@ class PolicyStatus(Struct, frozen=True):
     loaded_at: datetime
     rules: int
     state: Literal["current", "broken"] = "current"
-    problems: tuple[Problem, ...] = ()
-    refused: tuple[Problem, ...] = ()
+    problems: tuple[PolicyProblem, ...] = ()
+    refused: tuple[PolicyProblem, ...] = ()
     """Attempts of a lower level to loosen, which were left out."""
 
     def __str__(self) -> str:
@@ -69,7 +69,7 @@ class PolicyReload:
     def __init__(
         self,
         registry: Registry,
-        places: Sequence[Place],
+        places: Sequence[RulePlace],
         *,
         packs: Sequence[str] = (),
         register: Register = registrations,
@@ -118,7 +118,7 @@ class PolicyReload:
         found = [text for place in self._places for text in _readable(texts[place])]
         return load_texts(found, packs=self._packs, memory=self._memory)
 
-    def _attempt(self, found: Looks) -> tuple[Problem, ...]:
+    def _attempt(self, found: Looks) -> tuple[PolicyProblem, ...]:
         """Compile and swap in what was found. Nothing happens if there is anything wrong with it: that is returned."""
         try:
             if cut := _cut_off(self._texts, found):
@@ -128,12 +128,12 @@ class PolicyReload:
         except PolicyError as error:
             return error.problems
         except Exception as error:  # noqa: BLE001 - whatever a broken file does, the last good policy stays
-            return (Problem("", 0, "", f"{type(error).__name__}: {error}"),)
+            return (PolicyProblem("", 0, "", f"{type(error).__name__}: {error}"),)
         self._texts, self._policy, self._status = found, policy, _status_of(policy)
         log.info("%s loaded", self._status)
         return ()
 
-    def _complain(self, problems: tuple[Problem, ...]) -> None:
+    def _complain(self, problems: tuple[PolicyProblem, ...]) -> None:
         self._status = replace(self._status, state="broken", problems=problems)
         for problem in problems:
             log.error("not loaded, policy %s runs: %s", self._status.revision, problem)
@@ -162,24 +162,26 @@ def _status_of(policy: Policy) -> PolicyStatus:
     return PolicyStatus(policy.revision, datetime.now(UTC), len(policy.rules), refused=policy.refused)
 
 
-def _look_at(place: Place) -> Look:
+def _look_at(place: RulePlace) -> Look:
     try:
         return read([place])
     except PolicyError as error:
         return error.problems
 
 
-def _readable(look: Look) -> list[Text]:
+def _readable(look: Look) -> list[RuleText]:
     if isinstance(look, tuple):
         raise PolicyError(look)
     return look
 
 
-def _cut_off(running: Looks, found: Looks) -> tuple[Problem, ...]:
+def _cut_off(running: Looks, found: Looks) -> tuple[PolicyProblem, ...]:
     """The files that look as if only their beginning were there."""
     before = {text.file: text.text.rstrip() for look in running.values() for text in _readable(look)}
     return tuple(
-        Problem(text.file, text.text.count("\n") + 1, "", f"looks cut off: {why}; if it is meant, end it with `...`")
+        PolicyProblem(
+            text.file, text.text.count("\n") + 1, "", f"looks cut off: {why}; if it is meant, end it with `...`"
+        )
         for look in found.values()
         for text in _readable(look)
         if (why := _why_cut(before.get(text.file, ""), text.text.rstrip()))

@@ -9,11 +9,11 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.variable_shapes import Dynamic, FixedMap, Listing, Plain, Shape
 from interpose.paths import resolve
-from interpose.policy.hosts import host_of
-from interpose.policy.results import text_of_result
-from interpose.policy.shapes import Dynamic, Listing, Plain, Record, Shape
-from interpose.policy.values import EvaluationError
+from interpose.policy.result_texts import text_of_result
+from interpose.policy.url_hosts import host_of
 from interpose.reading.call_reading import DEFAULT_CWD, analysis_of_call, effects_of_call, home_directory, start_of
 from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
@@ -47,7 +47,7 @@ _WORDS = {
     "strength": "how surely a file holds secrets: `key`, `soft` or `faint`; empty if it is a place of secrets itself",
 }
 
-EFFECT = Record(
+EFFECT = FixedMap(
     "effect",
     {
         "kind": Plain("string", "`fs.delete`, `net.upload`, `vcs.publish`, ... (docs/commands.md has all kinds)"),
@@ -59,7 +59,7 @@ EFFECT = Record(
         **{name: Plain("string", doc) for name, doc in _WORDS.items()},
     },
 )
-COMMAND = Record(
+COMMAND = FixedMap(
     "command",
     {
         "name": Plain("string", "the program without its directory: `git`"),
@@ -72,7 +72,7 @@ COMMAND = Record(
 _BEFORE: dict[str, Shape] = {
     "tool": Plain("string", "the canonical name of the tool: `exec`, `read`, `mcp__github__create_issue`"),
     "args": Dynamic("map(string, dyn)", "the arguments of the call"),
-    "call": Record(
+    "call": FixedMap(
         "call",
         {
             "id": Plain("string", "the id of the call"),
@@ -86,11 +86,11 @@ _BEFORE: dict[str, Shape] = {
         },
         "this call",
     ),
-    "session": Record("session", {"id": Plain("string", "the id of the session")}, "the agent's run"),
-    "agent": Record(
+    "session": FixedMap("session", {"id": Plain("string", "the id of the session")}, "the agent's run"),
+    "agent": FixedMap(
         "agent", {"id": Plain("string", "the id of the agent"), "role": Plain("string", "its role")}, "who acts"
     ),
-    "principal": Record("principal", {"id": Plain("string", "who it is")}, "on whose behalf the agent acts"),
+    "principal": FixedMap("principal", {"id": Plain("string", "who it is")}, "on whose behalf the agent acts"),
     "effects": Listing(EFFECT, "list(map(string, dyn))", "what the call would do"),
     "paths": Listing(Plain("string"), "list(string)", "the files that the call would touch, as absolute paths"),
     "hosts": Listing(Plain("string"), "list(string)", "the machines that the call would talk to"),
@@ -99,7 +99,7 @@ _BEFORE: dict[str, Shape] = {
     ),
     "now": Plain("timestamp", "the time of the decision"),
 }
-RESULT = Record(
+RESULT = FixedMap(
     "result",
     {
         "text": Plain("string", "all texts of the result, one after another"),

@@ -320,7 +320,9 @@ def test_secrets_stay_out_of_the_store(store: Store) -> None:
     desk = made(store, Clock())
     token = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     asked = request(f"curl -H 'Authorization: Bearer {token}' https://example.com")
-    id = queued(desk, PermissionRequest(f"sends {token}", asked.subject, asked.findings))
+    texts: dict[str, Any] = dict.fromkeys(("reason", "part", "instead", "detail", "summary"), f"sends {token}")
+    said = Finding(interceptor="judge", said="ask", **texts)
+    id = queued(desk, PermissionRequest(f"sends {token}", asked.subject, (said,)))
     row = store.approval(id)
     assert row is not None
     assert token.encode() not in row.body

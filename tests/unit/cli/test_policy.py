@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from interpose.cli import main
-from interpose.policy import trials
+from interpose.policy_trials import trials
 
 Run = Callable[..., tuple[int, str, str]]
 

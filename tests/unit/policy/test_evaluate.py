@@ -8,8 +8,8 @@ import pytest
 
 from interpose import ToolCall
 from interpose.policy.interceptor import PolicyInterceptor
-from interpose.policy.load import Text, load_texts
-from interpose.policy.model import Level
+from interpose.policy.load import RuleText, load_texts
+from interpose.policy.rules import Level
 from interpose.tools import canonical, command_of
 from interpose.types import Deny, Transform
 from tests.timing import cpu_seconds
@@ -26,7 +26,7 @@ rules:
 
 
 def decided(tool: str, arguments: dict[str, Any]) -> Any:
-    policy = load_texts([Text("rules.yaml", SHALLOW, Level.USER)])
+    policy = load_texts([RuleText("rules.yaml", SHALLOW, Level.USER)])
     (decision,) = PolicyInterceptor(policy).intercept(canonical(ToolCall(tool, arguments))).decisions
     return decision
 
@@ -48,7 +48,7 @@ def test_a_rewrite_of_what_is_said_in_several_places_is_refused(beside: dict[str
 
 def test_many_attempts_to_loosen_are_counted_and_not_recited() -> None:
     many = "version: 1\ndisable: [" + ", ".join(f"r{number}" for number in range(9_000)) + "]\n"
-    policy = load_texts([Text("rules.yaml", SHALLOW, Level.USER), Text("policy.yaml", many, Level.PROJECT)])
+    policy = load_texts([RuleText("rules.yaml", SHALLOW, Level.USER), RuleText("policy.yaml", many, Level.PROJECT)])
     notes = PolicyInterceptor(policy).intercept(canonical(ToolCall("Bash", {"command": "ls"}))).notes
     assert len(policy.refused) == 9_000
     assert (len(notes), notes[-1].reason) == (21, "8980 more attempts to loosen rules were refused")
@@ -61,7 +61,7 @@ def test_rules_of_a_project_have_little_time_together() -> None:
         f'  - {{id: r{number}, on: {{tools: [exec]}}, action: deny, when: "{turning % number}"}}\n'
         for number in range(200)
     )
-    policy = load_texts([Text("policy.yaml", f"version: 1\nrules:\n{rules}", Level.PROJECT)])
+    policy = load_texts([RuleText("policy.yaml", f"version: 1\nrules:\n{rules}", Level.PROJECT)])
     call = ToolCall("exec", {"command": "echo " + "x" * 130})
     found: list[Any] = []
     assert cpu_seconds(lambda: found.append(PolicyInterceptor(policy).intercept(call))) < 3

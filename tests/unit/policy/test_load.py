@@ -13,8 +13,8 @@ from interpose import Engine, ToolCall, create_interceptor_registry
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import Place, Text, load, load_texts
-from interpose.policy.model import Level
+from interpose.policy.load import RulePlace, RuleText, load, load_texts
+from interpose.policy.rules import Level
 
 ORGANISATION, USER, PROJECT = Level.ORGANISATION, Level.USER, Level.PROJECT
 DENY_RM = "{id: rm, on: {tools: [exec]}, when: 'command.exists(c, c.name == \"rm\")', action: deny}"
@@ -23,7 +23,7 @@ ASK_RM = DENY_RM.replace("deny", "ask")
 
 def policy(*files: tuple[Level, str]) -> Policy:
     return load_texts(
-        Text(f"{level}-{number}.yaml", f"version: 1\n{text}", level) for number, (level, text) in enumerate(files)
+        RuleText(f"{level}-{number}.yaml", f"version: 1\n{text}", level) for number, (level, text) in enumerate(files)
     )
 
 
@@ -140,7 +140,7 @@ def test_files_and_directories(tmp_path: Path) -> None:
     (tmp_path / "rules" / "a.yaml").write_text(f"version: 1\nrules: [{DENY_RM}]")
     (tmp_path / "rules" / "deep" / "b.yml").write_text("version: 1\nrules: [{id: b, when: 'true', action: log}]")
     (tmp_path / "rules" / "notes.txt").write_text("not a rule")
-    loaded = load([Place(str(tmp_path / "rules"))])
+    loaded = load([RulePlace(str(tmp_path / "rules"))])
     assert [compiled.rule.id for compiled in loaded.rules] == ["rm", "b"]
 
 
@@ -157,37 +157,37 @@ def test_a_directory_that_cannot_be_looked_into_is_an_error(tmp_path: Path, monk
     real = os.scandir
     monkeypatch.setattr("os.scandir", scandir)
     with pytest.raises(PolicyError, match=r"deep:1: can't be read: Permission denied"):
-        load([Place(str(tmp_path), Level.ORGANISATION)])
+        load([RulePlace(str(tmp_path), Level.ORGANISATION)])
 
 
 def test_a_project_file_that_is_no_file_makes_nobody_wait(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "policy.yaml")
     with pytest.raises(PolicyError, match=r"policy.yaml:1: can't be read: expected a regular file"):
-        load([Place(str(tmp_path / "policy.yaml"), PROJECT)])
+        load([RulePlace(str(tmp_path / "policy.yaml"), PROJECT)])
     with pytest.raises(PolicyError, match="expected a regular file"):
-        load([Place("/dev/zero", PROJECT)])
+        load([RulePlace("/dev/zero", PROJECT)])
 
 
 def test_a_directory_in_the_place_of_a_project_file_is_not_walked(tmp_path: Path) -> None:
     (tmp_path / "rules.yaml").write_text("version: 1\n")
     (tmp_path / "policy.yaml").symlink_to(tmp_path)
     with pytest.raises(PolicyError, match=r"policy.yaml:1: can't be read: Is a directory"):
-        load([Place(str(tmp_path / "policy.yaml"), PROJECT)])
+        load([RulePlace(str(tmp_path / "policy.yaml"), PROJECT)])
 
 
 def test_what_projects_say_is_bounded_by_all_of_it_together(tmp_path: Path) -> None:
     for name, length in (("a", 60_000), ("b", 60_000), ("c", 100_001)):
         (tmp_path / name).write_text("version: 1\n".ljust(length, "#"))
-    load([Place(str(tmp_path / "a"), PROJECT), Place(str(tmp_path / "b"), USER)])
+    load([RulePlace(str(tmp_path / "a"), PROJECT), RulePlace(str(tmp_path / "b"), USER)])
     with pytest.raises(PolicyError, match=r"b:1: all rules of projects that hold here are longer than 100000"):
-        load([Place(str(tmp_path / "a"), PROJECT), Place(str(tmp_path / "b"), PROJECT)])
+        load([RulePlace(str(tmp_path / "a"), PROJECT), RulePlace(str(tmp_path / "b"), PROJECT)])
     with pytest.raises(PolicyError, match=r"c:1: the file is larger than 100000 bytes"):
-        load([Place(str(tmp_path / "c"), PROJECT)])
+        load([RulePlace(str(tmp_path / "c"), PROJECT)])
 
 
 def test_a_file_is_read_as_far_as_it_may_be_long() -> None:
     with pytest.raises(PolicyError, match="the file is larger than 4000000 bytes"):
-        load([Place("/dev/zero", USER)])
+        load([RulePlace("/dev/zero", USER)])
 
 
 @pytest.mark.parametrize(
@@ -199,4 +199,4 @@ def test_a_file_that_cannot_be_read_is_an_error(note: str, data: bytes | None, t
     if data is not None:
         file.write_bytes(data)
     with pytest.raises(PolicyError, match=r"policy.yaml:1: "):
-        load([Place(str(file))])
+        load([RulePlace(str(file))])

@@ -9,13 +9,13 @@ from interpose import Context, Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_builtin_interceptors
 from interpose.cli.suggest import commands_in
 from interpose.errors import PolicyError
-from interpose.policy.catalogue import pack
 from interpose.policy.compiled import compile_rules
 from interpose.policy.interceptor import registrations
-from interpose.policy.lint import lint
-from interpose.policy.load import Place, load, pack_names, pack_text
-from interpose.policy.model import Rule
-from interpose.policy.trials import Trial, run_trials
+from interpose.policy.load import RulePlace, load, pack_names, pack_text
+from interpose.policy.pack_catalogue import pack
+from interpose.policy.rules import Rule
+from interpose.policy_trials.lint import lint
+from interpose.policy_trials.trials import Trial, run_trials
 from interpose.types import HookPoint
 
 NAMES = pack_names()
@@ -108,7 +108,7 @@ def test_everyday_work_passes(name: str) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_cases_of_a_pack(name: str) -> None:
-    trials: list[Trial] = run_trials([Place(str(CASES / f"{name}.yaml"))])
+    trials: list[Trial] = run_trials([RulePlace(str(CASES / f"{name}.yaml"))])
     assert len(trials) >= 7
     assert [f"{trial.name}: {trial.message}" for trial in trials if trial.status != "passed"] == []
 

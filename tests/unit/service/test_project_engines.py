@@ -8,7 +8,7 @@ import pytest
 
 from interpose import Context, Engine, create_interceptor_registry
 from interpose.errors import PolicyError
-from interpose.policy.catalogue import project_files
+from interpose.policy.rule_places import project_files
 from interpose.service.project_engines import PROJECTS, Files, Policies
 
 

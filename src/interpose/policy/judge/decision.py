@@ -7,13 +7,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits
+from interpose.policy.interceptor_ids import JUDGE
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
-from interpose.policy.model import SEVERITY, Redaction, Rule
-from interpose.types import Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
-
-ID = "policy:judge"
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.rules import RuleRedaction
+from interpose.types import SEVERITY_WEIGHT, Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
 
 
 def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") -> Report[Any]:
@@ -24,13 +23,13 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
     cutting: list[Judged] = []
     for each in judged:
         if isinstance(each.ruling, Failed):
-            notes.append(_note(each.rule, "error", _reason(each)))
+            notes.append(_failure(each))
         match _said(each):
             case Deny() as denial:
                 denials.append(denial)
             case Confirm() as question:
                 others.append(question)
-            case Redaction():
+            case RuleRedaction():
                 cutting.append(each)
             case None:
                 pass
@@ -39,16 +38,15 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
         if rewritten is None:
             denials.append(_denial(cutting[0]))
         else:
-            others.append(Transform(rewritten, _reason(cutting[0])))
+            others.append(Transform(rewritten, _reason(cutting[0]), _detail(cutting[0])))
     if not denials:
         return Report(tuple(others), tuple(notes), revision)
-    first, *rest = sorted(denials, key=lambda denial: -SEVERITY[denial.severity])
-    notes += [Finding(interceptor=ID, said="deny", reason=denial.reason, rule=denial.rule, severity=denial.severity)
-              for denial in rest]  # fmt: skip
+    first, *rest = sorted(denials, key=lambda denial: -SEVERITY_WEIGHT[denial.severity])
+    notes += map(_outweighed, rest)
     return Report((first,), tuple(notes), revision)
 
 
-def _said(judged: Judged) -> Deny | Confirm | Redaction | None:
+def _said(judged: Judged) -> Deny | Confirm | RuleRedaction | None:
     """What one rule says to an objection or a failure; None if that is nothing."""
     rule = judged.rule
     match judged.ruling:
@@ -62,38 +60,54 @@ def _said(judged: Judged) -> Deny | Confirm | Redaction | None:
         case "deny":
             return _denial(judged)
         case "ask":
-            return Confirm(_reason(judged), rule.id, rule.severity, instead=rule.instead)
+            return Confirm(
+                _reason(judged), rule.id, rule.severity, instead=rule.instead,
+                detail=_detail(judged), summary=rule.text,
+            )  # fmt: skip
         case "redact":
-            return rule.redact or Redaction()
+            return rule.redact or RuleRedaction()
         case _:
             return None
 
 
 def _denial(judged: Judged) -> Deny:
     rule = judged.rule
-    return Deny(_reason(judged), rule.id, rule.severity, instead=rule.instead)
+    return Deny(
+        _reason(judged), rule.id, rule.severity, instead=rule.instead, detail=_detail(judged), summary=rule.text
+    )  # fmt: skip
 
 
-def _note(rule: Rule, said: Any, reason: str) -> Finding:
-    return Finding(interceptor=ID, said=said, reason=reason, rule=rule.id, severity=rule.severity, mode=rule.mode)
+def _failure(judged: Judged) -> Finding:
+    rule = judged.rule
+    return Finding(
+        interceptor=JUDGE, said="error", reason=_reason(judged), rule=rule.id, severity=rule.severity, mode=rule.mode,
+        detail=_detail(judged), summary=rule.text,
+    )  # fmt: skip
+
+
+def _outweighed(denial: Deny) -> Finding:
+    """A refusal beside a worse one."""
+    return Finding(
+        interceptor=JUDGE, said="deny", reason=denial.reason, rule=denial.rule, severity=denial.severity,
+        detail=denial.detail, summary=denial.summary,
+    )  # fmt: skip
 
 
 def _reason(judged: Judged) -> str:
     """The rule's own words first: the judge's may be shaped by the operation."""
+    text, detail = judged.rule.text, _detail(judged)
+    if isinstance(judged.ruling, Failed):
+        return f"{text} (The judge failed: {detail})"
+    return f"{text} (Judge: {detail})" if detail else text
+
+
+def _detail(judged: Judged) -> str:
+    """The judge's own words, or why it failed."""
     match judged.ruling:
         case Failed(why=why):
-            return f"{judged.rule.text} (The judge failed: {why})"
+            return why
         case Objects(reason=reason) | Permits(reason=reason):
-            return f"{judged.rule.text} (Judge: {reason})" if reason else judged.rule.text
-
-
-def words_of(reason: str) -> tuple[str, str]:
-    """A reason taken apart: the rule's own words, and the judge's or why it failed; empty if it said nothing."""
-    for mark in (" (Judge: ", " (The judge failed: "):
-        text, found, said = reason.partition(mark)
-        if found and said.endswith(")"):
-            return text, said[:-1]
-    return reason, ""
+            return reason
 
 
 def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:
@@ -102,7 +116,7 @@ def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:
     for each in cutting:
         if not isinstance(each.ruling, Objects) or not each.ruling.quotes:
             return None
-        replacement = (each.rule.redact or Redaction()).replacement
+        replacement = (each.rule.redact or RuleRedaction()).replacement
         cuts = dict.fromkeys(each.ruling.quotes, replacement) | cuts
     match payload:
         case ToolCall():

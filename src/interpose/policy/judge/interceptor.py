@@ -10,10 +10,10 @@ from interpose.policy.evaluate import opinion, subject
 from interpose.policy.judge.cache import Cache
 from interpose.policy.judge.decision import report_of
 from interpose.policy.judge.judge import Judge, in_background
-from interpose.policy.judge.model import Failed, Judged, Permits
 from interpose.policy.judge.operation import operation_of
-from interpose.policy.model import Level, Rule
-from interpose.policy.standing import in_scope
+from interpose.policy.judge.rulings import Failed, Judged, Permits
+from interpose.policy.rules import Level, Rule
+from interpose.policy.standing_answers import in_scope
 from interpose.policy.variables import Variables
 from interpose.types import Allow, HookPoint, PermissionRequest, Report, ToolCall, ToolOutcome
 

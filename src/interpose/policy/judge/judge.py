@@ -18,11 +18,11 @@ from typing import Any
 from interpose.driving.background_loop import Background
 from interpose.errors import PolicyError
 from interpose.policy.judge.cache import Cache
-from interpose.policy.judge.lane import Group, Lane
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits, Ruling
 from interpose.policy.judge.operation import Operation, Payload, UnreadableError, operation_of
-from interpose.policy.judge.settings import Choice, Limits, Provider, SettingsError, choice_of, limits_of
-from interpose.policy.model import Level, Problem, Rule
+from interpose.policy.judge.provider_lane import Lane, RuleGroup
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits, Ruling
+from interpose.policy.judge.settings import Choice, JudgeLimits, Provider, SettingsError, choice_of, limits_of
+from interpose.policy.rules import Level, PolicyProblem, Rule
 
 MAX_WATCHING = 64
 """How many events may wait for rules that watch. Beyond that they are not judged, and counted."""
@@ -33,7 +33,7 @@ GRACE = 1.0
 Tell = Callable[[Payload, Judged], object]
 """Hears what rules that watch would have said, and failures that let an operation pass."""
 
-_Key = tuple[Group, bytes]
+_Key = tuple[RuleGroup, bytes]
 
 _LOOP = Background()
 
@@ -116,10 +116,10 @@ class Judge:
         finally:
             self._watching -= 1
 
-    async def _ask_all(self, groups: Sequence[Group], operation: Operation) -> list[tuple[Ruling, ...]]:
+    async def _ask_all(self, groups: Sequence[RuleGroup], operation: Operation) -> list[tuple[Ruling, ...]]:
         return list(await asyncio.gather(*(self._ask(group, operation) for group in groups)))
 
-    async def _ask(self, group: Group, operation: Operation) -> tuple[Ruling, ...]:
+    async def _ask(self, group: RuleGroup, operation: Operation) -> tuple[Ruling, ...]:
         key = _key(group, operation)
         if (known := self._cache.get(key)) is not None:
             return known
@@ -128,20 +128,20 @@ class Judge:
             self._cache.put(key, rulings)
         return rulings
 
-    def _lane(self, group: Group) -> Lane:
+    def _lane(self, group: RuleGroup) -> Lane:
         key = (group.provider, group.of_project, group.in_background, group.longest)
         lane = self._lanes.get(key)
         if lane is None or lane.loop is not asyncio.get_running_loop():
             lane = self._lanes[key] = Lane(self.limits)
         return lane
 
-    def _groups(self, rules: Sequence[Rule]) -> list[Group]:
+    def _groups(self, rules: Sequence[Rule]) -> list[RuleGroup]:
         """The rules by what they may share. INVARIANT: a project's prompts share a call with nobody else's."""
         together: dict[tuple[Provider, bool, bool], list[Rule]] = {}
         for rule in dict.fromkeys(rules):
             kind = (self._choices[rule].provider, rule.source.level is Level.PROJECT, in_background(rule))
             together.setdefault(kind, []).append(rule)
-        return [Group(*kind, tuple(found), tuple(map(self._timeout, found))) for kind, found in together.items()]
+        return [RuleGroup(*kind, tuple(found), tuple(map(self._timeout, found))) for kind, found in together.items()]
 
     def _timeout(self, rule: Rule) -> float:
         return min(self._choices[rule].timeout, self.limits.total_timeout)
@@ -166,19 +166,19 @@ def log(_payload: Payload, judged: Judged) -> None:
             pass
 
 
-def _key(group: Group, operation: Operation) -> _Key:
+def _key(group: RuleGroup, operation: Operation) -> _Key:
     return group, sha256(f"{operation.point}\n{operation.text}".encode()).digest()
 
 
-def _limits(shared: Mapping[str, Any]) -> Limits:
+def _limits(shared: Mapping[str, Any]) -> JudgeLimits:
     try:
         return limits_of(shared)
     except SettingsError as error:
-        raise PolicyError((Problem("judge", 1, "", str(error)),)) from None
+        raise PolicyError((PolicyProblem("judge", 1, "", str(error)),)) from None
 
 
 def _choices(rules: Iterable[Rule], shared: Mapping[str, Any], environ: Mapping[str, str]) -> dict[Rule, Choice]:
-    problems: list[Problem] = []
+    problems: list[PolicyProblem] = []
     choices: dict[Rule, Choice] = {}
     for rule in rules:
         if rule.action == "transform":

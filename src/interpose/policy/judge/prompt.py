@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.policy.judge.operation import Operation
-from interpose.policy.model import Rule
+from interpose.policy.rules import Rule
 from interpose.types import HookPoint
 
 _EVENTS: dict[HookPoint, str] = {

@@ -10,11 +10,11 @@ from typing import Any, Literal, TypeVar
 
 from msgspec import Struct, ValidationError, convert
 
-from interpose.policy.judge import command, transport
-from interpose.policy.judge.model import MisansweredError, UnavailableError
+from interpose.policy.judge import command_transport, http_transport
+from interpose.policy.judge.answer_json import strict_json
 from interpose.policy.judge.prompt import Prompt
+from interpose.policy.judge.rulings import MisansweredError, UnavailableError
 from interpose.policy.judge.settings import Provider
-from interpose.policy.judge.strict_json import strict_json
 from interpose.types import thaw
 
 T = TypeVar("T")
@@ -35,12 +35,12 @@ async def ask(provider: Provider, prompt: Prompt, timeout: float) -> object:
             question = {"model": provider.model, "parameters": thaw(provider.parameters), "system": prompt.system,
                         "user": prompt.user, "schema": prompt.schema}  # fmt: skip
             words = tuple(word.reveal() for word in provider.command)
-            return strict_json(await command.run(words, _encoded(question)))
+            return strict_json(await command_transport.run(words, _encoded(question)))
 
 
 async def _post(provider: Provider, path: str, body: dict[str, Any], timeout: float) -> Any:
     address, mark, query = provider.url.reveal().partition("?")
-    answer = await transport.post(address + path + mark + query, _headers(provider), _encoded(body), timeout)
+    answer = await http_transport.post(address + path + mark + query, _headers(provider), _encoded(body), timeout)
     try:
         return strict_json(answer)
     except MisansweredError as error:  # not the judge's words but what carries them

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
-from interpose.policy.judge.decision import ID
+from interpose.policy.interceptor_ids import JUDGE
 from interpose.registration import registration
 from interpose.types import Allow, HookPoint
 
@@ -20,7 +20,7 @@ PRIORITY = 49
 def judge_registrations(
     policy: Policy,
     *,
-    id: str = ID,
+    id: str = JUDGE,
     priority: int = PRIORITY,
     environ: Mapping[str, str] | None = None,
     tell: Tell | None = None,

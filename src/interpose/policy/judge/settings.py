@@ -12,7 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from msgspec import Struct, ValidationError, convert
 
 from interpose.errors import PolicyError
-from interpose.policy.model import Level, Rule
+from interpose.policy.rules import Level, Rule
 from interpose.types import EMPTY, FrozenDict, freeze
 
 T = TypeVar("T")
@@ -89,7 +89,7 @@ class Provider(Struct, frozen=True, kw_only=True):
         return f"<judge {self.name}>"
 
 
-class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class JudgeLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What the judgements of one event, and all judgements together, may cost."""
 
     total_timeout: float = 30.0
@@ -131,10 +131,10 @@ _ADDRESS = ("provider", "endpoint", "command")
 _CREDENTIALS = ("key", "headers")
 
 
-def limits_of(shared: Mapping[str, Any]) -> Limits:
+def limits_of(shared: Mapping[str, Any]) -> JudgeLimits:
     """The limits among the shared settings."""
-    limits = _decoded({name: value for name, value in shared.items() if name not in _RULE_FIELDS}, Limits)
-    for name in Limits.__struct_fields__:
+    limits = _decoded({name: value for name, value in shared.items() if name not in _RULE_FIELDS}, JudgeLimits)
+    for name in JudgeLimits.__struct_fields__:
         if not 0 <= getattr(limits, name) < float("inf"):
             raise SettingsError(f"{name}: expected a number that is not negative")
     for name in ("concurrency", "breaker_failures", "max_characters", "total_timeout"):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
-from interpose.policy.model import Level, Problem
+from interpose.policy.rules import Level, PolicyProblem
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
 
 if TYPE_CHECKING:
@@ -32,8 +32,8 @@ class RuleSet(Struct, frozen=True):
     levels: dict[str, int]
     packs: dict[str, int]
     files: tuple[str, ...]
-    problems: tuple[Problem, ...]
-    refused: tuple[Problem, ...]
+    problems: tuple[PolicyProblem, ...]
+    refused: tuple[PolicyProblem, ...]
 
 
 class PolicyAnswer(Struct, frozen=True):
@@ -57,7 +57,7 @@ class PolicyNotReloaded(Struct, frozen=True):
 
     error: str
     message: str
-    problems: tuple[Problem, ...]
+    problems: tuple[PolicyProblem, ...]
 
 
 def routes(service: Service) -> tuple[Route, ...]:

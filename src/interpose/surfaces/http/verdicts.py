@@ -13,9 +13,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from interpose import __version__
 from interpose.errors import text_of
-from interpose.policy.interceptor import ID as POLICY
-from interpose.policy.judge.decision import ID as JUDGE
-from interpose.policy.judge.decision import words_of
+from interpose.policy.interceptor_ids import JUDGE, POLICY
 from interpose.types import Confirm, Deny, Finding, Outcome, ToolCall, ToolOutcome, Verdict
 
 Phase = Literal["request", "response"]
@@ -189,8 +187,7 @@ def _message(found: Finding, verdict: Verdict[Any]) -> RuleMessage:
 
 
 def _result(found: Finding, verdict: Verdict[Any], seed: bool) -> RuleResult:
-    words = words_of(found.reason)[1] if policy_type(found.interceptor) == "ai" else ""
-    text = words or _text(found, verdict)
+    text = found.detail or _text(found, verdict)
     name, kind, action = policy_name(found), policy_type(found.interceptor), _action(found, verdict)
     if seed:
         return RuleResult(name, kind, action, text)
@@ -203,7 +200,7 @@ def _text(found: Finding, verdict: Verdict[Any]) -> str:
         what = "the result" if _is_outcome(verdict) else found.part
         why = f": {found.reason}" if found.reason != found.part else ""
         return f"{policy_name(found)} {verb} {what}{why}"
-    return words_of(found.reason)[0] if policy_type(found.interceptor) == "ai" else found.reason
+    return found.summary or found.reason
 
 
 def _severity(found: Finding, verdict: Verdict[Any]) -> Severity:

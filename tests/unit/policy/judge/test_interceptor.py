@@ -12,8 +12,8 @@ import pytest
 from interpose import AutoApprove, AutoDeny, Engine, ToolCall, create_interceptor_registry
 from interpose.errors import PolicyError
 from interpose.policy.interceptor import registrations
-from interpose.policy.load import Text, load_texts
-from interpose.policy.model import Level
+from interpose.policy.load import RuleText, load_texts
+from interpose.policy.rules import Level
 from interpose.types import Deny, Verdict
 from tests.judges import KEY, Provider, openai_text, send, serving
 
@@ -30,9 +30,9 @@ def provider() -> Iterator[Provider]:
 def engine(provider: Provider, rules: str, confirm: Any = None, project: str = "", **settings: Any) -> Engine:
     """An engine with these rules, as a user's file and maybe a project's."""
     judge = json.dumps(provider.settings(**settings))
-    texts = [Text("user.yaml", f"version: 1\njudge: {judge}\nrules:\n{rules}")]
+    texts = [RuleText("user.yaml", f"version: 1\njudge: {judge}\nrules:\n{rules}")]
     if project:
-        texts.append(Text("project.yaml", f"version: 1\nrules:\n{project}", Level.PROJECT))
+        texts.append(RuleText("project.yaml", f"version: 1\nrules:\n{project}", Level.PROJECT))
     registry = create_interceptor_registry()
     registry.swap(registrations(load_texts(texts)))
     return Engine(registry, confirm=confirm)
@@ -70,7 +70,11 @@ ALLOW = """
 def test_a_rule_denies(provider: Provider, use_async: bool) -> None:
     running = engine(provider, NO_BOMBS)
     verdict = decide(running, BOMB, use_async)
-    assert verdict.decision == Deny("No bombs here. (Judge: looked for bomb)", "no-bombs", "error", "", "Bake a cake.")
+    assert verdict.decision == Deny(
+        "No bombs here. (Judge: looked for bomb)", "no-bombs", "error", "", "Bake a cake.",
+        detail="looked for bomb", summary="No bombs here.",
+    )  # fmt: skip
+    assert (verdict.findings[0].detail, verdict.findings[0].summary) == ("looked for bomb", "No bombs here.")
     assert verdict.policy
     assert decide(running, CAKE, use_async).outcome == "allow"
 
@@ -250,14 +254,14 @@ def test_an_answer_is_for_the_call_that_was_judged(provider: Provider) -> None:
 
 def test_a_policy_without_ai_rules_needs_no_judge() -> None:
     registry = create_interceptor_registry()
-    registry.swap(registrations(load_texts([Text("user.yaml", f"version: 1\nrules:\n{ASK}")])))
+    registry.swap(registrations(load_texts([RuleText("user.yaml", f"version: 1\nrules:\n{ASK}")])))
     assert Engine(registry, confirm=AutoApprove()).run().run_tool(CAKE, str).verdict.approver == "AutoApprove"
 
 
 def test_reloading_leaves_no_older_judge_behind(provider: Provider) -> None:
     running = engine(provider, NO_BOMBS)
     assert running.decide(BOMB).outcome == "deny"
-    without = registrations(load_texts([Text("user.yaml", "version: 1\nrules: []")]))
+    without = registrations(load_texts([RuleText("user.yaml", "version: 1\nrules: []")]))
     running.interceptors.swap(without)  # type: ignore[attr-defined]  # a registry, and not a chain
     assert running.decide(BOMB).outcome == "allow"
 
@@ -280,6 +284,6 @@ REFUSED = [
 @pytest.mark.parametrize(("note", "text", "message"), REFUSED, ids=[note for note, *_ in REFUSED])
 def test_a_policy_whose_judge_cannot_work_is_not_taken(note: str, text: str, message: str) -> None:
     with pytest.raises(PolicyError) as caught:
-        registrations(load_texts([Text("user.yaml", text)]))
+        registrations(load_texts([RuleText("user.yaml", text)]))
     assert message in str(caught.value), note
     assert KEY not in str(caught.value)

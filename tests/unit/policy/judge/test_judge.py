@@ -14,8 +14,8 @@ import pytest
 
 from interpose.errors import PolicyError
 from interpose.policy.judge.judge import MAX_WATCHING, Judge, log
-from interpose.policy.judge.model import Failed, Judged, Objects, Permits
-from interpose.policy.model import Level, Rule
+from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.rules import Level, Rule
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.judges import KEY, Provider, ai_rule, asked, fenced, send, serving
 

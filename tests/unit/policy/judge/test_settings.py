@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from interpose.errors import PolicyError
-from interpose.policy.judge.settings import Limits, Secret, choice_of, limits_of
+from interpose.policy.judge.settings import JudgeLimits, Secret, choice_of, limits_of
 from tests.judges import KEY, ai_rule
 
 ENVIRON = {"KEY": KEY, "HOST": "judge.example", "EMPTY": "", "NESTED": "${KEY}", "LINES": "a\r\nx: y"}
@@ -137,7 +137,7 @@ def test_secrets_are_compared_by_what_they_hold() -> None:
     assert Secret("a") != "a"
 
 
-@pytest.mark.parametrize("name", Limits.__struct_fields__)
+@pytest.mark.parametrize("name", JudgeLimits.__struct_fields__)
 @pytest.mark.parametrize("value", [-1, "10", None, [], float("inf"), float("nan")])
 def test_limits_are_numbers(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
@@ -145,4 +145,4 @@ def test_limits_are_numbers(name: str, value: Any) -> None:
 
 
 def test_limits_stand_beside_the_settings_of_the_judge() -> None:
-    assert limits_of({**OPENAI, "concurrency": 3}) == Limits(concurrency=3)
+    assert limits_of({**OPENAI, "concurrency": 3}) == JudgeLimits(concurrency=3)

@@ -18,7 +18,8 @@ QUESTION = Finding(interceptor="policy", said="ask", reason="sure?", rule="q")
 REWRITE = Finding(interceptor="policy", said="rewrite", reason="command", part="command")
 BROKEN = Finding(interceptor="plugin:x", said="error", reason="ZeroDivisionError")
 NOTE = Finding(interceptor="policy", said="note", reason="does not match", rule="n")
-JUDGED = Finding(interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai")
+JUDGED = Finding(interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai",
+                 detail="because", summary="Rule text")  # fmt: skip
 
 
 def verdict(decision: Any, *findings: Finding, **fields: Any) -> Verdict[Any]:

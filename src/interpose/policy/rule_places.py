@@ -1,0 +1,87 @@
+"""Where the rules of the organisation, the user and the project stand.
+
+The packs that a user switched on are a rule file like any other, `packs.yaml` among the user's own.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from interpose.config.load import load
+from interpose.policy.load import RulePlace
+from interpose.policy.rules import Level
+
+ORGANISATION = "/etc/interpose/policy"
+PROJECT = ".interpose/policy.yaml"
+PACKS = "packs.yaml"
+DEFAULT_PACKS = ("baseline",)
+
+_NOTHING = "version: 1\n"
+_LONGEST = 4096
+"""No system has longer paths."""
+_HEAD = "# Written by `interpose policy enable` and `disable`. Rules of your own belong into files beside this one.\n"
+
+
+def user_directory(environ: Mapping[str, str] = os.environ) -> Path:
+    """Where a user's rules stand, as it is configured. Raises ConfigError."""
+    return Path(load(environ=environ).config.policy.directory)
+
+
+def standard_places(
+    cwd: str = "", *, environ: Mapping[str, str] = os.environ, organisation: str = ORGANISATION
+) -> tuple[RulePlace, ...]:
+    """The places whose rules hold for an agent that works in `cwd`. None of them has to be there."""
+    files = [str(Path(at) / PROJECT) for at in _upwards(cwd or str(Path.cwd()))]
+    return shared_places(str(user_directory(environ)), organisation=organisation) + project_places(files)
+
+
+def shared_places(user: str, *, organisation: str = ORGANISATION) -> tuple[RulePlace, ...]:
+    """The places whose rules hold wherever an agent works: the organisation's, and the user's in this directory."""
+    return (
+        RulePlace(organisation, Level.ORGANISATION, _NOTHING),
+        RulePlace(str(Path(user) / PACKS), Level.USER, packs_text(DEFAULT_PACKS)),
+        RulePlace(user, Level.USER, _NOTHING),
+    )
+
+
+def project_places(files: Sequence[str]) -> tuple[RulePlace, ...]:
+    """The places of projects' rule files."""
+    return tuple(RulePlace(file, Level.PROJECT, _NOTHING) for file in files)
+
+
+def project_files(cwd: str) -> tuple[str, ...]:
+    """The project rule files that hold in `cwd`: its own, and those of every directory above it.
+
+    INVARIANT: all of them, however deep, by its name and by where it really is. Or an agent could step into a directory
+    or through a link of its own making and leave a project's rules.
+    """
+    return tuple(file for at in _upwards(cwd) if os.path.lexists(file := os.path.join(at, PROJECT)))  # noqa: PTH118 - a Path is ten times slower, and this is on the way of every call
+
+
+def _upwards(cwd: str) -> tuple[str, ...]:
+    named = Path(cwd[:_LONGEST])
+    above = [str(at) for at in (named, *named.parents)]
+    try:
+        real = Path(os.path.realpath(named))
+    except ValueError:  # a NUL in it: nothing can lie there
+        return tuple(above)
+    if real == named:
+        return tuple(above)
+    # The same directory under two names has its rules once.
+    by_place = {_place(at): at for at in (str(real), *map(str, real.parents), *above)}
+    return tuple(by_place.values())
+
+
+def _place(directory: str) -> object:
+    try:
+        found = Path(directory).stat()
+    except (OSError, ValueError):
+        return directory
+    return found.st_dev, found.st_ino
+
+
+def packs_text(names: Sequence[str]) -> str:
+    """The text of the file that says which packs are on."""
+    return f"{_HEAD}version: 1\npacks: [{', '.join(names)}]\n"
