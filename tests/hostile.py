@@ -77,6 +77,12 @@ class LyingEqualityError(Exception):
         return 0
 
 
+INTERRUPTS: dict[str, Callable[[], BaseException]] = {
+    "KeyboardInterrupt": KeyboardInterrupt,
+    "SystemExit": lambda: SystemExit(0),
+}
+"""Nobody's failure: they pass everywhere, and nothing runs."""
+
 ERRORS: dict[str, Callable[[], BaseException]] = {
     "ValueError": lambda: ValueError("bad value"),
     "KeyError": lambda: KeyError("missing"),
@@ -92,8 +98,6 @@ ERRORS: dict[str, Callable[[], BaseException]] = {
     "ExceptionGroup": lambda: ExceptionGroup("many", [ValueError("one"), KeyError("two")]),
     "BaseException": lambda: BaseException("base"),
     "BaseExceptionGroup": lambda: BaseExceptionGroup("many", [KeyboardInterrupt()]),
-    "KeyboardInterrupt": KeyboardInterrupt,
-    "SystemExit": lambda: SystemExit(0),
     "GeneratorExit": GeneratorExit,
     "CancelledError": asyncio.CancelledError,
     "ExecutionFailedError": lambda: ExecutionFailedError("own logic"),

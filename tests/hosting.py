@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -15,7 +14,7 @@ from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
 from interpose.config.model import Approvals, Config
-from interpose.flow.pending_calls import OpenCalls
+from interpose.driving import drive
 from interpose.service.activity import Activity
 from interpose.service.service import Service
 from interpose.surfaces.hosts.event_answer import answer
@@ -103,15 +102,17 @@ class Recording:
         self.log.append(("finished", outcome))
 
 
-class Scripted:
+class Scripted(Service):
     """A service that says what it is told to say: allow, deny, ask, rewrite, rewrite-ask, redact, withhold or error."""
 
     def __init__(self, *, ask: str = "host") -> None:
         self.verdict = "allow"
         self.recorder = Recording()
-        self.store = Memory()
-        self.calls = OpenCalls()
-        self.config = Config(approvals=Approvals(ask=cast("Any", ask)))
+        parts: dict[str, Any] = {
+            "store": Memory(), "ledger": None, "desk": SimpleNamespace(waiting=lambda _seconds: Queue()),
+            "policies": SimpleNamespace(engine=self._chosen), "activity": Activity(),
+        }  # fmt: skip
+        super().__init__(Config(approvals=Approvals(ask=cast("Any", ask))), **parts)
         registry = create_interceptor_registry()
         for point, decide in (
             ("tool.before", self._on_call),
@@ -123,11 +124,6 @@ class Scripted:
             id="scripted:question", name="tool.before", priority=5, interceptor=_Intercepting(self._on_rewritten)
         )
         self._engine = Engine(registry, recorder=self.recorder)
-        self.policies = SimpleNamespace(engine=self._chosen)
-        self.activity = Activity()
-
-    def run(self, context: Context, *, wait: float = 0.0) -> Any:
-        return self._chosen(context).run(context, confirm=Queue())
 
     def _chosen(self, _context: Context) -> Engine:
         if self.verdict == "error":
@@ -181,7 +177,7 @@ def hidden(value: Any) -> Any:
 
 def answered(service: Scripted, host: Host, body: bytes, *, event: str = "") -> Reply:
     """The reply to one event."""
-    return asyncio.run(answer(cast("Service", service), host, body, event=event))
+    return drive(answer(service, host, body, event=event))
 
 
 @cache

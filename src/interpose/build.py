@@ -1,4 +1,4 @@
-"""The composition root: which interceptors are built in, and the one registry that a process shares.
+"""The composition root: the one door to an engine, and the one engine that a process shares.
 
 The only module that knows the concrete classes.
 """
@@ -6,116 +6,212 @@ The only module that knows the concrete classes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from importlib import import_module
+from itertools import count
+from typing import TYPE_CHECKING, Any, cast
 
-from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Deny, HookPoint, ToolCall, ToolOutcome
+from interpose.config.builtins import BUILTINS
+from interpose.engine import Engine
+from interpose.registry import InterceptorRegistry
+from interpose.tools import KNOWN_TOOL_NAMES, shell_names
+from interpose.types import Context, Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
+    from os import PathLike
     from pathlib import Path
 
+    from interpose.approvals import ConfirmationHandler
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
+    from interpose.config.builtins import Builtin
     from interpose.config.model import Config, InterceptorSettings
     from interpose.config.model import Webhook as WebhookSettings
-    from interpose.engine import Engine, Recorder
+    from interpose.engine import Recorder
     from interpose.errors import PolicyError
+    from interpose.flow.status_lines import Verbose
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import RulePlace
-    from interpose.policy.reload import PolicyReload
+    from interpose.policy.reload import PolicyReload, Rules
     from interpose.policy.startup_memory import Memory
-    from interpose.service.project_engines import Policies
+    from interpose.service.project_engines import ProjectEngines
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
 
 _lock = threading.Lock()
-_global: InterceptorRegistry | None = None
+_global: Engine | None = None
+
+
+def open_engine(
+    config: Config | None = None,
+    cwd: str = "",
+    *,
+    confirm: ConfirmationHandler | None = None,
+    recorder: Recorder | None = None,
+    verbose: Verbose = "off",
+    sinks: Iterable[Callable[[str], object]] = (),
+    follow: bool = False,
+) -> Engine:
+    """THE DOOR: the whole engine, as the server has it: guards, plugins, baseline, your policy and configuration.
+
+    `config` is yours unless another is given (`interpose.config.load`), `cwd` the directory whose project rules hold
+    (default: this one). It asks through `confirm` and records to `recorder`; without them every question is answered
+    no, and nothing is kept. With `follow`, changed rule files are taken over as they change. An empty engine is
+    `Engine()`.
+
+    Raises ConfigError, PolicyError or PluginError if any of it can't be loaded. Rules of the project that can't be
+    loaded make an engine that refuses everything.
+    """
+    import os
+
+    engines = open_engines(config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow)
+    return engines.engine(Context(cwd=cwd or os.getcwd()))  # noqa: PTH109 - a plain text, as the shell would say it
+
+
+def open_engines(
+    config: Config | None = None,
+    recorder: Recorder | None = None,
+    *,
+    follow: bool = False,
+    memory: Memory | None = None,
+    rules: Rules | None = None,
+    **options: Any,
+) -> ProjectEngines[RuledEngine]:
+    """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
+
+    `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows. `options`
+    are those of `Engine`.
+    """
+    from interpose.policy.rule_places import project_files
+    from interpose.service.project_engines import Files, ProjectEngines
+
+    config = config or load_config()
+
+    def ruled(files: Files) -> RuledEngine:
+        return _ruled_engine(config, recorder, files, follow=follow, memory=memory, rules=rules, options=options)
+
+    def refusing(error: PolicyError) -> Engine:
+        registry = _registry(config)
+        # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
+        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
+            registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
+        return _engine(config, registry, recorder, options)
+
+    return ProjectEngines(ruled(()), ruled, refusing, project_files)
+
+
+def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
+    """The engine of a directory together with its rules, for those who explain them. Raises PolicyError."""
+    from interpose.policy.rule_places import project_files
+
+    config = config or load_config()
+    files = project_files(cwd)
+    return _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
+
+
+def open_guards(config: Config | None = None, **options: Any) -> Engine:
+    """The engine without any rules: the built-in interceptors and plugins alone, as they are configured."""
+    config = config or load_config()
+    return _engine(config, _registry(config), None, options)
+
+
+def load_config() -> Config:
+    """The configuration of this user. Raises ConfigError."""
+    from interpose.config.load import load
+
+    return load().config
+
+
+def _ruled_engine(
+    config: Config,
+    recorder: Recorder | None,
+    files: Sequence[str],
+    *,
+    follow: bool,
+    memory: Memory | None,
+    rules: Rules | None,
+    options: dict[str, Any],
+) -> RuledEngine:
+    from interpose.policy.reload import PolicyReload, Rules
+    from interpose.policy.rule_places import project_places, shared_places
+    from interpose.service.service import RuledEngine
+
+    registry, rules = _registry(config), rules or Rules()
+    places = rules.places
+    if places is None:
+        places = shared_places(config.policy.directory) + project_places(files)
+    policy = PolicyReload(registry, places, packs=rules.packs, register=rules.register, memory=memory)
+    if follow:
+        policy.watch()
+    return RuledEngine(_engine(config, registry, recorder, options), policy)
+
+
+def _engine(
+    config: Config, registry: InterceptorRegistry, recorder: Recorder | None, options: dict[str, Any]
+) -> Engine:
+    shells = shell_names(config.intercept.shell_tool_names)
+    return Engine(registry, recorder=recorder, shell_tools=shells, **options)
+
+
+def _registry(config: Config) -> InterceptorRegistry:
+    registry = add_builtin_interceptors(InterceptorRegistry(), config.interceptors)
+    if config.plugins:
+        from interpose.plugins import load_plugins
+
+        load_plugins(registry, config.plugins)
+    return registry
 
 
 def add_builtin_interceptors(
     registry: InterceptorRegistry, settings: Mapping[str, InterceptorSettings] | None = None
 ) -> InterceptorRegistry:
-    """The interceptors that are on by default. Those of `tool.before` are guards: they see every rewrite.
+    """The built-in interceptors alone, without policy and configuration. `open_engine` has all of them.
 
-    `settings` of the configuration switch them off one by one, or change how they are registered.
+    `settings` of a configuration switch them on and off one by one, or change how they are registered.
     """
-    from interpose.guards.command_safety_guard import CommandSafetyGuard
-    from interpose.guards.secret_redaction import SecretRedaction
-    from interpose.guards.security_audit import SecurityAudit
-
     given = settings or {}
-    profile = _set(given, CommandSafetyGuard.id, "profile")
-    _add(
-        registry,
-        given,
-        id=CommandSafetyGuard.id,
-        name=HookPoint.TOOL_BEFORE,
-        priority=100,
-        tool_matcher=_judging("exec", "process"),
-        interceptor=CommandSafetyGuard(profile=profile) if profile else CommandSafetyGuard(),
-        guard=True,
-    )
-    _add(
-        registry,
-        given,
-        id="builtin:security-audit",
-        name=HookPoint.TOOL_BEFORE,
-        priority=99,
-        tool_matcher=_judging("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch"),
-        interceptor=SecurityAudit(),
-        guard=True,
-    )
-    _add(
-        registry,
-        given,
-        id="builtin:secret-redaction",
-        name=HookPoint.TOOL_AFTER,
-        priority=90,
-        on_error="deny",  # a result that could not be searched is withheld
-        interceptor=SecretRedaction(),
-    )
+    for one in BUILTINS:
+        wanted = given.get(one.id)
+        if one.on if wanted is None else wanted.enabled:
+            registry.add(**_registered(one, wanted))
     return registry
 
 
-def _add(registry: InterceptorRegistry, given: Mapping[str, InterceptorSettings], **options: Any) -> None:
-    wanted = given.get(options["id"])
-    if wanted is None:
-        registry.add(**options)
-    elif wanted.enabled:
-        for name in ("priority", "timeout", "on_error", "mode"):
-            if (value := getattr(wanted, name)) is not None:
-                options[name] = value
-        registry.add(**options)
-
-
-def _set(given: Mapping[str, InterceptorSettings], id: str, name: str) -> Any:
-    return getattr(given[id], name) if id in given else None
+def _registered(one: Builtin, wanted: InterceptorSettings | None) -> dict[str, Any]:
+    """A built-in interceptor as it is registered. Those of `tool.before` are guards: they see every rewrite."""
+    set_here = {name: getattr(wanted, name) for name in one.settings if getattr(wanted, name, None) is not None}
+    made = getattr(import_module(one.module), one.name)(**set_here)
+    options = {
+        "id": one.id, "name": one.point, "priority": one.priority, "interceptor": made, "guard": one.guard,
+        "tool_matcher": _judging(*one.tools) if one.tools else None,
+    }  # fmt: skip
+    for name in ("priority", "timeout", "on_error", "mode"):
+        if (value := getattr(wanted, name, None)) is not None:
+            options[name] = value
+    return options
 
 
 def add_policy(
-    registry: InterceptorRegistry, places: Sequence[RulePlace] = (), *, packs: Sequence[str] = ("baseline",)
+    registry: InterceptorRegistry, *files: str | PathLike[str] | RulePlace, packs: Sequence[str] = ()
 ) -> PolicyReload:
-    """The rules of these files and packs, as one interceptor that follows its files (`check`, `watch`).
+    """The rules of these files and packs beside what the registry has. They follow their files (`check`, `watch`).
 
-    Raises PolicyError if they can't be loaded: at the start there is no last good policy to fall back on.
+    A file is the user's own; a `RulePlace` says whose rules it holds. Raises PolicyError if they can't be loaded: at
+    the start there is no last good policy to fall back on.
     """
+    from os import fspath
+
+    from interpose.policy.interceptor import registrations
+    from interpose.policy.interceptor_ids import POLICY
+    from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload
 
-    return PolicyReload(registry, places, packs=packs)
-
-
-def add_standard_policy(registry: InterceptorRegistry, cwd: str = "") -> PolicyReload:
-    """The rules that hold for an agent that works in `cwd`, as one interceptor that follows its files.
-
-    The organisation's (/etc/interpose/policy), the user's with the packs that are on (~/.config/interpose/policy), and
-    the project's (.interpose/policy.yaml), which can only tighten. Raises PolicyError as `add_policy` does, or
-    ConfigError.
-    """
-    from interpose.policy.rule_places import standard_places
-
-    return add_policy(registry, standard_places(cwd), packs=())
+    places = [file if isinstance(file, RulePlace) else RulePlace(fspath(file)) for file in files]
+    # INVARIANT: rules are only added. Under an id that is taken they would take the place of those that hold.
+    taken = {entry.id for entry in registry.list()}
+    id = next(id for number in count(1) if (id := POLICY if number == 1 else f"{POLICY}-{number}") not in taken)
+    return PolicyReload(registry, places, packs=packs, register=partial(registrations, id=id))
 
 
 def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_url: str = "") -> Ledger:
@@ -158,11 +254,25 @@ def open_service(config: Config, *, follow: bool = True, memory: Memory | None =
     activity = Activity(ledger.recorder)
     try:
         desk = _desk(config, store, ledger)
-        policies = _policies(config, activity, follow=follow, memory=memory)
+        policies = open_engines(config, activity, follow=follow, memory=memory)
     except BaseException:
         ledger.close()
         raise
     return Service(config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+
+
+def record_undecided(config: Config, call: ToolCall, why: str) -> None:
+    """Put a call into the ledger that runs although nobody could decide about it.
+
+    Raises LedgerError, StoreError or AuditUnavailableError: then it must not run.
+    """
+    from pathlib import Path
+
+    from interpose.driving import drive
+    from interpose.flow.hosted import let_through_undecided
+
+    with open_ledger(Path(config.ledger.directory), config.ledger, config.store.url) as ledger:
+        drive(let_through_undecided(ledger.recorder, call, why))
 
 
 def _desk(config: Config, store: Store, ledger: Ledger) -> Desk:
@@ -189,48 +299,11 @@ def reconfigure(service: Service, config: Config) -> None:
     Calls under way end as they began. Where it listens and where it records stay as they are until it is started
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
-    before, after = service.policies, _policies(config, service.activity, follow=True)
+    before, after = service.policies, open_engines(config, service.activity, follow=True)
     after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger)
     before.stop()
-
-
-def _policies(
-    config: Config, recorder: Recorder, *, follow: bool, memory: Memory | None = None
-) -> Policies[RuledEngine]:
-    from interpose.engine import Engine
-    from interpose.policy.reload import PolicyReload
-    from interpose.policy.rule_places import project_files, project_places, shared_places
-    from interpose.service.project_engines import Files, Policies
-    from interpose.service.service import RuledEngine
-
-    shared = shared_places(config.policy.directory)
-
-    def ruled(files: Files) -> RuledEngine:
-        registry = _registry(config)
-        policy = PolicyReload(registry, shared + project_places(files), memory=memory)
-        if follow:
-            policy.watch()
-        return RuledEngine(Engine(registry, recorder=recorder), policy)
-
-    def refusing(error: PolicyError) -> Engine:
-        registry = _registry(config)
-        # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
-        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
-            registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
-        return Engine(registry, recorder=recorder)
-
-    return Policies(ruled(()), ruled, refusing, project_files)
-
-
-def _registry(config: Config) -> InterceptorRegistry:
-    registry = add_builtin_interceptors(create_interceptor_registry(), config.interceptors)
-    if config.plugins:
-        from interpose.plugins import load_plugins
-
-        load_plugins(registry, config.plugins)
-    return registry
 
 
 class _Unreadable:
@@ -249,17 +322,23 @@ def _judging(*names: str) -> str:
 
 
 def initialize_global_interceptors() -> InterceptorRegistry:
-    """The process-wide registry; made with the built-in guards on the first call, the same one ever after."""
-    global _global  # noqa: PLW0603 - a process-wide registry is what this module is for
+    """The process-wide registry: that of the engine that `open_engine()` opens on the first call, and the same ever
+    after. `@guarded` decides by it."""
+    return cast("InterceptorRegistry", global_engine().interceptors)
+
+
+def global_engine() -> Engine:
+    """The process-wide engine, opened on the first call."""
+    global _global  # noqa: PLW0603 - a process-wide engine is what this is for
     with _lock:
         if _global is None:
-            _global = add_builtin_interceptors(create_interceptor_registry())
+            _global = open_engine()
         return _global
 
 
 def get_global_interceptor_registry() -> InterceptorRegistry | None:
     """The process-wide registry, or None before it was initialised."""
-    return _global
+    return None if _global is None else cast("InterceptorRegistry", _global.interceptors)
 
 
 def reset_global_interceptors() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any, Generic, TypeVar
 
 from interpose.approvals import ConfirmationHandler, ask_person
-from interpose.driving.driver import Execute, Failure, Flow, drive, drive_async
+from interpose.driving import Execute, Failure, Flow, drive, drive_async
 from interpose.errors import DuplicateIdError, RefusedError
 from interpose.flow.observing import observe_all
 from interpose.interceptor import Interceptor, Registration

@@ -1,86 +1,23 @@
-"""THE FLOW: one run of an agent, from its message to the results of its tools.
+"""The public faces of the flow: an engine, and one run of an agent. Each method drives a generator of flow/run_flow.py.
 
-    message.before -> params.before -> tool.before -> [tool] -> tool.after
-
-Each flow is a generator under the law's one driver (waiting.py), so sync and async callers share every line. A flow
-reads top to bottom: canonical call -> decide -> ask -> record -> execute -> tool.after -> observe -> answer. A host
-that runs its tools itself walks the two halves one by one: `before`, then `after`.
+Every method has a twin for async callers whose name begins with `a`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any
 
-from msgspec import Struct
-from msgspec.structs import replace
-
-from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
-from interpose.driving.driver import Execute, Failure, Flow, Keep, Record, drive, drive_async
-from interpose.errors import InvalidCallError, text_of
-from interpose.flow.batch import run_batch
-from interpose.flow.observing import observe_all
-from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
+from interpose.approvals import ConfirmationHandler, StandingAnswer
+from interpose.driving import drive, drive_async
+from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
+from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
-from interpose.interceptor import Registration
-from interpose.pipeline import Approve, decide
-from interpose.points import BLOCKED
-from interpose.registration import registration
-from interpose.registry import Snapshot
-from interpose.tools import canonical
+from interpose.registry import InterceptorRegistry
 from interpose.toolsets import ToolSet
-from interpose.types import (
-    EMPTY,
-    Allow,
-    Confirm,
-    Context,
-    Deny,
-    Finding,
-    HookPoint,
-    Message,
-    Params,
-    Pending,
-    ToolCall,
-    ToolOutcome,
-    Verdict,
-    freeze,
-    thaw,
-)
+from interpose.types import EMPTY, Context, Message, Params, ToolCall, ToolOutcome, Verdict
 
-Tool = Callable[[dict[str, Any]], Any]
-"""What runs when a call is allowed. It gets the arguments as a dict of its own."""
-
-NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
-"""A tool's own wish to be confirmed, asked with the arguments that it would really get."""
-
-
-class Interceptors(Protocol):
-    """A registry or a chain."""
-
-    def snapshot(self) -> Snapshot:
-        """The interceptors as they are now."""
-
-
-class Recorder(Protocol):
-    """Keeps what was decided and what came of it."""
-
-    def decided(self, verdict: Verdict[ToolCall], /) -> Record | None:
-        """Called before the tool runs. If it raises, or the record that it returns fails, the tool does not run."""
-
-    def finished(
-        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None, /
-    ) -> Record | None:
-        """Called when the outcome is known, with what tool.after said of it. The answer waits for the record."""
-
-
-class ToolRun(Struct, frozen=True):
-    """One call from question to answer. `response` is what the agent gets, `after` what tool.after said of it."""
-
-    response: Any
-    verdict: Verdict[ToolCall]
-    outcome: ToolOutcome
-    after: Verdict[ToolOutcome] | None = None
+__all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
 
 class Engine:
@@ -88,21 +25,28 @@ class Engine:
 
     def __init__(
         self,
-        interceptors: Interceptors,
+        interceptors: Interceptors | None = None,
         *,
         confirm: ConfirmationHandler | None = None,
         standing: Sequence[StandingAnswer] = (),
         recorder: Recorder | None = None,
         tools: ToolSet | None = None,
+        shell_tools: Iterable[str] = (),
         verbose: Verbose = "off",
         sinks: Iterable[Callable[[str], object]] = (),
     ) -> None:
-        """`confirm` answers what interceptors ask; without one every question is answered no."""
-        self.interceptors = interceptors
+        """Without interceptors the engine is empty: the whole one is `open_engine()`.
+
+        `confirm` answers what interceptors ask; without one every question is answered no.
+
+        `shell_tools` are names of tools whose command is judged as a shell command, besides those that are known.
+        """
+        self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else interceptors
         self.confirm = confirm
         self.standing = tuple(standing)
         self.recorder = recorder
         self.tools = tools or ToolSet.all()
+        self.shell_tools = frozenset(shell_tools)
         self.verbose: Verbose = verbose
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
@@ -115,13 +59,24 @@ class Engine:
         confirm: ConfirmationHandler | None = None,
     ) -> Run:
         """Start a run: one metadata bag, and listeners and a confirmation handler for this run only."""
-        return Run(self, context or Context(), tuple(on_event), confirm or self.confirm)
+        return Run(self.flow(context or Context(), on_event=on_event, confirm=confirm), context or Context())
+
+    def flow(
+        self,
+        context: Context,
+        *,
+        on_event: Iterable[Listener] = (),
+        confirm: ConfirmationHandler | None = None,
+    ) -> RunFlow:
+        """The same run as generators, for surfaces that drive it themselves."""
+        return RunFlow(self, context, on_event, confirm or self.confirm)
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
         return Engine(
             self.interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder,
-            tools=(tools or ToolSet.inherit()).resolve(self.tools), verbose=self.verbose, sinks=self.sinks,
+            tools=(tools or ToolSet.inherit()).resolve(self.tools), shell_tools=self.shell_tools, verbose=self.verbose,
+            sinks=self.sinks,
         )  # fmt: skip
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
@@ -147,334 +102,85 @@ class Engine:
 class Run:
     """One run of an agent."""
 
-    def __init__(
-        self,
-        engine: Engine,
-        context: Context,
-        listeners: tuple[Listener, ...],
-        confirm: ConfirmationHandler | None,
-    ) -> None:
-        self._engine, self._context, self._listeners, self._confirm = engine, context, listeners, confirm
-        self.metadata: dict[str, Any] = EMPTY
-        self.stopped = ""
+    def __init__(self, flow: RunFlow, context: Context) -> None:
+        self._flow, self._context = flow, context
+
+    @property
+    def metadata(self) -> dict[str, Any]:
+        """What message.before left in the run's bag."""
+        return self._flow.metadata
+
+    @property
+    def stopped(self) -> str:
         """Why message.before or params.before ended the run; empty while it may go on."""
-        self._message = ""
+        return self._flow.stopped
 
     def message(self, text: str, *, provider: str = "", model: str = "") -> Verdict[Message]:
         """message.before: the message as the agent should see it. A refusal stops the run."""
-        return drive(self._on_message(Message(text, EMPTY, self._context, provider, model)))
+        return drive(self._flow.message(Message(text, EMPTY, self._context, provider, model)))
 
     async def amessage(self, text: str, *, provider: str = "", model: str = "") -> Verdict[Message]:
         """`message` for async callers."""
-        return await drive_async(self._on_message(Message(text, EMPTY, self._context, provider, model)))
+        return await drive_async(self._flow.message(Message(text, EMPTY, self._context, provider, model)))
 
     def params(self, params: Params) -> Verdict[Params]:
         """params.before: the parameters that the run should use, every field of them."""
-        return drive(self._on_params(params))
+        return drive(self._flow.params(params))
 
     async def aparams(self, params: Params) -> Verdict[Params]:
         """`params` for async callers."""
-        return await drive_async(self._on_params(params))
+        return await drive_async(self._flow.params(params))
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """tool.before, without asking anybody and without running anything."""
-        return drive(self._decide(call))
+        return drive(self._flow.decide(call))
 
     async def adecide(self, call: ToolCall) -> Verdict[ToolCall]:
         """`decide` for async callers."""
-        return await drive_async(self._decide(call))
+        return await drive_async(self._flow.decide(call))
 
     def before(self, call: ToolCall, *, requires_confirmation: NeedsConfirmation | None = None) -> Verdict[ToolCall]:
         """The first half of the flow, for a host that runs the tool itself: decided, asked and recorded."""
-        return drive(self._on_before(call, requires_confirmation))
+        return drive(self._flow.before(call, requires_confirmation))
 
     async def abefore(
         self, call: ToolCall, *, requires_confirmation: NeedsConfirmation | None = None
     ) -> Verdict[ToolCall]:
         """`before` for async callers."""
-        return await drive_async(self._on_before(call, requires_confirmation))
+        return await drive_async(self._flow.before(call, requires_confirmation))
 
     def after(self, outcome: ToolOutcome, *, decided: bool = True) -> ToolRun:
         """The second half: what the host's tool gave. `decided` is false if `before` was not called for it here."""
-        return drive(self._on_after(outcome, decided))
+        return drive(self._flow.after(outcome, decided))
 
     async def aafter(self, outcome: ToolOutcome, *, decided: bool = True) -> ToolRun:
         """`after` for async callers."""
-        return await drive_async(self._on_after(outcome, decided))
+        return await drive_async(self._flow.after(outcome, decided))
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> None:
         """The end of a call that `before` allowed and the host won't run, as it can't run what became of it."""
-        drive(self._on_after(_refused(verdict, reason), decided=True))
+        drive(self._flow.not_run(verdict, reason))
 
     async def anot_run(self, verdict: Verdict[ToolCall], reason: str) -> None:
         """`not_run` for async callers."""
-        await drive_async(self._on_after(_refused(verdict, reason), decided=True))
+        await drive_async(self._flow.not_run(verdict, reason))
 
     def run_tool(
         self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
     ) -> ToolRun:
         """The whole flow of one tool call."""
-        return drive(self._on_tool(call, execute, requires_confirmation))
+        return drive(self._flow.tool(call, execute, requires_confirmation))
 
     async def arun_tool(
         self, call: ToolCall, execute: Tool, *, requires_confirmation: NeedsConfirmation | None = None
     ) -> ToolRun:
         """`run_tool` for async callers."""
-        return await drive_async(self._on_tool(call, execute, requires_confirmation))
+        return await drive_async(self._flow.tool(call, execute, requires_confirmation))
 
     def run_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
         """Several calls at once: all are decided, questions are put as one batch, then the calls run in order."""
-        return drive(self._batch(calls))
+        return drive(self._flow.batch(calls))
 
     async def arun_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
         """`run_tools` for async callers."""
-        return await drive_async(self._batch(calls))
-
-    def _on_message(self, message: Message) -> Flow[Verdict[Message]]:
-        snapshot = self._engine.interceptors.snapshot()
-        entries = snapshot.select(HookPoint.MESSAGE_BEFORE, None, self._context.agent_id)
-        verdict: Verdict[Message] = yield from decide(entries, message, approve=self._approval(snapshot))
-        self.metadata, self._message = verdict.payload.metadata, verdict.payload.text
-        self._settle(HookPoint.MESSAGE_BEFORE, verdict)
-        return verdict
-
-    def _on_params(self, params: Params) -> Flow[Verdict[Params]]:
-        snapshot = self._engine.interceptors.snapshot()
-        entries = snapshot.select(HookPoint.PARAMS_BEFORE, None, self._context.agent_id)
-        payload = replace(params, message=self._message, metadata=self.metadata, context=self._context)
-        verdict: Verdict[Params] = yield from decide(entries, payload, approve=self._approval(snapshot))
-        self._settle(HookPoint.PARAMS_BEFORE, verdict)
-        return verdict
-
-    def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
-        if not verdict.allowed:
-            self.stopped = verdict.reason or BLOCKED
-        self._announce(point, verdict)
-
-    def _decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        snapshot = self._engine.interceptors.snapshot()
-        call, entries = self._prepare(call, snapshot)
-        return (yield from decide(entries, call))
-
-    def _batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
-        flows = [self._on_tool(call, execute, None) for call, execute in calls]
-        return (yield from run_batch(self._confirm, flows, [call.name for call, _ in calls]))
-
-    def _on_tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
-        snapshot = self._engine.interceptors.snapshot()
-        call, entries = self._prepare(call, snapshot, wish)
-        verdict = yield from self._gate(snapshot, entries, call)
-        call = verdict.payload
-        answer: Any = None
-        outcome = _refused(verdict)
-        if verdict.allowed:
-            start = perf_counter_ns()
-            answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
-            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
-        aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
-        done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
-        if aborted:
-            raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
-        return done
-
-    def _on_before(self, call: ToolCall, wish: NeedsConfirmation | None) -> Flow[Verdict[ToolCall]]:
-        snapshot = self._engine.interceptors.snapshot()
-        call, entries = self._prepare(call, snapshot, wish)
-        verdict = yield from self._gate(snapshot, entries, call)
-        if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
-            yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
-        return verdict
-
-    def _on_after(self, outcome: ToolOutcome, decided: bool) -> Flow[ToolRun]:
-        snapshot = self._engine.interceptors.snapshot()
-        call, entries = self._prepare(outcome.call, snapshot)
-        verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call)
-        if not decided:
-            verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
-        return (
-            yield from self._close(snapshot, entries, verdict, replace(outcome, call=call), look_only=outcome.denied)
-        )
-
-    def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        """What stands before the tool: decide, ask, record."""
-        self._engine.wire.call(call)
-        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
-        verdict = yield from self._record(verdict)
-        self._announce(HookPoint.TOOL_BEFORE, verdict)
-        return verdict
-
-    def _close(
-        self,
-        snapshot: Snapshot,
-        entries: tuple[Registration, ...],
-        verdict: Verdict[ToolCall],
-        outcome: ToolOutcome,
-        *,
-        look_only: bool,
-    ) -> Flow[ToolRun]:
-        """What stands behind the tool: tool.after, observers, the record of the outcome."""
-        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
-        yield from observe_all(entries, outcome.call, outcome)
-        yield from self._finish(verdict, outcome, after)
-        return ToolRun(response, verdict, outcome, after)
-
-    def _prepare(
-        self, call: ToolCall, snapshot: Snapshot, wish: NeedsConfirmation | None = None
-    ) -> tuple[ToolCall, tuple[Registration, ...]]:
-        """The canonical call in this run's context, and who has a say in it."""
-        refusal = self.stopped and f"The run was stopped: {self.stopped}"
-        try:
-            call = canonical(call)
-        except InvalidCallError as error:
-            refusal = text_of(error)
-        if call.context is not self._context or call.metadata is not self.metadata:
-            call = replace(call, context=self._context, metadata=self.metadata)
-        entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
-        if not refusal and not self._engine.tools.matches(call.name):
-            refusal = f"Tool '{call.name}' is not available to this agent"
-        if refusal:
-            entries = (_refusing(refusal), *entries)
-        if wish is not None:
-            deciding = sum(not entry.is_observer for entry in entries)
-            entries = (*entries[:deciding], _wishing(call.name, wish), *entries[deciding:])
-        return call, entries
-
-    def _approval(self, snapshot: Snapshot) -> Approve:
-        """The approval step: permission.ask, then standing answers, then a person."""
-
-        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
-            request = question(payload, asks)
-            tool = payload.name if isinstance(payload, ToolCall) else None
-            entries = snapshot.select(HookPoint.PERMISSION_ASK, tool, self._context.agent_id)
-            verdict = yield from decide(entries, request)
-            if isinstance(verdict.decision, Deny):
-                return verdict.decision
-            request = verdict.payload
-            if name := standing_answer((*self._engine.standing, *snapshot.standing), request):
-                return name
-            return (yield from put_question(self._confirm, request))
-
-        return approve
-
-    def _after(
-        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
-    ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
-        """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
-        call = outcome.call
-        entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
-        if not entries:
-            return outcome, outcome.result, None
-        try:
-            shown = replace(outcome, result=freeze(outcome.result))
-        except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
-            # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
-        verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
-        if not verdict.allowed:
-            withheld = _blocked(call, verdict.reason)
-            return replace(outcome, result=withheld), withheld, verdict
-        if not verdict.rewritten:
-            return outcome, outcome.result, verdict
-        try:
-            result = thaw(freeze(verdict.payload.result))
-        except BaseException as error:  # noqa: BLE001 - as above, of an interceptor's making
-            result = _blocked(call, f"The rewritten result can't be handed on: {text_of(error)}")
-        return replace(outcome, result=result), result, verdict
-
-    def _record(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
-        """INVARIANT (law 9): no record, no execution."""
-        if self._engine.recorder is None:
-            return verdict
-        try:
-            record = self._engine.recorder.decided(verdict)
-        except BaseException as error:  # noqa: BLE001 - a store that fails in any way is a store that failed
-            answer: object = Failure(error)
-        else:
-            answer = None if record is None else (yield Keep(record))
-        if type(answer) is not Failure or not verdict.may_run_unseen:
-            return verdict
-        decision = Deny(f"audit_unavailable: {text_of(answer.error)}", rule="audit_unavailable")
-        found = Finding(interceptor="interpose:record", said="deny", reason=decision.reason, rule=decision.rule)
-        return replace(verdict, outcome="deny", decision=decision, findings=(*verdict.findings, found))
-
-    def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
-        engine = self._engine
-        shown = engine.verbose != "off" and engine.sinks
-        if not shown and not self._listeners:
-            return
-        for event in events_of(point, verdict):
-            tell(self._listeners, event)
-            if shown and (line := format_event(event)) is not None:
-                tell((self._show,), line)
-
-    def _show(self, line: str) -> None:
-        tell(self._engine.sinks, hidden(line))
-
-    def _finish(
-        self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None
-    ) -> Flow[None]:
-        engine = self._engine
-        engine.wire.outcome(outcome)
-        if engine.recorder is not None:
-            try:
-                record = engine.recorder.finished(verdict, outcome, after)
-            except BaseException:  # noqa: BLE001 - the tool has run: its result is not lost with its record
-                record = None
-            if record is not None:
-                yield Keep(record)
-        if engine.verbose != "off" and engine.sinks:
-            tell((self._summarise,), outcome)
-
-    def _summarise(self, outcome: ToolOutcome) -> None:
-        line = format_summary(outcome, self._engine.verbose)
-        if line is not None:
-            tell(self._engine.sinks, line)
-
-
-def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
-    if type(answer) is Failure:
-        result = {"status": "error", "tool": call.name, "error": text_of(answer.error)}
-        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns, approver=approver)
-    return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
-
-
-def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
-    call = verdict.payload
-    return ToolOutcome(call, _blocked(call, reason or verdict.reason), is_error=True, denied=True)
-
-
-def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:
-    return {"status": "blocked", "tool": call.name, "reason": reason or BLOCKED}
-
-
-_UNSEEN = Finding(
-    interceptor="interpose:record", said="note", rule="undecided", reason="The call was not decided here before it ran"
-)
-
-
-class _Refusing:
-    def __init__(self, reason: str) -> None:
-        self._deny = Deny(reason, rule="not-available")
-
-    def intercept(self, _call: ToolCall) -> Deny:
-        return self._deny
-
-
-def _refusing(reason: str) -> Registration:
-    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
-
-
-class _Wishing:
-    def __init__(self, wish: NeedsConfirmation) -> None:
-        self._wish = wish
-
-    def intercept(self, call: ToolCall) -> Allow | Confirm:
-        answer: object = self._wish(thaw(call.arguments))
-        if answer is False:
-            return Allow()
-        return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
-
-
-def _wishing(tool: str, wish: NeedsConfirmation) -> Registration:
-    """The tool's own wish has the last word before observers: it sees what it would really get."""
-    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish))
+        return await drive_async(self._flow.batch(calls))

@@ -73,9 +73,9 @@ def guarded(
 def _engine(engine: Engine | None) -> Engine:
     if engine is not None:
         return engine
-    from interpose.build import initialize_global_interceptors
+    from interpose.build import global_engine
 
-    return Engine(initialize_global_interceptors())
+    return global_engine()
 
 
 def _answer(done: ToolRun, on_block: OnBlock) -> Any:

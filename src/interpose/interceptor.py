@@ -20,9 +20,9 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
-from interpose.driving.driver import is_awaitable
+from interpose.driving import is_awaitable
 from interpose.points import POINTS
-from interpose.types import Decision, HookPoint, Mode, OnError, Report, Verdict
+from interpose.types import Decision, HookPoint, InterceptorKind, Mode, OnError, Report, Verdict
 
 In = TypeVar("In")
 Consult = Callable[[Any], object]
@@ -50,6 +50,8 @@ class Registration(Struct, frozen=True, kw_only=True):
     on_error: OnError = "deny"
     guard: bool = False
     mode: Mode = "enforce"
+    kind: InterceptorKind = "guard"
+    """What findings say of whoever speaks here."""
     handler: Any = None
     """What was registered: the handler function or the interceptor object."""
     consult: Consult

@@ -24,7 +24,7 @@ from typing import Any, cast, get_args
 
 from msgspec.structs import replace
 
-from interpose.driving.driver import Failure, Flow, ask
+from interpose.driving import Failure, Flow, ask
 from interpose.errors import name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
@@ -57,7 +57,10 @@ _UNCHANGED: Any = object()
 class _Chain:
     """The state of one decision."""
 
-    __slots__ = ("approval", "approver", "asks", "denied", "findings", "original", "payload", "policies", "timings")
+    __slots__ = (
+        "approval", "approver", "asks", "decided_by", "denied", "findings", "original", "payload", "policies",
+        "timings",
+    )  # fmt: skip
 
     def __init__(self, payload: Any) -> None:
         self.payload = payload
@@ -66,6 +69,7 @@ class _Chain:
         self.findings: list[Finding] = []
         self.asks: list[Finding] = []
         self.denied: Deny | None = None
+        self.decided_by: Finding | None = None
         self.policies: dict[str, None] = {}
         self.timings: list[tuple[str, int]] = []
 
@@ -98,7 +102,7 @@ def decide(
         answer = yield from approve(chain.payload, tuple(chain.asks))
         match answer:
             case Deny():
-                chain.denied = answer
+                _deny(chain, _refused_question(chain.asks[0], answer))
             case Pending(approval):
                 chain.approval = approval
             case approver:
@@ -121,14 +125,15 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     match answer:
         case Report():
             return _take_report(chain, entry, answer)
-        case Transform(payload=new, reason=reason, detail=detail) if not _same(chain.payload, new):
+        case Transform(payload=new, reason=reason, detail=detail, rule=rule) if not _same(chain.payload, new):
             new, described = _rewrite(entry, chain.payload, new)
-            _note(chain, entry, _finding(entry, "rewrite", reason or described, "", "info", described, "", detail))
+            said = _finding(entry, "rewrite", reason or described, rule, "info", described, "", detail)
+            _note(chain, entry, said)
             if entry.mode == "watch":
                 return False
             if not chain.rewritten:
                 chain.original = chain.payload
-            chain.payload = new
+            chain.payload, chain.decided_by = new, said
             return True
         case Confirm(message, rule, severity, part, instead, detail, summary):
             _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead, detail, summary))
@@ -136,9 +141,7 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
             said = _finding(entry, "deny", reason, rule, severity, part, instead, detail, summary)
             _note(chain, entry, said)
             if entry.mode == "enforce":
-                chain.denied = Deny(
-                    said.reason, said.rule, said.severity, said.part, said.instead, said.detail, said.summary
-                )  # fmt: skip
+                _deny(chain, said)
         case _:
             pass
     return False
@@ -217,8 +220,22 @@ def _recheck(chain: _Chain, ran: Sequence[Registration]) -> Flow[None]:
         if settled:
             return
     reason = f"The rewrites of {guards[-1].id} did not settle in {MAX_ROUNDS} rounds"
-    chain.denied = Deny(reason, rule="unsettled-rewrite")
-    chain.findings.append(_finding(guards[-1], "deny", reason, "unsettled-rewrite", "error", "", ""))
+    said = _finding(guards[-1], "deny", reason, "unsettled-rewrite", "error", "", "")
+    chain.findings.append(said)
+    _deny(chain, said)
+
+
+def _deny(chain: _Chain, said: Finding) -> None:
+    chain.decided_by = said
+    chain.denied = Deny(said.reason, said.rule, said.severity, said.part, said.instead, said.detail, said.summary)
+
+
+def _refused_question(asked: Finding, answer: Deny) -> Finding:
+    """A question that was answered with no: whose question it was, and what the answer says."""
+    return Finding(
+        interceptor=asked.interceptor, said="deny", reason=_plain(answer.reason), rule=_plain(answer.rule),
+        severity=_severity(answer.severity), part=_plain(answer.part), instead=_plain(answer.instead),
+    )  # fmt: skip
 
 
 def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[Any]:
@@ -255,7 +272,8 @@ def _finding(
     return Finding(
         interceptor=entry.id, said=said, reason=_plain(reason), rule=_plain(rule),
         severity=_severity(severity),
-        part=_plain(part), instead=_plain(instead), mode=entry.mode, detail=_plain(detail), summary=_plain(summary),
+        part=_plain(part), instead=_plain(instead), mode=entry.mode, kind=entry.kind, detail=_plain(detail),
+        summary=_plain(summary),
     )  # fmt: skip
 
 
@@ -289,6 +307,7 @@ def _same(old: Any, new: Any) -> bool:
 def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
     decision: Decision[Any]
     outcome: Outcome
+    decided_by = chain.decided_by
     if chain.denied is not None:
         outcome, decision = "deny", chain.denied
     elif chain.asks and not chain.approver:
@@ -297,6 +316,7 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         outcome, decision = "ask", Confirm(
             message, first.rule, first.severity, first.part, first.instead, first.detail, first.summary
         )  # fmt: skip
+        decided_by = first
     elif chain.rewritten:
         outcome, decision = "rewrite", Transform(chain.payload)
     else:
@@ -306,4 +326,5 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten,
         approver=chain.approver, elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
         original=chain.original if chain.rewritten else None, approval=chain.approval,
+        decided_by=decided_by,
     )  # fmt: skip

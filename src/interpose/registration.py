@@ -10,7 +10,7 @@ from typing import Any, get_args
 from interpose.errors import MatcherError, RegistrationError, UnknownHookPointError
 from interpose.interceptor import Behaviour, Registration, class_style, handler_style
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES
-from interpose.types import HookPoint, Mode, OnError
+from interpose.types import HookPoint, InterceptorKind, Mode, OnError
 
 Matcher = str | re.Pattern[str]
 
@@ -31,6 +31,7 @@ def registration(
     guard: bool = False,
     mode: Mode = "enforce",
     standing: object | None = None,
+    kind: InterceptorKind = "guard",
     declared: Iterable[str] = (),
 ) -> Registration:
     """A checked registration. `name` is None in a chain over types of one's own."""
@@ -48,7 +49,7 @@ def registration(
     return Registration(
         id=id, name=point, priority=priority, tool_matcher=tools,
         agent_matcher=_matcher(id, "agent_matcher", agent_matcher),
-        timeout=timeout, on_error=on_error, guard=guard, mode=mode, handler=handler or interceptor,
+        timeout=timeout, on_error=on_error, guard=guard, mode=mode, kind=kind, handler=handler or interceptor,
         consult=behaviour.consult, look=behaviour.look, observe=behaviour.observe, standing=standing,
         inline=timeout is None or behaviour.is_async,
     )  # fmt: skip

@@ -174,11 +174,26 @@ def mcp_name(name: str) -> McpName | None:
     return None
 
 
-def canonical(call: ToolCall) -> ToolCall:
+def shell_names(names: Iterable[str]) -> frozenset[str]:
+    """Names that are to be judged as shells, compared without case and dashes. Known tools stay what they are."""
+    return frozenset(plain_name(name) for name in names if normalize_tool_name(name) not in _KNOWN)
+
+
+def canonical(call: ToolCall, shells: frozenset[str] = frozenset()) -> ToolCall:
     """The call under its canonical name, unwrapped if it only carries another call.
 
-    The name that the agent said is then that of the tool inside: it runs, in its own shell or on its own server.
+    The name that the agent said is then that of the tool inside: it runs, in its own shell or on its own server. A
+    tool whose name is among `shells` is judged as `exec`.
+
+    INVARIANT: names are only added. What is a shell by its own name stays one, whatever else is listed.
     """
+    call = _unwrapped(call)
+    if shells and plain_name(call.name) in shells:
+        return ToolCall("exec", call.arguments, call.call_id, call.context, call.metadata, call.original_name)
+    return call
+
+
+def _unwrapped(call: ToolCall) -> ToolCall:
     name, arguments = normalize_tool_name(call.name), call.arguments
     if call.original_name and name == call.name and name not in WRAPPER_TOOLS:
         return call

@@ -11,7 +11,7 @@ from enum import StrEnum
 from typing import Any, Generic, Literal, NoReturn, TypeVar, cast
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 T = TypeVar("T")
 
@@ -140,6 +140,8 @@ class Context(Struct, frozen=True, kw_only=True):
     span_id: str = ""
     """The span of the trace in which the call was asked for."""
     source: str = "library"
+    request_id: str = ""
+    """The caller's own name for the request in which the call came; it finds the record."""
 
     @staticmethod
     def of_session_key(key: str, **fields: str) -> Context:
@@ -149,8 +151,11 @@ class Context(Struct, frozen=True, kw_only=True):
         return Context(**{"session_id": key, "agent_id": agent} | fields)
 
 
-class ToolCall(Struct, frozen=True):
-    """One tool call. `name` is canonical (`Bash` arrives as `exec`); `original_name` is what the agent said."""
+class ToolCall(Struct, frozen=True, dict=True):
+    """One tool call. `name` is canonical (`Bash` arrives as `exec`); `original_name` is what the agent said.
+
+    Beside its fields a call carries what was worked out about it (reading/), which is no part of its value.
+    """
 
     name: str
     arguments: dict[str, Any] = field(default_factory=FrozenDict)
@@ -254,6 +259,7 @@ class Transform(Struct, Generic[T], frozen=True):
     reason: str = ""
     detail: str = ""
     """More than the reason says by itself, such as a judge's own words."""
+    rule: str = ""
 
 
 class Confirm(Struct, frozen=True):
@@ -287,6 +293,10 @@ class Deny(Struct, frozen=True):
 Decision = Allow | Transform[T] | Confirm | Deny
 
 
+InterceptorKind = Literal["guard", "cel", "ai"]
+"""What kind of interceptor speaks: code, a rule in CEL, or a rule that a model judges."""
+
+
 class Approved(Struct, frozen=True):
     """A question was answered with yes. `by` is who said so, for the record."""
 
@@ -314,6 +324,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
     """The reason without its detail. Empty means the reason itself."""
+    kind: InterceptorKind = "guard"
 
 
 class Report(Struct, Generic[T], frozen=True):
@@ -353,6 +364,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """Nanoseconds per interceptor, in the order in which they ran."""
     original: T | None = None
     approval: str = ""
+    decided_by: Finding | None = None
+    """What the decision is made of: the refusal, the first question, the last rewrite. None if nobody objected."""
 
     @property
     def allowed(self) -> bool:
@@ -363,6 +376,22 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     def may_run_unseen(self) -> bool:
         """Whether the call may run without our hearing of it again: it is allowed, or another asks the person."""
         return self.allowed or (self.outcome == "ask" and not self.approval)
+
+    @property
+    def rule(self) -> str:
+        """The rule that decided; of a verdict that no rule decided, the first that had something to say."""
+        if self.decided_by is not None and self.decided_by.rule:
+            return self.decided_by.rule
+        return next((found.rule for found in self.findings if found.rule), "")
+
+    @property
+    def instead(self) -> str:
+        """What would be safer, if whoever decided knows it."""
+        match self.decision:
+            case Deny(instead=instead) | Confirm(instead=instead):
+                return instead
+            case Transform() | Allow():
+                return ""
 
     @property
     def reason(self) -> str:
@@ -376,6 +405,15 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
                 return reason
             case Allow():
                 return ""
+
+
+def refused(verdict: Verdict[T], deny: Deny, *, by: str = "interpose") -> Verdict[T]:
+    """The verdict turned into a refusal that no interceptor gave."""
+    said = Finding(
+        interceptor=by, said="deny", reason=deny.reason, rule=deny.rule, severity=deny.severity, part=deny.part,
+        instead=deny.instead,
+    )  # fmt: skip
+    return replace(verdict, outcome="deny", decision=deny, findings=(*verdict.findings, said), decided_by=said)
 
 
 # --- effects ---------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from interpose import Context, Engine, ToolCall, Verdict, create_interceptor_registry
-from interpose.driving.driver import drive
+from interpose.driving import drive
 from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations

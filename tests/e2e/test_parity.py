@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from interpose import Context, ToolCall
+from interpose.driving import drive_async
 from interpose.service.service import Service
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
@@ -122,7 +123,7 @@ def test_through_a_hook(service: Service, wanted: dict[tuple[str, str], str], na
     async def all_of_them() -> None:
         for (tool, text), outcome in wanted.items():
             event = hosting.shell_event(name, text, CWD) if tool == "Bash" else reading_event(name, text)
-            reply = await answer(service, host, json.dumps(event).encode())
+            reply = await drive_async(answer(service, host, json.dumps(event).encode()))
             asks = host.read(event).name in host.facts.asks
             assert decided(host, reply) == ("deny" if outcome == "ask" and not asks else outcome), (text, event, reply)
 

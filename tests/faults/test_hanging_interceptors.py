@@ -25,7 +25,7 @@ from interpose import (
     create_interceptor_registry,
 )
 from interpose.driving.background_loop import MAX_BLOCKED
-from interpose.driving.driver import MAX_STUCK, STUCK
+from interpose.driving.workers import MAX_STUCK, STUCK
 
 TIMEOUT = 0.05
 SLACK = 2.0

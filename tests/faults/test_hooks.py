@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.surfaces.hook_clients.fail_open_log import opened_in, spool_of
+from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
 from tests.e2e.processes import ServerProcess
 from tests.hooked import Done, Hooks, event_of, finished, until
 
@@ -216,7 +216,7 @@ def test_letting_through_is_in_the_ledger(hooks: Hooks) -> None:
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "fail-open" in told.stdout
-    (opened,) = opened_in(spool_of(hooks.loaded.config))
+    (opened,) = let_through_in(spool_of(hooks.loaded.config))
     assert (opened.host, opened.session, opened.tool) == ("claude-code", "s1", "Bash")
     assert hooks.run("in process", b"{", "--fail-open").code == 2, "what can't be read does not run"
 

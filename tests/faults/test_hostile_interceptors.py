@@ -381,7 +381,7 @@ def test_a_chain_that_never_settles_is_refused() -> None:
 class HostileHandler:
     @property
     def confirm(self) -> NoReturn:
-        raise KeyboardInterrupt
+        raise GeneratorExit
 
 
 @both

@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from interpose.driving.driver import Failure, Flow, Work
+from interpose.driving import Failure, Flow, Work
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
 from interpose.registration import registration
@@ -15,7 +15,7 @@ from tests.law.reference import Answer, Said, Spec
 
 ALLOW = Allow()
 GARBAGE: tuple[object, ...] = ("deny", 7, None, {"block": False}, Allow)
-ERRORS = (ValueError("x"), KeyboardInterrupt(), SystemExit(1), RecursionError(), MemoryError(), GeneratorExit())
+ERRORS = (ValueError("x"), BaseException("y"), RecursionError(), MemoryError(), GeneratorExit())
 
 
 class Scripted:

@@ -400,8 +400,11 @@ def test_gemicro_3_2_a_failing_interceptor_does_not_hide_a_later_deny(registry: 
 
 
 def test_gemicro_3_2_a_panic_is_caught(registry: InterceptorRegistry) -> None:
+    class Panic(BaseException):
+        pass
+
     def panic(_input: Any, _output: Any) -> None:
-        raise SystemExit(3)
+        raise Panic("3")
 
     registry.add(id="panics", name="tool.before", handler=panic)
     assert Engine(registry).decide(LS).reason == "panics failed: 3"

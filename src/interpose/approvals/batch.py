@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any, Protocol
 
-from interpose.driving.driver import Ask, Flow
+from interpose.driving import Ask, Failure, Flow, called
 from interpose.types import PermissionRequest
 
 BATCH_DENIED = "User denied batch execution"
@@ -37,9 +37,8 @@ def summary(calls: Sequence[str], confirmations: int) -> str:
 
 def ask_for_batch(handler: Any, requests: Sequence[PermissionRequest], calls: Sequence[str]) -> Flow[BatchAnswer]:
     """Ask once for all. A handler that fails or answers nonsense denies; one that has no batch form reviews."""
-    try:
-        confirm_batch = getattr(handler, "confirm_batch", None)
-    except BaseException:  # noqa: BLE001 - a handler that breaks when it is looked at has failed
+    confirm_batch = called(getattr, (handler, "confirm_batch", None))
+    if type(confirm_batch) is Failure:  # a handler that breaks when it is looked at has failed
         return BatchAnswer.DENY
     if confirm_batch is None:
         return BatchAnswer.REVIEW

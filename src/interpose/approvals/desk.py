@@ -35,7 +35,6 @@ from interpose.approvals.questions import (
 )
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.approvals.waiters import MOST_WAITERS, Waiters
-from interpose.driving.driver import aside
 from interpose.errors import AnsweredError, NoQuestionError, TooLateError, UnboundError
 from interpose.formats.plain_text import plain
 from interpose.secrets import Redactor
@@ -257,9 +256,11 @@ class Waiting:
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
         """A grant first, else a question. Pending if nobody answers in the time that there is."""
+        import asyncio
+
         desk, end, waited_for = self._desk, monotonic() + self._seconds, ""
         while True:
-            known = await aside(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
+            known = await asyncio.to_thread(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
             if not isinstance(known, _Open):
                 return known
             left = end - monotonic()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from interpose.driving.driver import Ask, Failure, Flow
+from interpose.driving import Ask, Failure, Flow, called, is_async
 from interpose.errors import name_of, text_of
 from interpose.pipeline import Approve
 from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest
@@ -27,6 +27,9 @@ class ConfirmationHandler(Protocol):
 class AutoApprove:
     """Says yes to everything. For tests and for runs that somebody watches."""
 
+    immediate = True
+    """It answers at once: nobody has to wait for it in a thread."""
+
     def confirm(self, _request: PermissionRequest, /) -> bool:
         """Yes."""
         return True
@@ -35,9 +38,21 @@ class AutoApprove:
 class AutoDeny:
     """Says no to everything."""
 
+    immediate = True
+
     def confirm(self, _request: PermissionRequest, /) -> bool:
         """No."""
         return False
+
+
+class NobodyAsked:
+    """Refuses whatever would be asked, as systems without questions do (`approvals.ask: refuse`)."""
+
+    immediate = True
+
+    def confirm(self, request: PermissionRequest, /) -> Deny:
+        """No, and why it was a question."""
+        return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
 
 
 class CallbackConfirmation:
@@ -45,6 +60,7 @@ class CallbackConfirmation:
 
     def __init__(self, callback: Callable[[PermissionRequest], bool | Awaitable[bool]]) -> None:
         self._callback = callback
+        self.immediate = is_async(callback)
 
     def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
         """What the function says."""
@@ -61,13 +77,14 @@ class StandingAnswer(Protocol):
 def standing_answer(answers: Sequence[StandingAnswer], request: PermissionRequest) -> str:
     """The first that answers. One that fails, or says anything but a name, has not answered."""
     for standing in answers:
-        try:
-            name: object = standing.answer(request)
-        except BaseException:  # noqa: BLE001, S112 - a broken grant grants nothing, and the next is asked
-            continue
+        name = called(_answer_of, (standing, request))  # a broken grant grants nothing, and the next is asked
         if type(name) is str and name:
             return name
     return ""
+
+
+def _answer_of(standing: StandingAnswer, request: PermissionRequest) -> object:
+    return standing.answer(request)
 
 
 def ask_person(handler: ConfirmationHandler | None) -> Approve:

@@ -1,4 +1,4 @@
-"""`interpose check`: explain what one call would do and what the guards say, or judge rows from stdin."""
+"""`interpose check`: what Interpose says to a call here and now, and what the call would do; or to rows from stdin."""
 
 from __future__ import annotations
 
@@ -7,60 +7,71 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
+from msgspec import Struct
 
-from interpose.cli import EXIT_INTERNAL, EXIT_USAGE
+from interpose.build import open_engines, open_guards
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
-from interpose.cli.rendering import Ink, colours_wanted, explain
+from interpose.cli.rendering import Ink, Judged, colours_wanted, explain
 from interpose.cli.rows import BadRow, Row, decode, lines
-from interpose.errors import InvalidCallError
-from interpose.guards.command_rules import Profile
-from interpose.guards.command_safety_guard import CommandSafetyGuard, Judgement, text_of
-from interpose.guards.security_audit import SecurityAudit
-from interpose.paths import FileSystem, Lexical, Lookup
-from interpose.reading.call_reading import home_directory, starts_of
-from interpose.tools import canonical
-from interpose.types import Allow, Confirm, Context, Deny, FrozenDict, ToolCall, freeze
+from interpose.config.load import load
+from interpose.engine import Engine
+from interpose.errors import InterposeError
+from interpose.reading import home_directory, reading_of
+from interpose.types import Context, Effect, ToolCall, Verdict
 
-HELP = "explain what a command or tool call would do, and what the guards say to it"
+HELP = "say what is decided about a command or tool call here and now, and what it would do"
 
-EXIT_CODES = {"allow": 0, "ask": 1, "deny": 2}
+EXIT_CODES = {"allow": 0, "rewrite": 0, "ask": 1, "deny": 2}
 
 NEUTRAL_CWD = "/workspace/project"
 NEUTRAL_HOME = "/home/dev"
 _HOME_OF = re.compile(r"/(?:home|Users)/[^/]+|/root(?=/|$)")
 
-_EPILOG = """exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error
+_EPILOG = """The call passes the same guards, rules and configuration as an agent's call in that directory would.
+Nothing is executed, nobody is asked and nothing is recorded.
 
---jsonl reads one {"id", "tool", "args", "cwd"} a line on stdin and writes one {"id", "decision", "rule", "reason",
-"effects"} a line. Nothing is executed, and the file system is not consulted."""
+exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 a configuration or rules that can't be loaded
+
+--jsonl reads one {"id", "tool", "args", "cwd"} a line on stdin and writes one {"id", "decision", "rule", "severity",
+"reason", "effects"} a line. A row without a directory is judged here. --guards-only leaves out rules, plugins and
+configuration, and judges rows without a directory in a neutral one: for comparing with others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `check` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
-    parser.add_argument("command", nargs="?", help="the command to explain, as one shell text")
+    parser.add_argument("command", nargs="?", help="the command to judge, as one shell text")
     parser.add_argument("--tool", default="exec", help="the tool that would be called (default: exec)")
     parser.add_argument(
         "--arg", action="append", default=[], metavar="NAME=VALUE", help="an argument of the call; may be repeated"
     )
     parser.add_argument("--cwd", help="where the call would run (default: here)")
     parser.add_argument("--home", help="the user's home directory (default: $HOME)")
-    parser.add_argument("--profile", choices=("balanced", "strict"), default="balanced")
+    parser.add_argument(
+        "--profile", choices=("balanced", "strict"), help="of the command guard (default: as configured)"
+    )
+    parser.add_argument("--guards-only", action="store_true", help="the built-in guards alone, as they are by default")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("--jsonl", action="store_true", help="judge rows from stdin")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose check`."""
-    if not args.jsonl:
-        return _explain_one(args)
-    if args.command is not None or args.arg or args.json:
+    if args.jsonl and (args.command is not None or args.arg or args.json):
         return _usage("--jsonl reads its rows from stdin and takes no command, --arg or --json")
-    return _judge_rows(args)
+    try:
+        judge = _guards(args.profile) if args.guards_only else _product(args.profile)
+        return _judge_rows(args, judge) if args.jsonl else _judge_one(args, judge)
+    except UsageError as error:
+        return _usage(str(error))
+    except InterposeError as error:
+        print(f"interpose check: {error}", file=sys.stderr)
+        return EXIT_CONFIG
 
 
 def _usage(message: str) -> int:
@@ -68,70 +79,78 @@ def _usage(message: str) -> int:
     return EXIT_USAGE
 
 
-def _explain_one(args: argparse.Namespace) -> int:
-    try:
-        arguments = given_arguments(args.command, args.arg)
-    except UsageError as error:
-        return _usage(str(error))
+class Engines(Protocol):
+    """Engines by where a call would run."""
+
+    def engine(self, context: Context, /) -> Engine:
+        """The one whose rules hold there."""
+
+
+class CallJudge:
+    """Asks the engine about one call at a time. Each home directory has engines of its own."""
+
+    def __init__(self, open_at_home: Callable[[], Engines]) -> None:
+        self._open, self._by_home = open_at_home, dict[str, Engines]()
+
+    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> Judged:
+        """What is decided about a call. Raises what keeps an engine from being opened."""
+        os.environ["HOME"] = home  # guards and rules take the home of whoever runs them
+        if home not in self._by_home:
+            self._by_home[home] = self._open()
+        context = Context(cwd=cwd, source="check")
+        verdict = self._by_home[home].engine(context).decide(ToolCall(tool, arguments, "check", context))
+        return _judged(verdict, reading_of(verdict.payload, home).effects)
+
+
+class _Everywhere(Struct, frozen=True):
+    only: Engine
+
+    def engine(self, _context: Context, /) -> Engine:
+        return self.only
+
+
+def _product(profile: str | None) -> CallJudge:
+    flags = {"interceptors.builtin:command-safety-guard.profile": profile} if profile else {}
+    config = load(flags=flags).config
+    return CallJudge(lambda: open_engines(config))
+
+
+def _guards(profile: str | None) -> CallJudge:
+    from interpose.config.model import BUILTIN_INTERCEPTORS, Config
+
+    settings: Any = dict(BUILTIN_INTERCEPTORS)
+    if profile:
+        id = "builtin:command-safety-guard"
+        settings[id] = msgspec.structs.replace(settings[id], profile=profile)
+    return CallJudge(lambda: _Everywhere(open_guards(Config(interceptors=settings))))
+
+
+def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> Judged:
+    decider = verdict.decided_by
+    arguments = dict(verdict.payload.arguments) if verdict.rewritten else None
+    if decider is None:
+        return Judged(verdict.outcome, effects=effects, arguments=arguments)
+    return Judged(
+        verdict.outcome, decider.rule, decider.severity, verdict.reason, effects, verdict.instead,
+        decider.interceptor, decider.part, arguments,
+    )  # fmt: skip
+
+
+def _judge_one(args: argparse.Namespace, judge: CallJudge) -> int:
+    arguments = given_arguments(args.command, args.arg)
     if not arguments:
-        return _usage("nothing to check: give a command, or --tool with --arg")
+        raise UsageError("nothing to check: give a command, or --tool with --arg")
     cwd = os.path.abspath(args.cwd or ".")  # noqa: PTH100 - a plain text, as the shell would say it
-    home = args.home or home_directory()
-    judge = Judge(args.profile, FileSystem())
-    try:
-        judgement = judge(args.tool, arguments, cwd, home)
-    except InvalidCallError as error:
-        return _usage(str(error))
+    judged = judge(args.tool, arguments, cwd, args.home or home_directory())
     if args.json:
-        answer = {"decision": judgement.decision, **_details(judgement), "instead": judgement.instead}
-        sys.stdout.buffer.write(msgspec.json.format(encoded(answer), indent=2) + b"\n")
+        print_json({name: value for name, value in msgspec.structs.asdict(judged).items() if name != "part"})
     else:
-        text = text_of(canonical(ToolCall(args.tool, _frozen(arguments))))
-        subject = text if isinstance(text, str) else " ".join(f"{name}={value}" for name, value in arguments.items())
-        print(explain(subject, judgement, Ink(colours_wanted())))
-    return EXIT_CODES[judgement.decision]
+        subject = arguments.get("command") or " ".join(f"{name}={value}" for name, value in arguments.items())
+        print(explain(subject, judged, Ink(colours_wanted())))
+    return EXIT_CODES[judged.decision]
 
 
-class Judge:
-    """The built-in guards, asked about one call at a time."""
-
-    def __init__(self, profile: Profile, lookup: Lookup | None = None) -> None:
-        self._lookup: Lookup = Lexical() if lookup is None else lookup
-        self._commands = CommandSafetyGuard(profile=profile)
-        self._files: dict[str, SecurityAudit] = {}
-
-    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> Judgement:
-        """What the guards say to a call."""
-        call = canonical(ToolCall(tool, _frozen(arguments), call_id="check", context=Context(cwd=cwd)))
-        text = text_of(call)
-        if isinstance(text, str):
-            return self._commands.judge_call(call, text, starts_of(call, cwd, home), home, cwd)
-        audit = self._files.get(home) or self._files.setdefault(home, SecurityAudit(home=home, lookup=self._lookup))
-        match text if isinstance(text, Deny) else audit.intercept(call):
-            case Deny(reason=reason, rule=rule, severity=severity, instead=instead):
-                return Judgement("deny", rule, severity, reason, instead)
-            case Confirm(message=reason, rule=rule, severity=severity, instead=instead):
-                return Judgement("ask", rule, severity, reason, instead)
-            case Allow():
-                return Judgement("allow")
-
-
-def _frozen(arguments: dict[str, Any]) -> FrozenDict:
-    frozen = freeze(arguments)
-    assert isinstance(frozen, FrozenDict)  # noqa: S101 - a dict freezes to a FrozenDict
-    return frozen
-
-
-def _details(judgement: Judgement) -> dict[str, Any]:
-    return {
-        "rule": judgement.rule,
-        "severity": judgement.severity,
-        "reason": judgement.reason,
-        "effects": judgement.effects,
-    }
-
-
-def _judge_rows(args: argparse.Namespace) -> int:
+def _judge_rows(args: argparse.Namespace, judge: CallJudge) -> int:
     out = bytearray()
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
 
@@ -141,32 +160,43 @@ def _judge_rows(args: argparse.Namespace) -> int:
         while view:
             view = view[os.write(stdout, view) :]
 
+    here = NEUTRAL_CWD if args.guards_only else os.getcwd()  # noqa: PTH109 - a plain text
+    at_home = NEUTRAL_HOME if args.guards_only else home_directory()
     return judge_rows(
-        lambda size: os.read(stdin, size), out, flush, Judge(args.profile), cwd=args.cwd or "", home=args.home or ""
-    )
+        lambda size: os.read(stdin, size), out, flush, judge, cwd=args.cwd or here, home=args.home or "",
+        at_home=at_home,
+    )  # fmt: skip
 
 
 def judge_rows(
     read: Callable[[int], bytes],
     out: bytearray,
     flush: Callable[[], None],
-    judge: Judge,
+    judge: CallJudge,
     *,
-    cwd: str = "",
+    cwd: str = NEUTRAL_CWD,
     home: str = "",
+    at_home: str = NEUTRAL_HOME,
 ) -> int:
-    """Answer every row. `flush` is called before each read that could block, so nobody waits for an answer we hold."""
+    """Answer every row. `flush` is called before each read that could block, so nobody waits for an answer we hold.
+
+    `home` is that of every row; without it a row means the home that its directory lies in, else `at_home`.
+    """
     status = 0
     for line in lines(read, flush):
         if isinstance(line, bytes) and (not line or line.isspace()):
             continue
         try:
             row = _row(line)
-            answer = _answer(row, judge, cwd, home)
+            where = row.cwd or cwd
+            judged = judge(row.tool, row.args, where, home or home_of(where) or at_home)
+            answer = {"id": row.id, **_details(judged)}
         except BadRow as refused:
             answer = {"id": refused.id, "decision": "deny", "rule": "bad-input", "reason": str(refused), "effects": ()}
-        except InvalidCallError as error:
+        except ValueError as error:  # arguments that are nested too deep
             answer = {"id": row.id, "decision": "deny", "rule": "bad-input", "reason": str(error), "effects": ()}
+        except InterposeError:
+            raise
         except Exception as error:  # noqa: BLE001 - one row must not end the others
             status = EXIT_INTERNAL
             reason = f"The analysis failed on this row ({type(error).__name__}), so it is refused."
@@ -177,6 +207,17 @@ def judge_rows(
             flush()
     flush()
     return status
+
+
+def _details(judged: Judged) -> dict[str, Any]:
+    return {
+        "decision": judged.decision,
+        "rule": judged.rule,
+        "severity": judged.severity,
+        "reason": judged.reason,
+        "effects": judged.effects,
+        "interceptor": judged.interceptor,
+    }
 
 
 _encode = msgspec.json.Encoder().encode
@@ -213,13 +254,7 @@ def _row(line: bytes | BadRow) -> Row:
     return decode(line)
 
 
-def _answer(row: Row, judge: Judge, cwd: str, home: str) -> dict[str, Any]:
-    where = row.cwd or cwd or NEUTRAL_CWD
-    judgement = judge(row.tool, row.args, where, home or home_of(where))
-    return {"id": row.id, "decision": judgement.decision, **_details(judgement)}
-
-
 def home_of(cwd: str) -> str:
-    """Whose home a row means: the one its directory lies in, else a neutral one."""
+    """The home that a directory lies in; empty if it lies in none."""
     found = _HOME_OF.match(cwd)
-    return found.group() if found else NEUTRAL_HOME
+    return found.group() if found else ""

@@ -7,18 +7,12 @@ import os
 import sys
 from typing import Any
 
-from interpose import (
-    Context,
-    Engine,
-    InteractiveConfirmation,
-    ToolCall,
-    add_builtin_interceptors,
-    create_interceptor_registry,
-)
+from interpose import Context, Engine, InteractiveConfirmation, ToolCall
+from interpose.build import open_engine
 from interpose.cli.rendering import Ink, visible
 from interpose.flow.status_lines import terminal_sink
 
-HELP = "watch the built-in guards decide calls, then type your own"
+HELP = "watch your guards and rules decide calls, then type your own"
 
 _TOUR: tuple[tuple[str, dict[str, Any]], ...] = (
     ("exec", {"command": "git status && ls -la"}),
@@ -41,13 +35,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the demo."""
     ink = Ink(sys.stdout.isatty() and "NO_COLOR" not in os.environ)
-    engine = Engine(
-        add_builtin_interceptors(create_interceptor_registry()),
+    engine = open_engine(
         confirm=InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() else None,
         verbose="on",
         sinks=[terminal_sink(sys.stdout)],
     )
-    print("Each call below passes the built-in guards. Allowed calls are only said to run; nothing is executed.\n")
+    print("Each call below passes your guards and rules. Allowed calls are only said to run; nothing is executed.\n")
     for tool, arguments in _TOUR:
         _show(engine, ToolCall(tool, arguments), ink, asks=False)
     if args.tour:

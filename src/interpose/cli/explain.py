@@ -9,18 +9,18 @@ from typing import Any
 
 import msgspec
 
+from interpose.build import load_config, open_rules
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
 from interpose.cli.check import EXIT_CODES, encoded
 from interpose.cli.explain_text import explanation_text
-from interpose.cli.explaining import Explanation, explanation
+from interpose.cli.explaining import Explanation, explanation, without_judge
 from interpose.cli.rendering import Ink, colours_wanted
 from interpose.cli.rows import BadRow, strict_json
 from interpose.errors import InvalidCallError, UnloadableError
-from interpose.policy.compiled import Policy
 from interpose.policy.file_format import CallForm
-from interpose.policy.load import RulePlace, load
-from interpose.policy.rule_places import standard_places
+from interpose.policy.load import RulePlace
+from interpose.policy.reload import Rules
 from interpose.policy_trials.rule_accounts import Account
 from interpose.types import Context, ToolCall
 
@@ -58,7 +58,8 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose explain`."""
     try:
         call = _call(args)
-        told = explanation(call, _policy(args, call.context.cwd))
+        ruled = open_rules(load_config(), call.context.cwd, _rules(args))
+        told = explanation(call, ruled.engine, ruled.policy.policy)
         if args.json:
             sys.stdout.buffer.write(msgspec.json.format(encoded(as_data(told)), indent=2) + b"\n")
         else:
@@ -102,10 +103,10 @@ def _read() -> CallForm:
         raise UsageError(f"the call on stdin is not understood: {error}") from None
 
 
-def _policy(args: argparse.Namespace, cwd: str) -> Policy:
+def _rules(args: argparse.Namespace) -> Rules:
     if args.policy or args.pack:
-        return load([RulePlace(path) for path in args.policy], packs=args.pack)
-    return load(standard_places(cwd))
+        return Rules(tuple(RulePlace(path) for path in args.policy), tuple(args.pack), without_judge)
+    return Rules(register=without_judge)
 
 
 def as_data(told: Explanation) -> dict[str, Any]:

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from msgspec import Struct
 
 from interpose.approvals import question, standing_answer
-from interpose.build import add_builtin_interceptors
 from interpose.cli.suggest import Change, allowed_advice, smallest_changes
-from interpose.driving.driver import drive
+from interpose.driving import drive
 from interpose.engine import Engine
 from interpose.interceptor import Registration
 from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
-from interpose.policy.interceptor_ids import POLICY
 from interpose.policy_trials.rule_accounts import Account, accounts
-from interpose.registry import create_interceptor_registry
 from interpose.tools import canonical, command_of
-from interpose.types import Confirm, Deny, Finding, HookPoint, Outcome, ToolCall, Verdict
+from interpose.types import HookPoint, Outcome, ToolCall, Verdict
 
 
 class Heard(Struct, frozen=True):
@@ -55,17 +51,20 @@ class Explanation(Struct, frozen=True):
     refused: tuple[str, ...]
 
 
-def explanation(call: ToolCall, policy: Policy) -> Explanation:
-    """Ask everybody about a call. Nothing runs, and no judge is asked."""
-    registry = add_builtin_interceptors(create_interceptor_registry())
-    registry.swap(registrations(_without_judge(policy)))
-    engine = Engine(registry)
-    call = canonical(call)
+def without_judge(policy: Policy) -> Sequence[Registration]:
+    """The rules but those of the judge, who would send the call away, and need a key."""
+    kept = tuple(compiled for compiled in policy.rules if not compiled.rule.prompt)
+    return registrations(Policy(kept, policy.refused))
+
+
+def explanation(call: ToolCall, engine: Engine, policy: Policy) -> Explanation:
+    """Ask everybody about a call. The engine has the policy's rules; no judge is asked if they are `without_judge`."""
+    call = canonical(call, engine.shell_tools)
     verdict = engine.decide(call)
-    snapshot = registry.snapshot()
+    snapshot = engine.interceptors.snapshot()
     entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, call.context.agent_id)
-    guards = _alone([entry for entry in entries if not entry.id.startswith(POLICY)], call)
-    decider = _decider(verdict)
+    guards = _alone([entry for entry in entries if entry.kind == "guard"], call)
+    decider = None if verdict.allowed else verdict.decided_by
     allowed = _Allowed(engine)
     rules = tuple(accounts(policy, call))
     changes = _changes(call, verdict, allowed)
@@ -88,11 +87,6 @@ def explanation(call: ToolCall, policy: Policy) -> Explanation:
     )
 
 
-def _without_judge(policy: Policy) -> Policy:
-    """The same rules but those of the judge, who would send the call away, and need a key."""
-    return Policy(tuple(compiled for compiled in policy.rules if not compiled.rule.prompt), policy.refused)
-
-
 class _Allowed:
     """Whether the engine allows a call as it is."""
 
@@ -108,7 +102,7 @@ def _alone(entries: Sequence[Registration], call: ToolCall) -> list[Heard]:
     refused = ""
     for entry in entries:
         verdict: Verdict[ToolCall] = drive(decide((entry,), call))
-        decider = _decider(verdict)
+        decider = None if verdict.allowed else verdict.decided_by
         heard.append(
             Heard(
                 interceptor=entry.id,
@@ -124,16 +118,6 @@ def _alone(entries: Sequence[Registration], call: ToolCall) -> list[Heard]:
     return heard
 
 
-def _decider(verdict: Verdict[Any]) -> Finding | None:
-    """The finding that the verdict is made of."""
-    match verdict.decision:
-        case Deny(rule=rule) | Confirm(rule=rule):
-            said = [finding for finding in verdict.findings if finding.said == verdict.outcome]
-            return next((finding for finding in said if finding.rule == rule), said[0] if said else None)
-        case _:
-            return None
-
-
 def _advice(
     call: ToolCall, verdict: Verdict[ToolCall], rules: Sequence[Account], changes: Sequence[Change], allowed: _Allowed
 ) -> tuple[str, ...]:
@@ -142,7 +126,7 @@ def _advice(
         return ()
     given = [account.rule.instead for account in rules if account.said in ("deny", "ask")]
     if command_of(call) is not None:
-        said = (finding.instead for finding in verdict.findings if finding.interceptor != POLICY)
+        said = (finding.instead for finding in verdict.findings if finding.kind == "guard")
         known = {change.command for change in changes}
         given += [f"`{command}`" for command in said if command and command not in known]
     return tuple(text for text in dict.fromkeys(given) if text and allowed_advice(call, text, allowed))
@@ -152,5 +136,5 @@ def _changes(call: ToolCall, verdict: Verdict[ToolCall], allowed: _Allowed) -> t
     command = call.arguments.get("command")
     if verdict.allowed or call.name != "exec" or not isinstance(command, str):
         return ()
-    advice = next((finding.instead for finding in verdict.findings if finding.interceptor != POLICY), "")
+    advice = next((finding.instead for finding in verdict.findings if finding.kind == "guard"), "")
     return tuple(smallest_changes(call, command, advice, allowed))

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 import select
 import sys
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from time import monotonic, time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import argparse
@@ -158,6 +158,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
     def decide(send: Send) -> None:
         from interpose.build import open_service
         from interpose.cli import version
+        from interpose.driving import drive
         from interpose.policy.startup_memory import Memory
         from interpose.shell import commands
         from interpose.surfaces.hosts.event_answer import answer
@@ -167,7 +168,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
         if known := memory.families(mark):
             commands.defer(known)
         with open_service(config, follow=False, memory=memory) as service:
-            send(msgspec.msgpack.encode(_awaited(answer(service, host, body, event=event))))
+            send(msgspec.msgpack.encode(drive(answer(service, host, body, event=event))))
             if not known:
                 memory.keep_families(mark, commands.families())
             memory.save()
@@ -175,30 +176,15 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
     return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)
 
 
-def _awaited(answer: Coroutine[Any, Any, Reply]) -> Reply:
-    """Run to the end. Nothing waits for an event loop in a process that has none: see `waiting.drive_async`."""
-    from interpose.driving.driver import loops
-
-    if loops():
-        import asyncio
-
-        return asyncio.run(answer)
-    try:
-        answer.send(None)
-    except StopIteration as end:
-        reply: Reply = end.value
-        return reply
-    raise RuntimeError("something waits for an event loop")
-
-
 def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) -> Reply:
     """What the operator chose for a call that nobody could decide about: it runs, and that is written down.
 
     In the ledger if it can be reached, and where people are told of it. What can't even be read does not run.
     """
+    from interpose.build import record_undecided
     from interpose.formats.strict_json import decode
     from interpose.surfaces.hook_clients.child_process import ApartError, apart
-    from interpose.surfaces.hook_clients.fail_open_log import Opened, note, record, spool_of
+    from interpose.surfaces.hook_clients.fail_open_log import LetThrough, note, spool_of
     from interpose.surfaces.hosts.all_hosts import speaking
     from interpose.surfaces.hosts.events import Reply, one_line
 
@@ -209,13 +195,18 @@ def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) 
     recorded = False
     if call is not None:
         try:
-            apart(lambda send: send(record(config, call, why)), monotonic() + config.ledger.deadline)()
+
+            def record(send: Send) -> None:
+                record_undecided(config, call, why)
+                send(b"recorded")
+
+            apart(record, monotonic() + config.ledger.deadline)()
             recorded = True
         except ApartError:
             pass
     try:
         tool = call.name if call else ""
-        note(spool_of(config), Opened(int(time()), host.facts.name, why, event.context.session_id, tool))
+        note(spool_of(config), LetThrough(int(time()), host.facts.name, why, event.context.session_id, tool))
     except OSError:
         if not recorded:
             raise

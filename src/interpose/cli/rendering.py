@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 import unicodedata
+from typing import Any
 
-from interpose.guards.command_safety_guard import Judgement, Ruling
-from interpose.types import Effect
+import msgspec
+from msgspec import Struct
 
-COLOURS = {"allow": "32", "ask": "33", "deny": "31"}
+from interpose.types import Effect, Outcome, Severity
+
+COLOURS = {"allow": "32", "rewrite": "36", "ask": "33", "deny": "31"}
 _WIDTH = 96
 _RESOURCE_WIDTH = 40
 _LEAD = 16
@@ -31,41 +34,60 @@ def colours_wanted() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def explain(command: str, judgement: Judgement, ink: Ink) -> str:
+class Judged(Struct, frozen=True):
+    """What was said to a call, and what it would do."""
+
+    decision: Outcome
+    rule: str = ""
+    severity: Severity = "info"
+    reason: str = ""
+    effects: tuple[Effect, ...] = ()
+    instead: str = ""
+    interceptor: str = ""
+    """Who decided."""
+    part: str = ""
+    """The text that it objects to."""
+    arguments: dict[str, Any] | None = None
+    """The arguments that would run, if they are others."""
+
+
+def explain(command: str, judged: Judged, ink: Ink) -> str:
     """The whole explanation, ready to print."""
-    colour = COLOURS[judgement.decision]
-    head = ink(judgement.decision.upper(), f"1;{colour}")
-    if judgement.rule:
-        head += f"  {judgement.rule}  {ink(f'({judgement.severity})', '2')}"
+    head = ink(judged.decision.upper(), f"1;{COLOURS[judged.decision]}")
+    if judged.rule:
+        head += f"  {judged.rule}  {ink(f'({judged.severity})', '2')}"
     parts = [head]
-    if judgement.reason:
-        parts.append(f"  {judgement.reason}")
-    objections = {id(ruling.effect): ruling for ruling in judgement.rulings}
-    if judgement.effects:
-        parts += ["", *_effects(command, judgement.effects, objections, ink)]
+    if judged.reason:
+        parts.append(f"  {visible_lines(judged.reason)}")
+    if judged.effects:
+        parts += ["", *_effects(command, judged, ink)]
     else:
         parts += ["", f"  {visible(command)}", "  no effects"]
-    if judgement.instead:
-        parts += ["", f"{ink('Safer', '1')}  {visible(judgement.instead)}"]
+    if judged.arguments is not None:
+        shown = msgspec.json.encode(judged.arguments).decode()
+        parts += ["", f"{ink('Runs as', '1')}  {visible(shown)}"]
+    if judged.instead:
+        parts += ["", f"{ink('Safer', '1')}  {visible(judged.instead)}"]
     return "\n".join(parts)
 
 
-def _effects(command: str, effects: tuple[Effect, ...], objections: dict[int, Ruling], ink: Ink) -> list[str]:
+def _effects(command: str, judged: Judged, ink: Ink) -> list[str]:
+    effects = judged.effects
     by_span: dict[tuple[int, int], list[Effect]] = {}
     for effect in effects:
         by_span.setdefault(effect.span, []).append(effect)
-    kinds = max(len(effect.kind) for effect in effects)
-    certainties = max(len(effect.certainty) for effect in effects)
-    resources = min(_RESOURCE_WIDTH, max(columns(_resource(effect)) for effect in effects))
+    widths = (
+        max(len(effect.kind) for effect in effects),
+        max(len(effect.certainty) for effect in effects),
+        min(_RESOURCE_WIDTH, max(columns(_resource(effect)) for effect in effects)),
+    )
     out: list[str] = []
     for span, group in sorted(by_span.items()):
         shown, marks = _underlined(command, span)
-        objected = [objections[id(effect)] for effect in group if id(effect) in objections]
-        colour = COLOURS["deny" if any(r.decision == "deny" for r in objected) else "ask" if objected else "allow"]
+        objected = bool(judged.part) and command[span[0] : span[1]].startswith(judged.part)
+        colour = COLOURS[judged.decision if objected else "allow"]
         out += [f"  {shown}", f"  {ink(marks, colour)}"]
-        for effect in group:
-            ruling = objections.get(id(effect))
-            out.append(_line(effect, ruling, (kinds, certainties, resources), ink))
+        out += [_line(effect, widths, ink) for effect in group]
     return out
 
 
@@ -73,11 +95,9 @@ def _resource(effect: Effect) -> str:
     return visible(effect.resource) or "-"
 
 
-def _line(effect: Effect, ruling: Ruling | None, widths: tuple[int, int, int], ink: Ink) -> str:
+def _line(effect: Effect, widths: tuple[int, int, int], ink: Ink) -> str:
     kinds, certainties, resources = widths
-    word = ruling.decision if ruling else "allow"
     parts = [
-        ink(f"{word:5}", COLOURS[word]),
         f"{effect.kind:{kinds}}",
         f"{effect.certainty:{certainties}}",
         _resource(effect) + " " * (resources - columns(_resource(effect))),

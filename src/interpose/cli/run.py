@@ -12,9 +12,10 @@ from typing import NoReturn
 
 from msgspec.structs import replace
 
+from interpose.build import record_undecided
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.rendering import visible, visible_lines
-from interpose.cli.run_deciding import Answer, Here, Server, UnreachableError, called, recorded_as_open
+from interpose.cli.run_deciding import AskedServer, Here, RunAnswer, UnreachableError, called
 from interpose.config.load import load
 from interpose.config.model import Config
 from interpose.errors import ApprovalError, ConfigError, InterposeError, PolicyError, text_of
@@ -83,7 +84,7 @@ def _run(args: argparse.Namespace, config: Config, words: list[str]) -> int:
         call = called(words)
         try:
             if not config.cli_validation.covers(words[0]):
-                answer = Answer(word="allow", request_id=call.call_id)
+                answer = RunAnswer(word="allow", request_id=call.call_id)
             else:
                 answer = _decided(args, config, here, call, words)
         except PolicyError as error:
@@ -97,7 +98,7 @@ def _run(args: argparse.Namespace, config: Config, words: list[str]) -> int:
     return _denied(answer) if answer.word != "allow" else _become(words)
 
 
-def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCall, words: list[str]) -> Answer:
+def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCall, words: list[str]) -> RunAnswer:
     if args.dry_run and not args.server:
         return here.looked(call)
     answer = _answered(args, config, here, call, words)
@@ -113,12 +114,12 @@ def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCal
     return _answered(args, config, here, call, words)
 
 
-def _answered(args: argparse.Namespace, config: Config, here: Here, call: ToolCall, words: list[str]) -> Answer:
+def _answered(args: argparse.Namespace, config: Config, here: Here, call: ToolCall, words: list[str]) -> RunAnswer:
     """The server's word, or ours if there is none. Only a server that somebody named is missed."""
     at = args.server or config.server.socket
     if at and (args.server or Path(at).exists()):
         try:
-            return Server(at, args.timeout).answer(call, words)
+            return AskedServer(at, args.timeout).answer(call, words)
         except UnreachableError as error:
             print(f"interpose run: {visible(str(error))}; decided here", file=sys.stderr)
     return here.answer(call)
@@ -134,16 +135,14 @@ def _undecided(
     if not args.fail_open or args.dry_run:
         return _failed(f"no decision could be made: {why}", status)
     try:
-        unrecorded = recorded_as_open(config, call, why)
+        record_undecided(config, call, f"{why}; it runs, as --fail-open was chosen")
     except (InterposeError, OSError) as error:
-        unrecorded = text_of(error)
-    if unrecorded:
-        return _failed(f"no decision could be made: {why}\nnor can it be recorded: {unrecorded}", status)
+        return _failed(f"no decision could be made: {why}\nnor can it be recorded: {text_of(error)}", status)
     print(f"interpose run: no decision could be made, running it (--fail-open): {visible_lines(why)}", file=sys.stderr)
     return _become(words)
 
 
-def _denied(answer: Answer) -> int:
+def _denied(answer: RunAnswer) -> int:
     asked = answer.word == "ask"
     print("Error: Command needs approval" if asked else "Error: Command denied by policy", file=sys.stderr)
     for name, text in (
@@ -158,7 +157,7 @@ def _denied(answer: Answer) -> int:
     return EXIT_DENIED
 
 
-def _told(answer: Answer, words: list[str]) -> int:
+def _told(answer: RunAnswer, words: list[str]) -> int:
     if answer.word != "allow":
         return _denied(answer)
     print(f"would run: {visible(shlex.join(words))}")

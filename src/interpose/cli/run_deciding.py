@@ -14,8 +14,8 @@ from msgspec import Struct
 
 from interpose import __version__
 from interpose.cli.connecting import connection_to, user_name
-from interpose.errors import InterceptError
-from interpose.tools import command_of
+from interpose.driving import drive
+from interpose.flow.hosted import Abilities, in_another_form
 from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict
 
 if TYPE_CHECKING:
@@ -27,10 +27,9 @@ CLIENT_VARIABLES = ("INTERPOSE_CLIENT_ID", "MAYBE_DONT_CLIENT_ID")
 TOKEN_VARIABLE = "INTERPOSE_TOKEN"  # noqa: S105 - the name of a variable
 
 _MAX_ANSWER = 1 << 20
-_REWRITTEN = "A rule lets this run only in another form"
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class RunAnswer(Struct, frozen=True, kw_only=True):
     """Whether a command may run. `approval` is the question that waits for a person, if one does."""
 
     word: Literal["allow", "ask", "deny"]
@@ -52,14 +51,14 @@ def called(words: Sequence[str]) -> ToolCall:
     return ToolCall("exec", {"command": shlex.join(words)}, context=context)
 
 
-class Server:
+class AskedServer:
     """A decision server, behind a Unix socket or an address."""
 
     def __init__(self, at: str, timeout: float) -> None:
         """`at` is a path, or an address that starts with http:// or https://."""
         self._at, self._timeout = at, timeout
 
-    def answer(self, call: ToolCall, words: Sequence[str]) -> Answer:
+    def answer(self, call: ToolCall, words: Sequence[str]) -> RunAnswer:
         """What the server says. Raises UnreachableError."""
         try:
             connection = connection_to(self._at, self._timeout)
@@ -96,7 +95,7 @@ class Server:
             headers["Authorization"] = f"Bearer {token}"
         return headers
 
-    def _understood(self, data: bytes) -> Answer:
+    def _understood(self, data: bytes) -> RunAnswer:
         try:
             said = msgspec.json.decode(data, type=_Said)
         except (msgspec.DecodeError, RecursionError) as error:
@@ -105,7 +104,7 @@ class Server:
         word: Literal["allow", "ask", "deny"] = "ask" if said.decision == "ask" else "deny"
         if said.allowed and said.decision in ("", "allow"):
             word = "allow"
-        return Answer(
+        return RunAnswer(
             word=word, request_id=said.request_id, rule=denial.policy_name, reason=denial.message or said.message,
             instead=said.instead, approval=said.approval_id,
         )  # fmt: skip
@@ -135,19 +134,18 @@ class Here:
         self._config = config
         self._service: Service | None = None
 
-    def answer(self, call: ToolCall) -> Answer:
+    def answer(self, call: ToolCall) -> RunAnswer:
         """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
-        run = self._opened().run(call.context)
-        verdict = run.before(call)
-        if isinstance(verdict.decision, Transform):
-            run.not_run(verdict, _REWRITTEN)
+        return _answer(drive(self._opened().hosted(call.context, Abilities()).before(call)).verdict)
+
+    def looked(self, call: ToolCall) -> RunAnswer:
+        """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""
+        verdict = self._opened().run(call.context).decide(call)
+        if isinstance(verdict.decision, Transform):  # we would start the words that we were given
+            verdict = in_another_form(verdict).verdict
         return _answer(verdict)
 
-    def looked(self, call: ToolCall) -> Answer:
-        """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""
-        return _answer(self._opened().policies.engine(call.context).decide(call))
-
-    def asked(self, call: ToolCall, answer: Answer) -> bool:
+    def asked(self, call: ToolCall, answer: RunAnswer) -> bool:
         """Ask whoever sits at the terminal, and put the answer into the queue for all to see."""
         from interpose.approvals import InteractiveConfirmation
 
@@ -170,42 +168,17 @@ class Here:
         return self._service
 
 
-def recorded_as_open(config: Config, call: ToolCall, why: str) -> str:
-    """Record that a command runs although nothing could be decided. Empty, or why that can't be recorded."""
-    from interpose.build import open_ledger
-    from interpose.engine import Engine
-    from interpose.registry import create_interceptor_registry
-
-    registry = create_interceptor_registry()
-    registry.add(id="interpose:run", name="tool.before", interceptor=_Failed(why), on_error="allow")
-    with open_ledger(Path(config.ledger.directory), config.ledger, store_url=config.store.url) as ledger:
-        verdict = Engine(registry, recorder=ledger.recorder).run(call.context).before(call)
-    return "" if verdict.allowed else verdict.reason
-
-
-class _Failed:
-    def __init__(self, why: str) -> None:
-        self._why = why
-
-    def intercept(self, _call: ToolCall) -> Allow:
-        raise InterceptError(f"{self._why}; it runs, as --fail-open was chosen")
-
-
-def _answer(verdict: Verdict[ToolCall]) -> Answer:
+def _answer(verdict: Verdict[ToolCall]) -> RunAnswer:
     id = verdict.payload.call_id
     match verdict.decision:
-        case Allow():
-            return Answer(word="allow", request_id=id)
-        case Transform():
-            # INVARIANT: nothing runs but what was decided. We would start the words that we were given.
-            instead = command_of(verdict.payload) or ""
-            return Answer(word="deny", request_id=id, rule="rewritten", reason=_REWRITTEN, instead=instead)
+        case Allow() | Transform():
+            return RunAnswer(word="allow", request_id=id)
         case Confirm(message, rule, _, _, instead):
-            return Answer(
+            return RunAnswer(
                 word="ask", request_id=id, rule=rule, reason=message, instead=instead, approval=verdict.approval
             )
         case Deny(reason, rule, _, _, instead):
-            return Answer(word="deny", request_id=id, rule=rule, reason=reason, instead=instead)
+            return RunAnswer(word="deny", request_id=id, rule=rule, reason=reason, instead=instead)
 
 
 def _code(data: bytes) -> str:

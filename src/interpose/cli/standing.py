@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from interpose.build import add_builtin_interceptors, add_standard_policy
+from interpose.build import load_config, open_guards, open_rules
 from interpose.errors import UnloadableError
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
@@ -14,16 +14,14 @@ from interpose.install.situation import LedgerState, Server
 from interpose.policy.pack_catalogue import packs
 from interpose.policy.rule_places import standard_places
 from interpose.policy.rules import Level
-from interpose.registry import create_interceptor_registry
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
 
 def policy_of(cwd: str) -> dict[str, Any]:
     """The guards and rules that hold in a directory. `policy` is None if they can't be loaded."""
-    registry = add_builtin_interceptors(create_interceptor_registry())
     told: dict[str, Any] = {
-        "guards": [entry.id for entry in registry.list()],
+        "guards": [],
         "policy": None,
         "packs": [],
         "levels": {},
@@ -31,7 +29,9 @@ def policy_of(cwd: str) -> dict[str, Any]:
         "problems": [],
     }
     try:
-        following = add_standard_policy(registry, cwd)
+        config = load_config()
+        told["guards"] = [entry.id for entry in open_guards(config).interceptors.snapshot().entries]
+        following = open_rules(config, cwd).policy
         told["packs"] = [pack.name for pack in packs(standard_places(cwd)) if pack.on]
     except UnloadableError as error:  # rules, or the configuration that says where they are
         return told | {"problems": [msgspec.to_builtins(problem) for problem in error.problems]}

@@ -13,6 +13,7 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
+from interpose.config.builtins import BUILTINS
 from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, FrozenDict, Mode, OnError
@@ -141,9 +142,10 @@ class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions to a person."""
 
     ask: Annotated[
-        Literal["host", "queue"],
+        Literal["host", "queue", "refuse"],
         Meta(
-            description="`host`: the agent's own prompt where it truly asks, else our queue; `queue`: always our queue"
+            description="`host`: the agent's own prompt where it truly asks, else our queue; `queue`: always our "
+            "queue; `refuse`: nobody is asked, and what would be a question is refused"
         ),
     ] = "host"
     timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
@@ -198,13 +200,13 @@ class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
 
 BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
-    "builtin:command-safety-guard": InterceptorSettings(
-        priority=100, on_error="deny", mode="enforce", profile="balanced"
-    ),
-    "builtin:security-audit": InterceptorSettings(priority=99, on_error="deny", mode="enforce"),
-    "builtin:secret-redaction": InterceptorSettings(priority=90, on_error="deny", mode="enforce"),
-}
-"""The interceptors that are on by default, as they are set if nobody says otherwise."""
+    one.id: InterceptorSettings(
+        enabled=one.on, priority=one.priority, on_error="deny", mode="enforce",
+        profile="balanced" if "profile" in one.settings else None,
+    )
+    for one in BUILTINS
+}  # fmt: skip
+"""The built-in interceptors, as they are set if nobody says otherwise."""
 
 
 class Endpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

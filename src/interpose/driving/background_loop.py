@@ -24,7 +24,7 @@ _HERE = threading.local()
 """`loop` is True in the threads of our own loops: waiting there for the background loop would wait for ever."""
 
 
-class Background:
+class BackgroundLoop:
     """Made when it is first needed, and again after a fork, which leaves the thread behind."""
 
     def __init__(self) -> None:

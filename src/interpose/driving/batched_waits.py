@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 _HERE = threading.local()
 
 
-def arrivals_of(loop: asyncio.AbstractEventLoop) -> Arrivals:
+def waits_of(loop: asyncio.AbstractEventLoop) -> BatchedWaits:
     """The waits of this thread's running loop."""
-    here: Arrivals | None = getattr(_HERE, "arrivals", None)
+    here: BatchedWaits | None = getattr(_HERE, "waits", None)
     if here is None or here.loop is not loop:
-        here = _HERE.arrivals = Arrivals(loop)
+        here = _HERE.waits = BatchedWaits(loop)
     return here
 
 
-class Arrivals:
+class BatchedWaits:
     """What a loop waits for. Only `settled` may be called in other threads."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from interpose.driving.driver import Failure, Flow, ask
+from interpose.driving import Failure, Flow, ask
 from interpose.errors import text_of
 from interpose.interceptor import Registration
 from interpose.types import Finding

@@ -2,6 +2,12 @@
 
 A host that names its calls is believed: the session and its own name find the call. For others the newest call of the
 same session, tool and arguments is taken. Nothing is decided here: a call that is not found has an outcome of its own.
+
+One call may be seen by several surfaces: a hook, a gateway, a proxy. The host's name for it, together with the digest
+of what it would run, joins them, so that there is one question and one record.
+
+INVARIANT: what joins is the host's own name for a call and exactly the same call. Text that the agent supplies is
+never enough, and each surface joins a call once.
 """
 
 from __future__ import annotations
@@ -11,10 +17,12 @@ import threading
 from collections import OrderedDict
 from typing import Any
 
+from msgspec import Struct
 from msgspec.json import Encoder
 
 from interpose.errors import text_of
-from interpose.types import Context, ToolCall
+from interpose.tools import normalize_tool_name
+from interpose.types import Context, ToolCall, Verdict
 
 LIMIT = 20_000
 ALIKE = 64
@@ -23,42 +31,72 @@ ALIKE = 64
 _encode = Encoder(enc_hook=text_of, order="sorted").encode
 
 
-class OpenCalls:
+class _Open(Struct):
+    """A call that may run now. `seen_by` are the surfaces that asked about it."""
+
+    verdict: Verdict[ToolCall]
+    came: bytes
+    seen_by: set[str]
+
+
+class PendingCalls:
     """Safe for any number of threads. The oldest calls are forgotten past the limit."""
 
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._ids: OrderedDict[bytes, list[str]] = OrderedDict()
+        self._open: OrderedDict[bytes, list[_Open]] = OrderedDict()
 
-    def opened(self, call: ToolCall, key: str = "") -> None:
-        """Remember a call that may run now. `key` is the host's own name for it."""
-        found = _key(call.context, call.original_name or call.name, call.arguments, key)
+    def open(self, came: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> None:
+        """Remember a call that may run now. `came` is the call as the host made it, `key` its own name for it."""
+        call = verdict.payload
+        found = _place(call.context, call.original_name or call.name, call.arguments, key)
         with self._lock:
-            alike = self._ids.setdefault(found, [])
-            alike.append(call.call_id)
+            alike = self._open.setdefault(found, [])
+            alike.append(_Open(verdict, _what(came), {call.context.source}))
             del alike[:-ALIKE]
-            self._ids.move_to_end(found)
-            if len(self._ids) > self._limit:
-                self._ids.popitem(last=False)
+            self._open.move_to_end(found)
+            if len(self._open) > self._limit:
+                self._open.popitem(last=False)
 
-    def closed(self, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
-        """The id of the call that ended, once; empty if it was not opened here."""
-        found = _key(context, name, arguments, key)
+    def seen_before(self, came: ToolCall, context: Context, key: str) -> Verdict[ToolCall] | None:
+        """What was decided about this very call when another surface asked, if the host named it to both."""
+        if not key:
+            return None
+        found = _place(context, came.name, came.arguments, key)
         with self._lock:
-            alike = self._ids.get(found)
-            if not alike:
-                return ""
-            call_id = alike.pop()
-            if not alike:
-                del self._ids[found]
-            return call_id
+            for one in self._open.get(found, ()):
+                if context.source not in one.seen_by and one.came == _what(came):
+                    one.seen_by.add(context.source)
+                    return one.verdict
+        return None
+
+    def close(self, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
+        """The id of the call that ended, once; empty if it was not opened here."""
+        found = _place(context, name, arguments, key)
+        with self._lock:
+            alike = self._open.get(found, [])
+            for at in range(len(alike) - 1, -1, -1):
+                if context.source in alike[at].seen_by:
+                    ended = alike.pop(at)
+                    if not alike:
+                        del self._open[found]
+                    return ended.verdict.payload.call_id
+        return ""
 
 
-def _key(context: Context, name: str, arguments: dict[str, Any], key: str) -> bytes:
-    what: tuple[Any, ...] = (context.session_id, context.source, key) if key else (
-        context.session_id, context.source, name, arguments,
-    )  # fmt: skip
+def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> bytes:
+    """Where a call is remembered: under the host's name for it, or under what it is and who asked."""
+    if key:
+        return _digest((context.session_id, key))
+    return _digest((context.session_id, context.source, name, arguments))
+
+
+def _what(came: ToolCall) -> bytes:
+    return _digest((normalize_tool_name(came.name), came.arguments))
+
+
+def _digest(what: object) -> bytes:
     try:
         encoded = _encode(what)
     except Exception:  # noqa: BLE001 - arguments that have no JSON form are found by their text

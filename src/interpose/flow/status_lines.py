@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Literal, TextIO
 
 from msgspec import Struct
 
+from interpose.driving import INTERRUPTS
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
 from interpose.tools import command_of, paths_of, urls_of
@@ -63,13 +64,10 @@ def events_of(
         if finding.said == "rewrite" and finding.mode == "enforce"
     ]
     if isinstance(verdict.decision, Deny):
-        blockers = [f.interceptor for f in verdict.findings if f.said == "deny" and f.mode == "enforce"]
-        askers = [f.interceptor for f in verdict.findings if f.said == "ask" and f.mode == "enforce"]
-        blocker = (blockers or askers or ["interpose"])[-1 if blockers else 0]
         events.append(
             InterceptorEvent(
                 name=point,
-                interceptor_id=blocker,
+                interceptor_id=verdict.decided_by.interceptor if verdict.decided_by else "interpose",
                 match_context=context,
                 blocked=True,
                 block_reason=verdict.decision.reason,
@@ -105,7 +103,7 @@ def format_summary(outcome: ToolOutcome, verbose: Verbose) -> str | None:
     call = outcome.call
     subject = command_of(call) or ", ".join(paths_of(call) or urls_of(call))
     line = f"🛠️ {call.name}" + (f" — {preview(subject)}" if subject else "") + (" (failed)" if outcome.is_error else "")
-    return f"{line}\n{preview(str(outcome.result))}" if verbose == "full" else line
+    return f"{line}\n{preview(text_of(outcome.result))}" if verbose == "full" else line
 
 
 def preview(text: str) -> str:
@@ -147,7 +145,9 @@ def tell(listeners: Iterable[Callable[..., object]], *args: object) -> None:
     for listener in listeners:
         try:
             listener(*args)
-        except BaseException as error:  # noqa: BLE001 - not even an interrupt may change what was decided
+        except INTERRUPTS:
+            raise
+        except BaseException as error:  # noqa: BLE001 - as above
             import logging
 
             logging.getLogger("interpose").warning("a listener failed: %s", text_of(error))

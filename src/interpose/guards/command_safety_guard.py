@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
 from interpose.guards.traits import traits_of
 from interpose.paths import project_of
-from interpose.reading.call_reading import DEFAULT_CWD, effects_of, home_directory, script_of, starts_of
-from interpose.reading.reading_cache import Answers
-from interpose.tools import seen_as, typed_of
+from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of
+from interpose.shell import analyse
+from interpose.tools import typed_of
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, Severity, ToolCall
 
 ID = "builtin:command-safety-guard"
@@ -67,40 +67,46 @@ class CommandSafetyGuard:
         self.profile: Profile = profile
         self.workspace = workspace
         self.home = home_directory() if home is None else home
-        self._answers: Answers[Allow | Confirm | Deny] = Answers()
 
     def intercept(self, call: ToolCall) -> Allow | Confirm | Deny:
         """The decision on one call. A command that is missing or no text is refused: nobody can say what would run."""
-        text = text_of(call)
-        if not isinstance(text, str):
-            return text
+        reading = reading_of(call, self.home)
         context_cwd = call.context.cwd or self.workspace or DEFAULT_CWD
         # INVARIANT: the workspace comes from the context alone. An argument may move where the command starts, never
         # what counts as the project.
         workspace = self.workspace or context_cwd
-        starts = starts_of(call, context_cwd, self.home)
-        key = (call.name, text, starts, self.home, workspace, self.profile)
-        known = self._answers.get(key)
-        if known is not None:
-            return known
-        decision = _decision(self.judge_call(call, text, starts, self.home, workspace), text)
-        self._answers.put(key, decision, len(text))
-        return decision
+        about = (ID, context_cwd, workspace, self.profile)
+        return reading.remember(about, lambda: self._decide(reading, context_cwd, workspace))
 
-    def judge_call(self, call: ToolCall, text: str, starts: tuple[str, ...], home: str, workspace: str) -> Judgement:
-        """The worst that `text`, the `text_of` a call, deserves in any of the directories where it may start."""
-        judgement = max((self.judge(text, start, home, workspace) for start in starts), key=_heaviness)
-        if seen_as(call).name == "process" and all(ruling.effect.kind == "opaque" for ruling in judgement.rulings):
-            return replace(judgement, decision="allow")  # what is typed into a program need not be shell text
-        return judgement
+    def _decide(self, reading: Reading, cwd: str, workspace: str) -> Allow | Confirm | Deny:
+        """The worst that the call's text deserves in any of the directories where it may start."""
+        text = _text_of(reading)
+        if not isinstance(text, str):
+            return text
+        judged = (
+            self._judged(reading.effects_in(text, start), start, reading.home, workspace)
+            for start in reading.starts(cwd)
+        )
+        judgement = max(judged, key=_heaviness)
+        if reading.seen.name == "process" and all(ruling.effect.kind == "opaque" for ruling in judgement.rulings):
+            return _ALLOW  # what is typed into a program need not be shell text
+        return _decision(judgement, text)
 
     def judge(self, command: str, cwd: str, home: str, workspace: str = "") -> Judgement:
         """Everything there is to say about one command."""
-        workspace = project_of(workspace or self.workspace or cwd, home)
-        judgement = self._judge(command, cwd, home, workspace)
-        if judgement.instead and self._judge(judgement.instead, cwd, home, workspace).decision != "allow":
+        workspace = workspace or self.workspace or cwd
+        return self._judged(analyse(command, cwd=cwd, home=home).effects, cwd, home, workspace)
+
+    def _judged(self, effects: tuple[Effect, ...], cwd: str, home: str, workspace: str) -> Judgement:
+        workspace = project_of(workspace, home)
+        judgement = self._judge(effects, cwd, home, workspace)
+        if judgement.instead and not self._allows(judgement.instead, cwd, home, workspace):
             return replace(judgement, instead="")
         return judgement
+
+    def _allows(self, advice: str, cwd: str, home: str, workspace: str) -> bool:
+        effects = analyse(advice, cwd=cwd, home=home).effects
+        return self._judge(effects, cwd, home, workspace).decision == "allow"
 
     def _together(self, effects: tuple[Effect, ...]) -> Ruling | None:
         """The objection to effects that only matter together."""
@@ -111,8 +117,7 @@ class CommandSafetyGuard:
                 return _ruling(named, rule, rule.strict if self.profile == "strict" else rule.balanced)
         return None
 
-    def _judge(self, command: str, cwd: str, home: str, workspace: str) -> Judgement:
-        effects = effects_of(command, cwd, home)
+    def _judge(self, effects: tuple[Effect, ...], cwd: str, home: str, workspace: str) -> Judgement:
         strict = self.profile == "strict"
         worst: Ruling | None = None
         weight = 0
@@ -143,17 +148,16 @@ class CommandSafetyGuard:
         )
 
 
-def text_of(call: ToolCall) -> str | Allow | Deny:
+def _text_of(reading: Reading) -> str | Allow | Deny:
     """The shell text that a call would run or type into what runs, or the decision where there is none to judge."""
-    seen = call if call.name == "exec" else seen_as(call)
+    seen = reading.seen
     if seen.name == "process":
         return typed_of(seen) or _ALLOW
     if seen.name != "exec":
         return _ALLOW
-    script = script_of(seen)
-    if script is not None and isinstance(seen.arguments.get("command", ""), _COMMAND_TYPES):
-        return script[0]
-    return _BAD_COMMAND if seen is call else _ALLOW  # another's tool of such a name need not run commands
+    if reading.script is not None and isinstance(seen.arguments.get("command", ""), _COMMAND_TYPES):
+        return reading.script[0]
+    return _BAD_COMMAND if seen is reading.call else _ALLOW  # another's tool of such a name need not run commands
 
 
 def _heaviness(ruling: Ruling | Judgement) -> int:

@@ -16,8 +16,7 @@ from msgspec.structs import force_setattr
 
 from interpose.errors import text_of
 from interpose.guards.json_text import compact_json
-from interpose.reading.call_reading import effects_of_call, home_directory
-from interpose.reading.reading_cache import Answers
+from interpose.reading import home_directory, reading_of
 from interpose.types import EMPTY, Allow, Confirm, Effect, EffectKind, FrozenDict, ToolCall
 
 DEFAULT_FIELDS = ("command", "query", "code", "script")
@@ -71,7 +70,7 @@ class Conditions(Struct, frozen=True):
         )
 
     def _by_effects(self, call: ToolCall, home: str) -> Confirm | None:
-        for effect in effects_of_call(call, home):
+        for effect in reading_of(call, home).effects:
             if effect.kind == "opaque":
                 # What cannot be known may be what was to be asked about.
                 return Confirm(f"Tool '{call.name}' wants to perform operation that cannot be foreseen. Allow?", _RULE)
@@ -119,7 +118,6 @@ class ConditionalPermission:
     ) -> None:
         self.conditions = Conditions(patterns, fields, tuple(effects))  # type: ignore[arg-type]  # checked and made tuples there
         self._home = home or home_directory()
-        self._answers: Answers[Allow | Confirm] = Answers()
 
     @staticmethod
     def builder() -> ConditionalPermissionBuilder:
@@ -128,16 +126,8 @@ class ConditionalPermission:
 
     def intercept(self, call: ToolCall) -> Allow | Confirm:
         """Asks if a condition holds."""
-        arguments = call.arguments
-        for value in arguments.values():
-            if type(value) is not str:  # `1` and `True` are equal as keys, not as texts
-                return self.conditions.question(call, self._home) or _ALLOW
-        key = (call.name, call.original_name, call.context.cwd, *arguments.items())
-        known = self._answers.get(key)
-        if known is None:
-            known = self.conditions.question(call, self._home) or _ALLOW
-            self._answers.put(key, known, sum(map(len, arguments.values())))
-        return known
+        reading = reading_of(call, self._home)
+        return reading.remember(self.conditions, lambda: self.conditions.question(reading.call, self._home) or _ALLOW)
 
 
 class ConditionalPermissionBuilder:

@@ -12,7 +12,7 @@ from msgspec.structs import force_setattr
 from interpose.guards.reach import directories, is_below, known_as, spellings_of
 from interpose.guards.touches import BadPath, Touch, touches_of
 from interpose.paths import FileSystem, Lookup
-from interpose.reading.call_reading import home_directory
+from interpose.reading import home_directory
 from interpose.types import Allow, Deny, ToolCall
 
 WRITERS = frozenset({"write", "edit", "apply_patch", "delete", "move", "copy"})

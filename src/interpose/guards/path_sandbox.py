@@ -14,7 +14,7 @@ from msgspec.structs import force_setattr
 from interpose.guards.reach import directories, is_below, known_as, spellings_of
 from interpose.guards.touches import KINDS, BadPath, touches_of
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
-from interpose.reading.call_reading import effects_of_call, home_directory
+from interpose.reading import home_directory, reading_of
 from interpose.tools import path_arguments
 from interpose.types import Allow, Deny, ToolCall
 
@@ -82,7 +82,7 @@ class PathSandbox(Struct, frozen=True):
         return True
 
     def _judge_command(self, call: ToolCall) -> Allow | Deny:
-        for effect in effects_of_call(call, self.home):
+        for effect in reading_of(call, self.home).effects:
             if effect.kind == "opaque":
                 return Deny("Cannot validate path of a command that cannot be understood", _RULE)
             if not effect.kind.startswith("fs.") or _is_harmless_device(effect.resource):

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from interpose.paths import Lookup, Spellings
-from interpose.reading.call_reading import starts_of
+from interpose.reading import starts_of
 from interpose.tools import normalize_tool_name, seen_as
 from interpose.types import ToolCall
 

@@ -23,7 +23,8 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.reading.call_reading import effects_of, home_directory, starts_of
+from interpose.reading import home_directory, starts_of
+from interpose.shell import analyse
 from interpose.tools import seen_as
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, EffectKind, ToolCall
 
@@ -160,7 +161,7 @@ class _Scene:
         return _by_rule(rule, rule.balanced, touch.text)
 
     def _objection(self, command: str) -> str:
-        for effect in effects_of(command, self.cwd, self.home):
+        for effect in analyse(command, cwd=self.cwd, home=self.home).effects:
             if effect.kind in _UNASKED:
                 rule = rule_for(effect.kind, traits_of(effect, self.cwd, self.home, self.workspace))
                 if rule.balanced != "allow":

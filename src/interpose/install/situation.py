@@ -16,7 +16,7 @@ from interpose.install.last_heard import Seen, seen_hosts
 from interpose.ledger import verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
-from interpose.surfaces.hook_clients.fail_open_log import opened_in, spool_of
+from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
 
 _VERIFIED_BYTES = 64 << 20
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
@@ -66,7 +66,7 @@ def situation(config: Config) -> Situation:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
             ledger = LedgerState(place=place, problem=text_of(error))
-    opened = opened_in(spool_of(config))
+    opened = let_through_in(spool_of(config))
     return Situation(
         hooks=listening(config.hooks.socket),
         api=listening(config.server.socket),

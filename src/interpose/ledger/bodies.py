@@ -11,7 +11,7 @@ from interpose.ledger.chain import Draft
 from interpose.ledger.entry import NOT_KEPT, NOTHING_SAID, After, Decided, Finished, OutcomeWord, Said, SeenEffect
 from interpose.ledger.keys import Keys
 from interpose.ledger.values import TEXT_LIMIT, Values, clean, json_of
-from interpose.types import Deny, ToolCall, ToolOutcome, Verdict
+from interpose.types import ToolCall, ToolOutcome, Verdict
 
 _EXIT_CODES = ("exit_code", "exitCode", "returncode")
 
@@ -42,7 +42,7 @@ class Bodies:
         return Draft(
             kind="decided", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
             session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name),
-            decision=verdict.outcome, rule=_rule(verdict), text=clean(f"{_reasons(said)} {words}")[:TEXT_LIMIT],
+            decision=verdict.outcome, rule=clean(verdict.rule), text=clean(f"{_reasons(said)} {words}")[:TEXT_LIMIT],
             effects=kinds, paths=paths, hosts=hosts,
         )  # fmt: skip
 
@@ -72,7 +72,7 @@ class Bodies:
             return None
         return After(
             result="withheld" if not verdict.allowed else "rewritten" if verdict.rewritten else "passed",
-            rule=_rule(verdict), said=self._said(verdict, ()), approver=verdict.approver,
+            rule=clean(verdict.rule), said=self._said(verdict, ()), approver=verdict.approver,
             elapsed_ns=verdict.elapsed_ns, policy=verdict.policy, timings=verdict.timings,
         )  # fmt: skip
 
@@ -92,12 +92,6 @@ def outcome_word(outcome: ToolOutcome) -> OutcomeWord:
 def _reasons(said: Said) -> str:
     """What was said about a call, also by what failed or only watched. It is searched first: arguments may be long."""
     return " ".join(dict.fromkeys((said.reason, *(found.reason for found in said.findings))))
-
-
-def _rule(verdict: Verdict[Any]) -> str:
-    if isinstance(verdict.decision, Deny) and verdict.decision.rule:
-        return clean(verdict.decision.rule)
-    return next((clean(found.rule) for found in verdict.findings if found.rule), "")
 
 
 def _searched(effects: tuple[SeenEffect, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

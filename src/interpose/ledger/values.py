@@ -12,8 +12,7 @@ from msgspec.json import Decoder, Encoder
 from interpose.errors import text_of
 from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
 from interpose.ledger.keys import Keys
-from interpose.reading.call_reading import effects_of_call, home_directory
-from interpose.reading.reading_cache import Answers
+from interpose.reading import home_directory, reading_of
 from interpose.secrets import Redactor
 from interpose.types import FrozenDict, FrozenList, ToolCall
 
@@ -22,7 +21,6 @@ RESULT_LIMIT = 64 * 1024
 TEXT_LIMIT = 8 * 1024
 """Bytes of arguments, of a result and of searchable text that are kept; the digest covers all of it."""
 _OVERLAP = 8 * 1024
-_EFFECT_BYTES = 256
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
 _encode = Encoder(enc_hook=text_of).encode
@@ -52,21 +50,13 @@ class Values:
     def __init__(self, keys: Keys, *, include_argument_values: bool) -> None:
         self._redactor, self._key = Redactor(keys.redaction), keys.digests
         self._values = include_argument_values
-        self._known: Answers[KeptCall] = Answers()
 
     def call(self, call: ToolCall) -> tuple[KeptCall, str]:
         """The call as it is kept, and the digest of its arguments."""
-        plain = json_of(call.arguments)
-        digest = self._digest(plain)
         if not _is_plain(call.arguments):
-            return self._kept_call(call, plain), digest
-        # INVARIANT: the key holds all that the answer depends on. The digest is keyed, so nothing secret is kept here.
-        key = (digest, len(plain), call.name, call.original_name, call.context.cwd, home_directory())
-        known = self._known.get(key)
-        if known is None:
-            known = self._kept_call(call, plain)
-            self._known.put(key, known, len(plain) + len(known.words) + _EFFECT_BYTES * (1 + len(known.effects)))
-        return known, digest
+            return self._kept_and_digested(call)
+        about = (self._key, self._values)  # what is kept depends on the ledger's key
+        return reading_of(call, home_directory()).remember(about, lambda: self._kept_and_digested(call))
 
     def result(self, result: object) -> KeptResult:
         """A result as it is kept."""
@@ -88,6 +78,10 @@ class Values:
             return _said(_encode(self._redactor.redact_value(_any(plain))[0]))
         except MsgspecError:
             return Said(reason="(withheld: it could not be searched for secrets)")
+
+    def _kept_and_digested(self, call: ToolCall) -> tuple[KeptCall, str]:
+        plain = json_of(call.arguments)
+        return self._kept_call(call, plain), self._digest(plain)
 
     def _kept_call(self, call: ToolCall, plain: bytes) -> KeptCall:
         found = _effects(call)
@@ -152,7 +146,7 @@ def clean(text: str) -> str:
 
 def _effects(call: ToolCall) -> tuple[SeenEffect, ...]:
     try:
-        found = effects_of_call(call, home_directory())
+        found = reading_of(call, home_directory()).effects
     except Exception:  # noqa: BLE001 - a call that was refused because it can't be read has a record all the same
         return ()
     return tuple(SeenEffect(effect.kind, effect.resource, effect.certainty) for effect in found)

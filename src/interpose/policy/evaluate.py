@@ -17,7 +17,7 @@ from interpose.policy.compiled import CompiledRule, Policy
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.rules import Level, Rule
 from interpose.policy.variables import ALWAYS, Variables
-from interpose.reading.call_reading import effects_of_call
+from interpose.reading import reading_of
 from interpose.tools import spellings
 from interpose.types import HookPoint, ToolCall, ToolOutcome
 
@@ -116,7 +116,7 @@ def _candidates(policy: Policy, point: HookPoint, variables: Variables) -> tuple
     """The rules that may fire. Where that can't be told, all that apply: to fail is for each rule by itself."""
     call = variables.call
     try:
-        effects = effects_of_call(call, variables.home)
+        effects = reading_of(call, variables.home).effects
         if len(effects) > _FEW:
             return policy.select(point, call.name)  # rules have a limit of turns, and fail past it
         kinds = frozenset([effect.kind for effect in effects])

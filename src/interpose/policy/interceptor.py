@@ -192,12 +192,12 @@ def registrations(policy: Policy, *, id: str = POLICY, priority: int = PRIORITY)
     interceptor = PolicyInterceptor(policy)
     return (
         registration(
-            id=id, name=HookPoint.TOOL_BEFORE, interceptor=interceptor, priority=priority, guard=True,
+            id=id, name=HookPoint.TOOL_BEFORE, interceptor=interceptor, priority=priority, guard=True, kind="cel",
             standing=PolicyAnswers(policy),
         ),
         registration(
             id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=interceptor, priority=priority,
-            guard=True,
+            guard=True, kind="cel",
         ),
         *judge_registrations(policy, id=f"{id}:judge", priority=priority - 1),
     )  # fmt: skip

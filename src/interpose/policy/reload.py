@@ -34,6 +34,14 @@ Look = list[RuleText] | tuple[PolicyProblem, ...]
 Looks = dict[RulePlace, Look]
 
 
+class Rules(Struct, frozen=True):
+    """Rules of one's own choice: from these places and packs (None: those that hold), registered like this."""
+
+    places: tuple[RulePlace, ...] | None = None
+    packs: tuple[str, ...] = ()
+    register: Register = registrations
+
+
 class Registry(Protocol):
     """Where a policy is swapped in."""
 

@@ -14,7 +14,7 @@ from interpose.policy.compiled import CompiledRule, Policy, names_tool
 from interpose.policy.evaluate import opinion
 from interpose.policy.rules import AnswerScope, Level
 from interpose.policy.variables import Variables
-from interpose.reading.call_reading import DEFAULT_CWD, home_directory, starts_of
+from interpose.reading import DEFAULT_CWD, home_directory, starts_of
 from interpose.tools import cwds_of
 from interpose.types import HookPoint, PermissionRequest, ToolCall
 

@@ -14,7 +14,7 @@ from interpose.cel.variable_shapes import Dynamic, FixedMap, Listing, Plain, Sha
 from interpose.paths import resolve
 from interpose.policy.result_texts import text_of_result
 from interpose.policy.url_hosts import host_of
-from interpose.reading.call_reading import DEFAULT_CWD, analysis_of_call, effects_of_call, home_directory, start_of
+from interpose.reading import DEFAULT_CWD, home_directory, reading_of, start_of
 from interpose.tools import TOOL_GROUPS, command_of, content_of, mcp_name, paths_of, spellings, urls_of
 from interpose.types import Effect, ToolCall, ToolOutcome
 
@@ -220,7 +220,7 @@ def _agent(variables: Variables) -> dict[str, Any]:
 def _effects(variables: Variables) -> list[dict[str, Any]]:
     call = variables.call
     home = variables.home
-    found = effects_of_call(call, home)
+    found = reading_of(call, home).effects
     if call.name == "exec":
         command = command_of(call) or ""
         return [_effect(effect, effect.resource, command[effect.span[0] : effect.span[1]]) for effect in found]
@@ -264,7 +264,7 @@ def _command(variables: Variables) -> list[dict[str, Any]]:
             "via": ran.via,
             "text": text[ran.span[0] : ran.span[1]],
         }
-        for ran in analysis_of_call(variables.call, variables.home).commands
+        for ran in reading_of(variables.call, variables.home).analysis.commands
     ]
 
 

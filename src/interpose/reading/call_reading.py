@@ -1,17 +1,23 @@
-"""What a call would do. A command is analysed once for all that ask: guards and policies."""
+"""What a call would do, worked out when somebody asks and only once: for guards, policies and the ledger alike.
+
+A `Reading` is kept with its call, and calls that are the same share one (reading_cache.py). It looks at the text alone,
+so what it says holds as long as the process.
+"""
 
 from __future__ import annotations
 
 import os
 import posixpath
 import shlex
-from collections.abc import Iterable
-from typing import TypeVar
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any, TypeVar, cast
 
+from msgspec import MsgspecError
+from msgspec.json import Encoder
 from msgspec.structs import replace
 
 from interpose.paths import Lexical
-from interpose.reading.reading_cache import Answers
+from interpose.reading.reading_cache import ReadingCache
 from interpose.shell import Analysis, Ran, analyse
 from interpose.tools import (
     command_of,
@@ -26,23 +32,25 @@ from interpose.tools import (
     typed_of,
     urls_of,
 )
-from interpose.types import Effect, EffectKind, FrozenDict, ToolCall
+from interpose.types import Context, Effect, EffectKind, FrozenDict, FrozenList, ToolCall
 
 DEFAULT_CWD = "/workspace/project"
 """Where a command is judged when nobody said where it would run."""
 
-NOTHING = Analysis(())
-_LEXICAL = Lexical()
-
+T = TypeVar("T")
 Part = TypeVar("Part", Effect, Ran)
 
-_EFFECT_BYTES = 512
-_KNOWN: Answers[Analysis] = Answers()
+_NOTHING = Analysis(())
+_LEXICAL = Lexical()
+_ALONE_BYTES, _EFFECT_BYTES = 2048, 512
 _FILE_TOOLS: dict[str, EffectKind] = {
     "read": "fs.read", "grep": "fs.read", "list": "fs.read", "glob": "fs.read",
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write", "delete": "fs.delete",
 }  # fmt: skip
 _MOVED = FrozenDict({"moved": True})
+_UNKNOWN: Any = object()
+_KEPT = "reading"
+_encode = Encoder().encode
 
 
 def home_directory() -> str:
@@ -50,27 +58,165 @@ def home_directory() -> str:
     return os.environ.get("HOME", "/root")
 
 
-def analysis_of(command: str, cwd: str, home: str) -> Analysis:
-    """The analysis of a command. It looks at the text alone, so its answer holds as long as the process."""
-    key = (command, cwd, home)
-    known = _KNOWN.get(key)
-    if known is None:
-        known = analyse(command, cwd=cwd, home=home)
-        _KNOWN.put(key, known, len(command) + _EFFECT_BYTES * (len(known.effects) + len(known.commands)))
-    return known
+class Reading:
+    """What one call would do, seen from a home directory.
 
-
-def effects_of(command: str, cwd: str, home: str) -> tuple[Effect, ...]:
-    """The effects of a command."""
-    return analysis_of(command, cwd, home).effects
-
-
-def script_of(call: ToolCall) -> tuple[str, int] | None:
-    """The command of a call with all that its arguments put around it, and where in that text the command starts.
-
-    Variables and standard input decide what a command does: `git log` with a pager of the agent's choice, `bash` with a
-    script. So does the shell of the tool. None if the call has no command.
+    INVARIANT: all of it depends on the call's names, arguments and directory and on the home, and on nothing else.
     """
+
+    __slots__ = ("_analyses", "_analysis", "_effects", "_key", "_remembered", "_script", "_seen", "call", "home")
+
+    def __init__(self, call: ToolCall, home: str, key: Hashable | None = None) -> None:
+        self.call, self.home, self._key = call, home, key
+        self._seen: ToolCall = _UNKNOWN
+        self._script: tuple[str, int] | None = _UNKNOWN
+        self._analysis: Analysis = _UNKNOWN
+        self._effects: tuple[Effect, ...] = _UNKNOWN
+        self._analyses: dict[tuple[str, str], Analysis] = {}
+        self._remembered: dict[Hashable, Any] = {}
+
+    @property
+    def seen(self) -> ToolCall:
+        """The call as guards look at it: an MCP server's shell as `exec`, its `read_file` as `read`."""
+        if self._seen is _UNKNOWN:
+            self._seen = self.call if self.call.name == "exec" else seen_as(self.call)
+        return self._seen
+
+    @property
+    def script(self) -> tuple[str, int] | None:
+        """The command with all that the arguments put around it, and where in that text the command starts.
+
+        Variables and standard input decide what a command does: `git log` with a pager of the agent's choice, `bash`
+        with a script. So does the shell of the tool. None if the call has no command.
+        """
+        if self._script is _UNKNOWN:
+            self._script = _script_of(self.seen) if self.seen.name == "exec" else None
+        return self._script
+
+    @property
+    def analysis(self) -> Analysis:
+        """The analysis of the command that an `exec` call would run; an empty one for other tools."""
+        if self._analysis is _UNKNOWN:
+            self._analysis = self._analysed()
+        return self._analysis
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """The effects of a command, of a file tool and of fetching; none of other tools."""
+        if self._effects is _UNKNOWN:
+            self._effects = self.analysis.effects if self.seen.name == "exec" else tuple(_effects_of(self.seen))
+        return self._effects
+
+    def starts(self, cwd: str) -> tuple[str, ...]:
+        """Every directory in which the call could start: each that its arguments name, read in every way (`$HOME`)."""
+        return starts_of(self.call, cwd, self.home)
+
+    def effects_in(self, text: str, start: str) -> tuple[Effect, ...]:
+        """The effects of the call's own script, or of a text out of it, started in a directory."""
+        return self._analysed_in(text, start).effects
+
+    def remember(self, what: Hashable, work_out: Callable[[], T]) -> T:
+        """What was worked out about this call before. `what` must name all that it depends on besides the call."""
+        known = self._remembered.get(what, _UNKNOWN)
+        if known is _UNKNOWN:
+            known = self._remembered[what] = work_out()
+        return cast("T", known)
+
+    def _analysed(self) -> Analysis:
+        if self.script is None:
+            return _NOTHING
+        text, offset = self.script
+        found = [self._analysed_in(text, start) for start in self.starts(self.call.context.cwd or DEFAULT_CWD)]
+        if len(found) == 1 and not offset:
+            return found[0]
+        effects = dict.fromkeys(effect for analysis in found for effect in analysis.effects)
+        commands = tuple(_moved(ran, offset) for ran in found[0].commands)
+        return Analysis(tuple(_moved(effect, offset) for effect in effects), found[0].problems, commands)
+
+    def _analysed_in(self, text: str, start: str) -> Analysis:
+        found = self._analyses.get((text, start))
+        if found is None:
+            found = self._analyses[text, start] = analyse(text, cwd=start, home=self.home)
+            if self._key is not None:
+                parts = sum(len(one.effects) + len(one.commands) for one in self._analyses.values())
+                _READINGS.put(self._key, self, _ALONE_BYTES + 3 * len(text) + _EFFECT_BYTES * parts)
+        return found
+
+
+_READINGS: ReadingCache[Reading] = ReadingCache()
+
+
+def reading_of(call: ToolCall, home: str) -> Reading:
+    """The reading of a call."""
+    kept: Reading | None = call.__dict__.get(_KEPT)
+    if kept is not None and kept.home == home:
+        return kept
+    key = _key(call, home)
+    found = None if key is None else _READINGS.get(key)
+    if found is None:
+        found = Reading(_alone(call), home, key)
+        if key is not None:
+            _READINGS.put(key, found, _ALONE_BYTES + 3 * _length(call.arguments))
+    call.__dict__[_KEPT] = found
+    return found
+
+
+def _alone(call: ToolCall) -> ToolCall:
+    """The call without what its reading must not depend on: who made it, when, in which run."""
+    return ToolCall(call.name, call.arguments, "", Context(cwd=call.context.cwd), original_name=call.original_name)
+
+
+def _key(call: ToolCall, home: str) -> Hashable | None:
+    """INVARIANT: calls with the same key are the same call. None where that can't be said for sure."""
+    arguments = call.arguments
+    about = (call.name, call.original_name, call.context.cwd, home)
+    if all(type(key) is str and type(value) is str for key, value in arguments.items()):
+        return (*about, *arguments.items())
+    try:
+        return (*about, _encode(arguments)) if _is_json(arguments) else None
+    except (MsgspecError, UnicodeEncodeError, RecursionError):
+        return None
+
+
+def _is_json(value: object) -> bool:
+    """Whether a value is nothing but JSON: what is not may be written like something else."""
+    kind = type(value)
+    if kind is FrozenDict:
+        return all(type(key) is str and _is_json(item) for key, item in cast("FrozenDict", value).items())
+    if kind is FrozenList:
+        return all(map(_is_json, cast("FrozenList", value)))
+    if kind is float:
+        return value == value and value not in (float("inf"), float("-inf"))
+    return kind is str or kind is int or kind is bool or value is None
+
+
+def _length(value: object) -> int:
+    kind = type(value)
+    if kind is str:
+        return len(cast("str", value))
+    if kind is FrozenDict:
+        return sum(len(key) + _length(item) for key, item in cast("FrozenDict", value).items())
+    if kind is FrozenList:
+        return sum(map(_length, cast("FrozenList", value)))
+    return 8
+
+
+def starts_of(call: ToolCall, cwd: str, home: str) -> tuple[str, ...]:
+    """Every directory in which a call could start, in any reading of what its arguments say."""
+    moved = cwds_of(call)
+    if not moved:
+        return (cwd,)
+    found = [path for text in moved for path in _LEXICAL.spellings(text, cwd=cwd, home=home).paths]
+    return tuple(dict.fromkeys(found)) or (start_of(call, cwd),)
+
+
+def start_of(call: ToolCall, cwd: str) -> str:
+    """Where the command of a call starts: in `cwd` unless its arguments say otherwise."""
+    moved = cwds_of(call)
+    return posixpath.join(cwd, moved[0]) if moved else cwd
+
+
+def _script_of(call: ToolCall) -> tuple[str, int] | None:
     command = command_of(call)
     if command is None:
         return None
@@ -84,54 +230,18 @@ def script_of(call: ToolCall) -> tuple[str, int] | None:
     return before + command, len(before)
 
 
-def analysis_of_call(call: ToolCall, home: str) -> Analysis:
-    """The analysis of the command that an `exec` call would run; an empty one for other tools."""
-    call = call if call.name == "exec" else seen_as(call)
-    script = script_of(call) if call.name == "exec" else None
-    if script is None:
-        return NOTHING
-    text, offset = script
-    starts = starts_of(call, call.context.cwd or DEFAULT_CWD, home)
-    found = [analysis_of(text, start, home) for start in starts]
-    if len(found) == 1 and not offset:
-        return found[0]
-    effects = dict.fromkeys(effect for analysis in found for effect in analysis.effects)
-    commands = tuple(_moved(ran, offset) for ran in found[0].commands)
-    return Analysis(tuple(_moved(effect, offset) for effect in effects), found[0].problems, commands)
-
-
 def _moved(part: Part, offset: int) -> Part:
     """The part with its span counted from where the command starts."""
     return replace(part, span=(max(0, part.span[0] - offset), max(0, part.span[1] - offset)))
 
 
-def start_of(call: ToolCall, cwd: str) -> str:
-    """Where the command of a call starts: in `cwd` unless its arguments say otherwise."""
-    moved = cwds_of(call)
-    return posixpath.join(cwd, moved[0]) if moved else cwd
-
-
-def starts_of(call: ToolCall, cwd: str, home: str) -> tuple[str, ...]:
-    """Every directory in which a call could start: each that its arguments name, read in every way (`~`, `$HOME`)."""
-    moved = cwds_of(call)
-    if not moved:
-        return (cwd,)
-    found = [path for text in moved for path in _LEXICAL.spellings(text, cwd=cwd, home=home).paths]
-    return tuple(dict.fromkeys(found)) or (start_of(call, cwd),)
-
-
-def effects_of_call(call: ToolCall, home: str) -> tuple[Effect, ...]:
-    """The effects of a command, of a file tool and of fetching; none of other tools."""
-    if call.name != "exec":
-        call = seen_as(call)
-    if call.name == "exec":
-        return analysis_of_call(call, home).effects
+def _effects_of(call: ToolCall) -> Iterable[Effect]:
     if call.name == "web_fetch":
-        return tuple(Effect("net.download", url) for url in urls_of(call))
+        return (Effect("net.download", url) for url in urls_of(call))
     if call.name in ("move", "copy"):
-        return tuple(_moving_effects(call))
+        return _moving_effects(call)
     kind = _FILE_TOOLS.get(call.name)
-    return tuple(_file_effects(call, kind)) if kind else ()
+    return _file_effects(call, kind) if kind else ()
 
 
 def _moving_effects(call: ToolCall) -> Iterable[Effect]:

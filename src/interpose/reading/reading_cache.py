@@ -1,4 +1,4 @@
-"""Answers that were given before, so that a command seen again costs a lookup and no analysis."""
+"""Readings that were made before, so that a call seen again costs a lookup and no analysis."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 MAX_ENTRIES = 4096
-MAX_BYTES = 8 * 1024 * 1024
+MAX_BYTES = 16 * 1024 * 1024
 MAX_ENTRY_BYTES = 64 * 1024
 """A longer command is cheaper to analyse again than to keep."""
 
 
-class Answers(Generic[T]):
-    """The least recently used answers are forgotten first. Bounded in entries and in bytes; safe to share by threads.
+class ReadingCache(Generic[T]):
+    """The least recently used are forgotten first. Bounded in entries and in bytes; safe to share by threads.
 
-    INVARIANT: a key holds all that its answer depends on, and equal keys are the same question. Nothing here looks
+    INVARIANT: a key holds all that its value depends on, and equal keys are the same question. Nothing here looks
     inside a key.
     """
 
@@ -29,7 +29,7 @@ class Answers(Generic[T]):
         self._bytes = 0
 
     def get(self, key: Hashable) -> T | None:
-        """The answer that was given before, if it is still kept."""
+        """What was kept under this key, if it still is."""
         with self._lock:
             entry = self._kept.pop(key, None)
             if entry is None:
@@ -37,14 +37,15 @@ class Answers(Generic[T]):
             self._kept[key] = entry
             return entry[0]
 
-    def put(self, key: Hashable, answer: T, size: int) -> None:
-        """Keep an answer that costs about `size` bytes."""
-        if size > MAX_ENTRY_BYTES:
-            return
+    def put(self, key: Hashable, value: T, size: int) -> None:
+        """Keep a value that costs about `size` bytes, in the place of what was there."""
         with self._lock:
             replaced = self._kept.pop(key, None)
-            self._bytes += size - (replaced[1] if replaced else 0)
-            self._kept[key] = (answer, size)
+            self._bytes -= replaced[1] if replaced else 0
+            if size > MAX_ENTRY_BYTES:
+                return
+            self._bytes += size
+            self._kept[key] = (value, size)
             while len(self._kept) > self._max_entries or self._bytes > self._max_bytes:
                 _, (_, forgotten) = self._forget_oldest()
                 self._bytes -= forgotten

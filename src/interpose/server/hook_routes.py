@@ -6,11 +6,11 @@ client without a JSON reader can pass all three on.
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
+from interpose.driving import drive, drive_in_server
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.http import deciding
@@ -32,9 +32,10 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         if host is None:
             raise Refusal(404, "unknown_host", f"no such host; known are {', '.join(HOSTS)}")
         answering = answer(service, host, request.body, event=request.query.get("event", ""))
-        large = len(request.body) > LARGE
-        # A thread with a loop of its own: while one agent's long result is searched, others are answered in time.
-        reply = await (deciding.aside(request, partial(asyncio.run, answering)) if large else answering)
+        if len(request.body) <= LARGE:
+            reply = await drive_in_server(answering)
+        else:  # while one agent's long result is searched, others are answered in time
+            reply = await deciding.aside(request, partial(drive, answering))
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),

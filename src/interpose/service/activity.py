@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.driving.driver import Record
+from interpose.driving import Record
 from interpose.engine import Recorder
 from interpose.types import Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
 

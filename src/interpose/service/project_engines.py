@@ -39,7 +39,7 @@ class Ruled(Protocol):
 R = TypeVar("R", bound=Ruled)
 
 
-class Policies(Generic[R]):
+class ProjectEngines(Generic[R]):
     """Engines by the project files that hold. `open_engine` makes one; it raises PolicyError for rules that are broken,
     and then `refusing` makes the one that decides instead."""
 
@@ -68,7 +68,7 @@ class Policies(Generic[R]):
         with self._lock:
             return (self.shared, *self._projects.values())
 
-    def remember(self, before: Policies[R]) -> None:
+    def remember(self, before: ProjectEngines[R]) -> None:
         """Take over which projects sessions were seen in: no change of the configuration lets them out."""
         with before._lock, self._lock:
             self._sessions.update(before._sessions)

@@ -6,18 +6,21 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
+from interpose.approvals import NobodyAsked
 from interpose.engine import Run
-from interpose.flow.pending_calls import OpenCalls
+from interpose.flow.hosted import Abilities, Hosted, TheyAsk
+from interpose.flow.pending_calls import PendingCalls
 from interpose.types import Context
 
 if TYPE_CHECKING:
+    from interpose.approvals import ConfirmationHandler
     from interpose.approvals.desk import Desk
     from interpose.config.model import Config
     from interpose.engine import Engine
     from interpose.ledger import Ledger
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
-    from interpose.service.project_engines import Policies
+    from interpose.service.project_engines import ProjectEngines
     from interpose.store.protocols import Store
 
 
@@ -42,16 +45,30 @@ class Service:
         store: Store,
         ledger: Ledger,
         desk: Desk,
-        policies: Policies[RuledEngine],
+        policies: ProjectEngines[RuledEngine],
         activity: Activity,
     ) -> None:
         self.config, self.store, self.ledger, self.desk, self.policies = config, store, ledger, desk, policies
         self.activity = activity
-        self.calls = OpenCalls()
+        self._pending = PendingCalls()
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
-        return self.policies.engine(context).run(context, confirm=self.desk.waiting(wait))
+        return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
+
+    def hosted(self, context: Context, can: Abilities, *, wait: float = 0.0) -> Hosted:
+        """The same run for somebody who runs the tools and can do so much with an answer."""
+        flow = self.policies.engine(context).flow(context, confirm=self._answering(can, wait))
+        return Hosted(flow, self._pending, context, can, self.activity.count)
+
+    def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
+        match self.config.approvals.ask:
+            case "refuse":
+                return NobodyAsked()
+            case "host" if can.ask:
+                return TheyAsk()
+            case "host" | "queue":
+                return self.desk.waiting(wait)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""

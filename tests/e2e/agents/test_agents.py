@@ -15,8 +15,6 @@ from msgspec.structs import replace
 
 from interpose import Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_policy
-from interpose.policy.load import RulePlace
-from interpose.policy.rules import Level
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.behaviours import COLUMNS, ORIGINAL, POLICY, SCENARIOS, SECRET, Check, Seen, Step, as_known
@@ -161,6 +159,6 @@ def test_agents_and_columns_are_known() -> None:
 def test_the_rules_load(tmp_path: Path) -> None:
     (tmp_path / "agents.yaml").write_text(POLICY)
     registry = create_interceptor_registry()
-    add_policy(registry, [RulePlace(str(tmp_path / "agents.yaml"), Level.USER)], packs=())
+    add_policy(registry, str(tmp_path / "agents.yaml"))
     assert Engine(registry).decide(ToolCall("mcp__notes__leave_note", {"note": "refused"})).outcome == "deny"
     assert Engine(registry).decide(ToolCall("exec", {"command": ORIGINAL})).outcome == "rewrite"

@@ -11,14 +11,22 @@ from typing import Any
 
 import pytest
 
-from interpose.cli import main
-from interpose.cli.check import Judge, home_of, judge_rows
+from interpose.build import open_engines
+from interpose.cli import check, main
+from interpose.cli.check import CallJudge, home_of, judge_rows
 from interpose.cli.rendering import Ink, columns, explain, visible
 from interpose.cli.rows import MAX_ROW_BYTES
-from interpose.guards.command_safety_guard import CommandSafetyGuard
+from interpose.types import ToolCall
 
 CWD, HOME = "/workspace/project", "/home/dev"
+JUDGE = CallJudge(open_engines)
 Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture(autouse=True)
+def _own_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`check` is a process of its own, and takes the home of the row that it judges."""
+    monkeypatch.setenv("HOME", os.environ["HOME"])
 
 
 @pytest.fixture
@@ -65,7 +73,7 @@ def test_a_failure_of_ours_has_its_own_exit_code(run: Run, monkeypatch: pytest.M
     def broken(*_args: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(CommandSafetyGuard, "judge", broken)
+    monkeypatch.setattr(check, "reading_of", broken)
     status, _, err = run("ls")
     assert status == 70
     assert "broken" in err
@@ -96,8 +104,7 @@ def test_no_colour_without_a_terminal(run: Run) -> None:
 
 def test_the_cause_is_underlined() -> None:
     command = "echo hi && rm -rf /"
-    judgement = CommandSafetyGuard(home=HOME).judge(command, CWD, HOME, CWD)
-    shown = explain(command, judgement, Ink(False)).splitlines()
+    shown = explain(command, JUDGE("exec", {"command": command}, CWD, HOME), Ink(False)).splitlines()
     at = next(index for index, line in enumerate(shown) if "fs.delete" in line)
     marks = next(line for line in reversed(shown[:at]) if set(line) <= {" ", "^"} and line)
     text = shown[shown.index(marks) - 1]
@@ -107,14 +114,13 @@ def test_the_cause_is_underlined() -> None:
 
 
 def test_colours_when_asked_for() -> None:
-    judgement = CommandSafetyGuard(home=HOME).judge("rm -rf /", CWD, HOME, CWD)
-    assert "\x1b[1;31mDENY" in explain("rm -rf /", judgement, Ink(True))
+    judged = JUDGE("exec", {"command": "rm -rf /"}, CWD, HOME)
+    assert "\x1b[1;31mDENY" in explain("rm -rf /", judged, Ink(True))
 
 
 def test_a_command_cannot_steer_the_terminal() -> None:
     hostile = "echo \x1b[2J\u202e\r hidden"
-    judgement = CommandSafetyGuard(home=HOME).judge(hostile, CWD, HOME, CWD)
-    shown = explain(hostile, judgement, Ink(False))
+    shown = explain(hostile, JUDGE("exec", {"command": hostile}, CWD, HOME), Ink(False))
     assert not set("\x1b\u202e\r") & set(shown)
     assert visible("\x1b") == "\\x1b"
     assert columns("日本") == 4
@@ -126,9 +132,9 @@ def test_a_command_cannot_steer_the_terminal() -> None:
         ("/home/dev/project", "/home/dev"),
         ("/Users/ann/x", "/Users/ann"),
         ("/root", "/root"),
-        ("/rooted/x", "/home/dev"),
-        ("/workspace/project", "/home/dev"),
-        ("", "/home/dev"),
+        ("/rooted/x", ""),
+        ("/workspace/project", ""),
+        ("", ""),
     ],
 )
 def test_whose_home_a_row_means(cwd: str, home: str) -> None:
@@ -144,7 +150,7 @@ def _rows(*chunks: bytes) -> list[dict[str, Any]]:
         written.extend(out)
         out.clear()
 
-    judge_rows(lambda _size: left.pop(0) if left else b"", out, flush, Judge("balanced"))
+    judge_rows(lambda _size: left.pop(0) if left else b"", out, flush, JUDGE)
     return [json.loads(line) for line in written.splitlines()]
 
 
@@ -206,14 +212,14 @@ def test_characters_that_are_none_are_shown_escaped() -> None:
 
 
 def test_a_failure_on_one_row_is_a_refusal_of_that_row(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = CommandSafetyGuard.judge
+    from interpose.reading import reading_of as real
 
-    def fragile(self: CommandSafetyGuard, command: str, *where: str) -> object:
-        if command == "boom":
+    def fragile(call: ToolCall, home: str) -> object:
+        if call.arguments["command"] == "boom":
             raise RuntimeError
-        return real(self, command, *where)
+        return real(call, home)
 
-    monkeypatch.setattr(CommandSafetyGuard, "judge", fragile)
+    monkeypatch.setattr(check, "reading_of", fragile)
     answers = _rows(_row("a", "boom") + _row("b", "ls"))
     assert [(a["decision"], a["rule"]) for a in answers] == [("deny", "internal-error"), ("allow", "")]
 

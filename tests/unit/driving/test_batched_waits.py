@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from interpose.driving.batched_waits import Arrivals, arrivals_of
+from interpose.driving.batched_waits import BatchedWaits, waits_of
 
 
 class Counting:
     """A loop's arrivals, and how often other threads woke the loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.arrivals, self.wakes = Arrivals(loop), 0
+        self.arrivals, self.wakes = BatchedWaits(loop), 0
         wake = loop.call_soon_threadsafe
 
         def counted(call: Callable[..., object], *args: Any, **options: Any) -> Any:
@@ -48,7 +48,7 @@ def test_one_wake_does_for_all_that_are_settled_together(monkeypatch: pytest.Mon
 class Racing(deque[Any]):
     """Something is settled right after the loop saw that nothing is left."""
 
-    def __init__(self, arrivals: Arrivals, late: list[asyncio.Future[None]]) -> None:
+    def __init__(self, arrivals: BatchedWaits, late: list[asyncio.Future[None]]) -> None:
         super().__init__()
         self._arrivals, self._late = arrivals, late
 
@@ -62,7 +62,7 @@ class Racing(deque[Any]):
 
 def test_none_is_forgotten_that_is_settled_while_the_loop_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     async def main() -> None:
-        arrivals = Arrivals(asyncio.get_running_loop())
+        arrivals = BatchedWaits(asyncio.get_running_loop())
         early, *late = (arrivals.expect(60) for _ in range(3))
         monkeypatch.setattr(arrivals, "_settled", Racing(arrivals, list(late)))
         arrivals.settled(early)
@@ -73,7 +73,7 @@ def test_none_is_forgotten_that_is_settled_while_the_loop_takes(monkeypatch: pyt
 
 def test_a_short_wait_ends_before_a_long_one_that_started_first() -> None:
     async def main() -> None:
-        arrivals = Arrivals(asyncio.get_running_loop())
+        arrivals = BatchedWaits(asyncio.get_running_loop())
         arrivals.expect(60)
         await asyncio.wait_for(arrivals.expect(0.01), 5)
 
@@ -93,7 +93,7 @@ TIMEOUTS: list[tuple[str, list[float]]] = [
 def test_each_wait_ends_when_its_time_is_up(note: str, timeouts: list[float]) -> None:
     async def main() -> list[float]:
         loop = asyncio.get_running_loop()
-        arrivals = Arrivals(loop)
+        arrivals = BatchedWaits(loop)
         start = loop.time()
 
         async def one(timeout: float) -> float:
@@ -120,7 +120,7 @@ def test_a_thread_that_asks_for_the_same_in_one_turn_is_asked_once() -> None:
         sent.append("second")
 
     async def main() -> None:
-        arrivals = Arrivals(asyncio.get_running_loop())
+        arrivals = BatchedWaits(asyncio.get_running_loop())
         for one in (send, send_elsewhere, send):
             arrivals.send_soon(one)
         assert not sent
@@ -133,9 +133,9 @@ def test_a_thread_that_asks_for_the_same_in_one_turn_is_asked_once() -> None:
 
 
 def test_what_is_settled_after_its_loop_was_closed_harms_nobody() -> None:
-    async def main() -> tuple[Arrivals, asyncio.Future[None]]:
-        arrivals = arrivals_of(asyncio.get_running_loop())
-        assert arrivals is arrivals_of(asyncio.get_running_loop())
+    async def main() -> tuple[BatchedWaits, asyncio.Future[None]]:
+        arrivals = waits_of(asyncio.get_running_loop())
+        assert arrivals is waits_of(asyncio.get_running_loop())
         return arrivals, arrivals.expect(60)
 
     arrivals, wait = asyncio.run(main())

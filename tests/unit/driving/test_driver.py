@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpose import Allow, Deny, Engine, InterceptorRegistry, ToolCall, create_interceptor_registry
-from interpose.driving.driver import is_awaitable
+from interpose.driving import is_awaitable
 from tests.hostile import GARBAGE
 
 LS = ToolCall("exec", {"command": "ls"})

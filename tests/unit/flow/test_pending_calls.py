@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from interpose import Context, ToolCall
-from interpose.flow.pending_calls import ALIKE, OpenCalls
+import pytest
+
+from interpose import Allow, Context, ToolCall, Verdict
+from interpose.flow.pending_calls import ALIKE, PendingCalls
 
 HERE = Context(session_id="s", source="hook:x")
 ELSEWHERE = Context(session_id="t", source="hook:x")
@@ -13,41 +15,88 @@ def call(command: str = "ls", context: Context = HERE) -> ToolCall:
     return ToolCall("exec", {"command": command, "n": [1, {"a": None}]}, context=context, original_name="Bash")
 
 
+def opened(calls: PendingCalls, one: ToolCall, key: str = "") -> None:
+    calls.open(one, Verdict(outcome="allow", decision=Allow(), payload=one), key)
+
+
 def test_a_call_is_found_by_what_it_is_and_only_once() -> None:
-    calls, one = OpenCalls(), call()
-    calls.opened(one)
+    calls, one = PendingCalls(), call()
+    opened(calls, one)
     arguments = {"n": [1, {"a": None}], "command": "ls"}
-    assert calls.closed(ELSEWHERE, "Bash", arguments) == ""
-    assert calls.closed(HERE, "Bash", {"command": "ls -l"}) == ""
-    assert calls.closed(HERE, "Bash", arguments) == one.call_id
-    assert calls.closed(HERE, "Bash", arguments) == ""
+    assert calls.close(ELSEWHERE, "Bash", arguments) == ""
+    assert calls.close(HERE, "Bash", {"command": "ls -l"}) == ""
+    assert calls.close(HERE, "Bash", arguments) == one.call_id
+    assert calls.close(HERE, "Bash", arguments) == ""
 
 
 def test_the_hosts_own_name_wins_over_the_arguments() -> None:
-    calls, one = OpenCalls(), call()
-    calls.opened(one, "toolu_1")
-    assert calls.closed(HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
+    calls, one = PendingCalls(), call()
+    opened(calls, one, "toolu_1")
+    assert calls.close(HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
 
 
 def test_of_calls_that_are_alike_each_is_given_once() -> None:
-    calls, some = OpenCalls(), [call() for _ in range(3)]
+    calls, some = PendingCalls(), [call() for _ in range(3)]
     for one in some:
-        calls.opened(one)
-    found = {calls.closed(HERE, "Bash", some[0].arguments) for _ in range(4)}
+        opened(calls, one)
+    found = {calls.close(HERE, "Bash", some[0].arguments) for _ in range(4)}
     assert found == {one.call_id for one in some} | {""}
 
 
 def test_memory_is_bounded() -> None:
-    calls = OpenCalls(limit=2)
+    calls = PendingCalls(limit=2)
     for name in ("a", "b", "c"):
-        calls.opened(call(name))
-    assert calls.closed(HERE, "Bash", call("a").arguments) == ""
+        opened(calls, call(name))
+    assert calls.close(HERE, "Bash", call("a").arguments) == ""
     for _ in range(ALIKE * 2):
-        calls.opened(call("c"))
-    assert sum(calls.closed(HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
+        opened(calls, call("c"))
+    assert sum(calls.close(HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
 
 
 def test_arguments_without_a_json_form_are_found_too() -> None:
-    calls, one = OpenCalls(), ToolCall("exec", {"\ud800": b"x"}, context=HERE)
-    calls.opened(one)
-    assert calls.closed(HERE, "exec", one.arguments) == one.call_id
+    calls, one = PendingCalls(), ToolCall("exec", {"\ud800": b"x"}, context=HERE)
+    opened(calls, one)
+    assert calls.close(HERE, "exec", one.arguments) == one.call_id
+
+
+GATEWAY = Context(session_id="s", source="gateway")
+
+
+def test_a_call_that_two_surfaces_see_is_one_call() -> None:
+    calls, one = PendingCalls(), call()
+    opened(calls, one, "toolu_1")
+    found = calls.seen_before(ToolCall("Bash", one.arguments), GATEWAY, "toolu_1")
+    assert found is not None
+    assert found.payload.call_id == one.call_id
+    assert calls.close(GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == ""
+
+
+@pytest.mark.parametrize(
+    ("note", "seen", "context", "key"),
+    [
+        ("another command", call("rm -rf /"), GATEWAY, "toolu_1"),
+        ("another session", call(), Context(session_id="t", source="gateway"), "toolu_1"),
+        ("another name of the host's", call(), GATEWAY, "toolu_2"),
+        ("no name: the agent's text alone joins nothing", call(), GATEWAY, ""),
+        ("the same surface twice: it is made again", call(), HERE, "toolu_1"),
+    ],
+)
+def test_what_joins_no_calls(note: str, seen: ToolCall, context: Context, key: str) -> None:
+    calls = PendingCalls()
+    opened(calls, call(), "toolu_1")
+    assert calls.seen_before(seen, context, key) is None, note
+
+
+def test_a_surface_joins_a_call_once() -> None:
+    calls, one = PendingCalls(), call()
+    opened(calls, one, "toolu_1")
+    assert calls.seen_before(one, GATEWAY, "toolu_1") is not None
+    assert calls.seen_before(one, GATEWAY, "toolu_1") is None
+
+
+def test_who_never_saw_a_call_can_not_end_it() -> None:
+    calls, one = PendingCalls(), call()
+    opened(calls, one, "toolu_1")
+    assert calls.close(GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
+    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id

@@ -2,10 +2,11 @@ from __future__ import annotations
 
 import pytest
 
-from interpose.guards import command_safety_guard
 from interpose.guards.command_safety_guard import LONGEST_PART, CommandSafetyGuard, Judgement
+from interpose.reading import call_reading
+from interpose.shell import analyse
 from interpose.tools import canonical
-from interpose.types import Allow, Confirm, Context, Decision, Deny, ToolCall, freeze
+from interpose.types import Allow, Confirm, Context, Decision, Deny, Effect, ToolCall, freeze
 
 CWD, HOME = "/workspace/project", "/home/dev"
 
@@ -180,7 +181,7 @@ def test_a_command_seen_before_is_not_analysed_again(
     guard: CommandSafetyGuard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first = guard.intercept(_call("rm -rf /"))
-    monkeypatch.setattr(command_safety_guard, "effects_of", lambda *_a, **_k: pytest.fail("analysed again"))
+    monkeypatch.setattr(call_reading, "analyse", lambda *_a, **_k: pytest.fail("analysed again"))
     assert guard.intercept(_call("rm -rf /")) is first
 
 
@@ -195,10 +196,12 @@ def test_advice_is_only_given_when_the_guard_would_allow_it(
 ) -> None:
     real = CommandSafetyGuard._judge
 
-    def with_advice(self: CommandSafetyGuard, command: str, cwd: str, home: str, workspace: str) -> Judgement:
-        if command == "x":
+    asked = analyse("x", cwd=CWD, home=HOME).effects
+
+    def with_advice(self: CommandSafetyGuard, effects: tuple[Effect, ...], *where: str) -> Judgement:
+        if effects == asked:
             return Judgement("ask", "r", "warning", "Reason.", advice)
-        return real(self, command, cwd, home, workspace)
+        return real(self, effects, *where)
 
     monkeypatch.setattr(CommandSafetyGuard, "_judge", with_advice)
     advice = "git stash"

@@ -105,6 +105,6 @@ def test_what_cannot_be_analysed_is_left_to_each_rule(monkeypatch: pytest.Monkey
     def broken(*_: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr("interpose.policy.evaluate.effects_of_call", broken)
+    monkeypatch.setattr("interpose.policy.evaluate.reading_of", broken)
     policy = load_text("version: 1\nrules:\n  - {id: r, when: 'tool == \"exec\"', action: deny, message: m}\n")
     assert evaluated_few(policy, ToolCall("exec", {"command": "ls"})) == [("r", "fired")]

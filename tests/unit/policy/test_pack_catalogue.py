@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from interpose import ToolCall, create_interceptor_registry
-from interpose.build import add_standard_policy
-from interpose.engine import Engine
+from interpose import ToolCall
+from interpose.build import open_rules
 from interpose.errors import ConfigError, PolicyError
 from interpose.policy.pack_catalogue import enabled, packs, switch
 from interpose.policy.rule_places import standard_places, user_directory
@@ -74,9 +73,8 @@ def test_an_engine_follows_packs_that_are_switched(
 ) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
-    registry = create_interceptor_registry()
-    reload = add_standard_policy(registry, str(tmp_path))
-    engine = Engine(registry)
+    ruled = open_rules(cwd=str(tmp_path))
+    engine, reload = ruled.engine, ruled.policy
     call = ToolCall("exec", {"command": "git push --tags"})
     assert engine.decide(call).outcome == "allow"
     switch("git", on=True)

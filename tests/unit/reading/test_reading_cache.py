@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-from interpose.reading.reading_cache import MAX_ENTRY_BYTES, Answers
+from interpose.reading.reading_cache import MAX_ENTRY_BYTES, ReadingCache
 
 
 def test_the_least_recently_used_goes_first() -> None:
-    answers: Answers[int] = Answers(max_entries=2)
+    answers: ReadingCache[int] = ReadingCache(max_entries=2)
     answers.put("a", 1, 1)
     answers.put("b", 2, 1)
     assert answers.get("a") == 1
@@ -15,7 +15,7 @@ def test_the_least_recently_used_goes_first() -> None:
 
 
 def test_bounded_in_bytes() -> None:
-    answers: Answers[int] = Answers(max_bytes=100)
+    answers: ReadingCache[int] = ReadingCache(max_bytes=100)
     for index in range(50):
         answers.put(index, index, 30)
     assert len(answers) == 3
@@ -23,7 +23,7 @@ def test_bounded_in_bytes() -> None:
 
 
 def test_replacing_does_not_count_twice() -> None:
-    answers: Answers[int] = Answers(max_bytes=100)
+    answers: ReadingCache[int] = ReadingCache(max_bytes=100)
     for _ in range(50):
         answers.put("same", 1, 60)
     answers.put("other", 2, 40)
@@ -31,13 +31,13 @@ def test_replacing_does_not_count_twice() -> None:
 
 
 def test_what_is_too_long_is_not_kept() -> None:
-    answers: Answers[int] = Answers()
+    answers: ReadingCache[int] = ReadingCache()
     answers.put("long", 1, MAX_ENTRY_BYTES + 1)
     assert answers.get("long") is None
 
 
 def test_threads_see_only_their_own_answers() -> None:
-    answers: Answers[str] = Answers(max_entries=16)
+    answers: ReadingCache[str] = ReadingCache(max_entries=16)
 
     def work(worker: int) -> bool:
         right = True

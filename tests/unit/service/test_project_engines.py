@@ -9,7 +9,7 @@ import pytest
 from interpose import Context, Engine, create_interceptor_registry
 from interpose.errors import PolicyError
 from interpose.policy.rule_places import project_files
-from interpose.service.project_engines import PROJECTS, Files, Policies
+from interpose.service.project_engines import PROJECTS, Files, ProjectEngines
 
 
 class Ruled:
@@ -29,7 +29,7 @@ class World:
         self.broken: set[str] = set()
         self.refusing = Engine(create_interceptor_registry())
         self.shared = Ruled(())
-        self.policies = Policies(self.shared, self._open, lambda _error: self.refusing, project_files)
+        self.policies = ProjectEngines(self.shared, self._open, lambda _error: self.refusing, project_files)
 
     def _open(self, files: Files) -> Ruled:
         if self.broken & set(files):
@@ -121,7 +121,7 @@ def test_broken_rules_that_take_long_to_read_are_read_seldom(
         raise PolicyError(("broken",))
 
     monkeypatch.setattr("interpose.service.project_engines.monotonic", lambda: now[0])
-    policies = Policies(world.shared, slowly, lambda _error: world.refusing, project_files)
+    policies = ProjectEngines(world.shared, slowly, lambda _error: world.refusing, project_files)
     ruled(tmp_path)
     for _ in range(70):
         assert policies.engine(Context(cwd=str(tmp_path))) is world.refusing

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
-from interpose.driving.background_loop import Background
+from interpose.driving.background_loop import BackgroundLoop
 from interpose.errors import PolicyError
 from interpose.policy.judge.cache import Cache
 from interpose.policy.judge.operation import Operation, Payload, UnreadableError, operation_of
@@ -35,7 +35,7 @@ Tell = Callable[[Payload, Judged], object]
 
 _Key = tuple[RuleGroup, bytes]
 
-_LOOP = Background()
+_LOOP = BackgroundLoop()
 
 
 class Judge:

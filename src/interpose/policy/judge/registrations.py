@@ -40,10 +40,14 @@ def judge_registrations(
         judge = Judge(rules, policy.judge, environ=environ, tell=tell)
         deciding, approving = JudgeInterceptor(policy, judge), JudgeApprover(policy, judge)
     return (
-        registration(id=id, name=HookPoint.TOOL_BEFORE, interceptor=deciding, priority=priority, guard=True),
-        registration(id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=deciding, priority=priority, guard=True),
         registration(
-            id=f"{id}:ask", name=HookPoint.PERMISSION_ASK, interceptor=approving, priority=priority,
+            id=id, name=HookPoint.TOOL_BEFORE, interceptor=deciding, priority=priority, guard=True, kind="ai"
+        ),
+        registration(
+            id=f"{id}:after", name=HookPoint.TOOL_AFTER, interceptor=deciding, priority=priority, guard=True, kind="ai"
+        ),
+        registration(
+            id=f"{id}:ask", name=HookPoint.PERMISSION_ASK, interceptor=approving, priority=priority, kind="ai",
             standing=approving if rules else None,
         ),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from time import time_ns
 import msgspec
 from msgspec import Struct
 
-from interpose.driving.driver import aside
+from interpose.driving import Block, Failure, Flow
 from interpose.store.protocols import Sessions
 from interpose.surfaces.hosts.events import Event
 
@@ -29,9 +29,11 @@ class HookSession(Struct, frozen=True, kw_only=True):
     """Sub-agents that it started."""
 
 
-async def remember(store: Sessions, event: Event) -> None:
+def remember(store: Sessions, event: Event) -> Flow[None]:
     """Keep an event that only informs."""
-    await aside(_remember, store, event, time_ns())
+    answer = yield Block(_remember, store, event, time_ns())
+    if type(answer) is Failure:
+        raise answer.error
 
 
 def heard(store: Sessions, *, since_ns: int = 0, limit: int = 1000) -> list[HookSession]:

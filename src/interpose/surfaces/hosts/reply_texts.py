@@ -35,10 +35,10 @@ def waiting(verdict: Verdict[Any]) -> str:
     )
 
 
-def unchanged(facts: HostFacts, verdict: Verdict[ToolCall]) -> str:
+def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall) -> str:
     """The call would have been rewritten, and this host can't."""
     why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
-    return f"Not run as it is: {why}; make this one instead:\n{_shown(verdict.payload)}"
+    return f"Not run as it is: {why}; make this one instead:\n{_shown(other_form)}"
 
 
 def change(verdict: Verdict[ToolCall]) -> str:

@@ -1,29 +1,30 @@
-"""How routes get a verdict. Large requests are read and judged in threads of their own, and what fails is refused."""
+"""How routes walk a flow: at once for small requests, in a thread for large ones, and what fails is refused."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec.json import encode
-from msgspec.structs import replace
-
+from interpose.driving import Flow, drive, drive_in_server
+from interpose.flow.hosted import Abilities, GoWith, Hosted, undecidable
 from interpose.surfaces.http import incoming
 from interpose.surfaces.http.incoming import LARGE
-from interpose.surfaces.http.verdicts import failed
-from interpose.tools import command_of
-from interpose.types import Allow, Context, Deny, ToolCall, ToolOutcome, Verdict
+from interpose.types import Allow, Context, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
-    from interpose.engine import NeedsConfirmation, Run, ToolRun
+    from interpose.engine import NeedsConfirmation
+    from interpose.flow.hosted import HostedAnswer
     from interpose.service.service import Service
     from interpose.surfaces.http_server.messages import Headers, Request
 
 T = TypeVar("T")
 
-_REWRITTEN = "A rule lets this run only in another form"
+REWRITES = Abilities(rewrite=True)
+"""Answers that have a place for another call than the one that was asked about."""
+AS_IT_CAME = Abilities()
+
 _aside = ThreadPoolExecutor(2, thread_name_prefix="interpose:large")
 """Few, since each takes time from those who answer the others; and none of those that approvals and readers need."""
 
@@ -35,40 +36,32 @@ async def aside(request: Request, work: Callable[[], T]) -> T:
     return await asyncio.get_running_loop().run_in_executor(_aside, work)
 
 
-async def call_of(
-    service: Service, request: Request, name: str, arguments: incoming.Arguments | None, context: Context
-) -> ToolCall:
-    """The call that is meant."""
-    shells = service.config.intercept.shell_tool_names
-    return await aside(request, lambda: incoming.call_of(name, arguments, context, shells))
-
-
 def wait_of(service: Service, request: Request) -> tuple[float, Headers]:
     """How long this request waits for a person, and the header that says so."""
     return incoming.wait_of(request, 0.0 if service.desk.crowded else service.config.intercept.wait_limit)
 
 
-async def decided(
+async def walk(
     service: Service,
     request: Request,
     context: Context,
-    wait: float,
+    flow: Callable[[Hosted], Flow[T]],
     *,
-    here: Callable[[Run], Awaitable[T]],
-    apart: Callable[[Run], T],
+    can: Abilities = AS_IT_CAME,
+    wait: float = 0.0,
     asks: Callable[[T], str],
 ) -> T:
-    """What an event comes to: `here` on this loop, or `apart` in a thread. `asks` is the question that it waits for.
+    """What a flow comes to: on this loop, or in a thread for a large request. `asks` is the question that it waits for.
 
     Nobody waits in a thread: a large event is put again when its question is answered.
     """
     if len(request.body) <= LARGE:
-        return await here(service.run(context, wait=wait))
-    found = await aside(request, lambda: apart(service.run(context)))
+        return await drive_in_server(flow(service.hosted(context, can, wait=wait)))
+    found = await aside(request, lambda: drive(flow(service.hosted(context, can))))
     if not wait or not (question := asks(found)):
         return found
     await service.desk.settled(question, wait)
-    return await aside(request, lambda: apart(service.run(context)))
+    return await aside(request, lambda: drive(flow(service.hosted(context, can))))
 
 
 def question_of(verdict: Verdict[Any] | None) -> str:
@@ -84,59 +77,31 @@ async def before(
     wait: float = 0.0,
     key: str = "",
     wish: NeedsConfirmation | None = None,
-    rewritable: bool = True,
-) -> Verdict[ToolCall]:
-    """tool.before: decided, asked and recorded. A call that may run is remembered until its outcome comes.
+    can: Abilities = REWRITES,
+) -> tuple[Verdict[ToolCall], dict[str, Any] | None]:
+    """tool.before: the verdict, and the arguments to go on with if they are others."""
 
-    `rewritable` is false where an answer has no place for another call than the one that was asked about.
-    """
+    def flow(hosted: Hosted) -> Flow[HostedAnswer]:
+        return hosted.before(call, key=key, wish=wish)
+
     try:
-        verdict = await decided(
-            service,
-            request,
-            call.context,
-            wait,
-            here=lambda run: run.abefore(call, requires_confirmation=wish),
-            apart=lambda run: run.before(call, requires_confirmation=wish),
-            asks=question_of,
+        answer = await walk(
+            service, request, call.context, flow, can=can, wait=wait, asks=lambda found: question_of(found.verdict)
         )
-        if verdict.rewritten and verdict.allowed and not rewritable:
-            return await _not_run(service.run(call.context), verdict)
-        if verdict.allowed:
-            service.calls.opened(verdict.payload, key)
     except Exception as error:  # noqa: BLE001 - deny by default: a caller gets a refusal, whatever broke
-        return failed(error, call)
-    return verdict
-
-
-async def _not_run(run: Run, verdict: Verdict[ToolCall]) -> Verdict[ToolCall]:
-    """INVARIANT: nothing runs but what was decided. The caller would run the call as it came: it is refused, the answer
-    says what to run instead, and the record that it did not run."""
-    await run.anot_run(verdict, _REWRITTEN)
-    instead = command_of(verdict.payload) or encode(verdict.payload.arguments).decode()
-    return replace(verdict, outcome="deny", decision=Deny(_REWRITTEN, rule="rewritten", instead=instead))
+        return undecidable(error, call), None
+    return answer.verdict, answer.arguments if isinstance(answer, GoWith) else None
 
 
 async def after(
     service: Service, request: Request, outcome: ToolOutcome, *, wait: float = 0.0, key: str = ""
 ) -> tuple[Verdict[ToolOutcome], Any]:
     """tool.after: what is said about an outcome, and the result as the agent should get it."""
-    call = outcome.call
     try:
-        call_id = service.calls.closed(call.context, call.original_name or call.name, call.arguments, key)
-        if call_id:
-            outcome = replace(outcome, call=replace(call, call_id=call_id))
-        done: ToolRun = await decided(
-            service,
-            request,
-            call.context,
-            wait,
-            here=lambda run: run.aafter(outcome, decided=bool(call_id)),
-            apart=lambda run: run.after(outcome, decided=bool(call_id)),
+        done = await walk(
+            service, request, outcome.call.context, lambda hosted: hosted.after(outcome, key=key), wait=wait,
             asks=lambda done: question_of(done.after),
-        )
-        if done.after is not None and done.after.outcome == "ask":
-            service.calls.opened(done.outcome.call, key)  # the caller will come again with the same result
+        )  # fmt: skip
     except Exception as error:  # noqa: BLE001 - as above: the result is withheld
-        return failed(error, outcome), None
+        return undecidable(error, outcome), None
     return done.after or Verdict(outcome="allow", decision=Allow(), payload=outcome), done.response

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
+from interpose.driving import Flow
+from interpose.flow.hosted import Hosted, undecidable
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, VISIBLE, Arguments, Directory, Name, Said
-from interpose.surfaces.http.verdicts import failed, milliseconds
+from interpose.surfaces.http.verdicts import milliseconds
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
-from interpose.tools import carrying
 from interpose.types import EMPTY, Context, Finding, HookPoint, Outcome, Params, ToolCall, ToolOutcome, Verdict, thaw
 
 if TYPE_CHECKING:
-    from interpose.engine import Run
     from interpose.service.service import Service
 
 P = TypeVar("P")
@@ -104,14 +104,11 @@ async def _permission_ask(asked: _Asked, event: PermissionAsk) -> tuple[Verdict[
 
 
 async def _tool_before(asked: _Asked, event: ToolBefore, question: str = "") -> tuple[Verdict[Any], dict[str, Any]]:
-    verdict = await deciding.before(
+    verdict, arguments = await deciding.before(
         asked.service, asked.request, await _call(asked, event), wait=asked.wait, key=event.call_id or "",
         wish=(lambda _arguments: question) if question else None,
     )  # fmt: skip
-    arguments = event.arguments or {}
-    if not verdict.rewritten:
-        return verdict, {}
-    return verdict, {"arguments": carrying(event.name, arguments, thaw(verdict.payload.arguments))}
+    return verdict, {} if arguments is None else {"arguments": arguments}
 
 
 async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], dict[str, Any]]:
@@ -127,12 +124,7 @@ async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], di
 
 async def _message_before(asked: _Asked, event: MessageBefore) -> tuple[Verdict[Any], dict[str, Any]]:
     provider, model = event.provider or "", event.model or ""
-    verdict = await _decided(
-        asked,
-        here=lambda run: run.amessage(event.text, provider=provider, model=model),
-        apart=lambda run: run.message(event.text, provider=provider, model=model),
-    )
-    asked.service.activity.count(HookPoint.MESSAGE_BEFORE, "", verdict)
+    verdict = await _walk(asked, lambda hosted: hosted.message(event.text, provider=provider, model=model))
     return verdict, {"text": verdict.payload.text, "metadata": thaw(verdict.payload.metadata)}
 
 
@@ -141,8 +133,7 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
         model=event.model, provider=event.provider, think_level=event.think_level,
         reasoning_level=event.reasoning_level, temperature=event.temperature, extras=event.extras or EMPTY,
     )  # fmt: skip
-    verdict = await _decided(asked, here=lambda run: run.aparams(params), apart=lambda run: run.params(params))
-    asked.service.activity.count(HookPoint.PARAMS_BEFORE, "", verdict)
+    verdict = await _walk(asked, lambda hosted: hosted.params(params))
     final = verdict.payload
     return verdict, {
         "model": final.model, "provider": final.provider, "think_level": final.think_level,
@@ -150,16 +141,14 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
     }  # fmt: skip
 
 
-async def _decided(
-    asked: _Asked, *, here: Callable[[Run], Awaitable[Verdict[P]]], apart: Callable[[Run], Verdict[P]]
-) -> Verdict[P]:
-    return await deciding.decided(
-        asked.service, asked.request, asked.context, asked.wait, here=here, apart=apart, asks=deciding.question_of
+async def _walk(asked: _Asked, flow: Callable[[Hosted], Flow[Verdict[P]]]) -> Verdict[P]:
+    return await deciding.walk(
+        asked.service, asked.request, asked.context, flow, wait=asked.wait, asks=deciding.question_of
     )
 
 
 async def _call(asked: _Asked, event: ToolBefore) -> ToolCall:
-    return await deciding.call_of(asked.service, asked.request, event.name, event.arguments, asked.context)
+    return await deciding.aside(asked.request, partial(incoming.call_of, event.name, event.arguments, asked.context))
 
 
 Put = Callable[[_Asked, Any], Awaitable[tuple[Verdict[Any], dict[str, Any]]]]
@@ -204,7 +193,7 @@ def handler(service: Service, point: HookPoint, body: type[Any], put: Put) -> Ca
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - deny by default: a caller gets a refusal, whatever broke
-            verdict, payload = failed(error), {}
+            verdict, payload = undecidable(error), {}
         goes_on = verdict.allowed and verdict.rewritten
         return json_response(_answer(point, verdict, payload if goes_on else UNSET, request), headers=headers)
 

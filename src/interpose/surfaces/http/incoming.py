@@ -6,16 +6,13 @@ A value that is null counts as not given. Fields that nobody knows are ignored, 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
 
-from interpose.errors import InvalidCallError
 from interpose.observability.trace_context import parse_traceparent
 from interpose.surfaces.http_server.json_body import CODE, decode
 from interpose.surfaces.http_server.messages import Headers, Refusal, Request
-from interpose.tools import KNOWN_TOOL_NAMES, canonical, normalize_tool_name, plain_name
 from interpose.types import Context, FrozenDict, ToolCall
 
 B = TypeVar("B")
@@ -106,7 +103,7 @@ def context_of(request: Request, source: str, said: Said = NOBODY, *, cwd: str |
         trace, span = parse_traceparent(header)
     return Context(
         session_id=said.session_id or "", agent_id=agent or client, principal=principal, cwd=cwd or "",
-        trace_id=trace, span_id=span, source=source,
+        trace_id=trace, span_id=span, source=source, request_id=request.request_id,
     )  # fmt: skip
 
 
@@ -119,27 +116,12 @@ def client_of(request: Request) -> str:
     return ""
 
 
-def call_of(name: str, arguments: Arguments | None, context: Context, shell_tools: tuple[str, ...]) -> ToolCall:
-    """The call that is meant. Tools that the configuration calls shells are judged as commands.
-
-    INVARIANT: names are only added. What is a shell by its own name stays one, whatever the configuration lists.
-    """
+def call_of(name: str, arguments: Arguments | None, context: Context) -> ToolCall:
+    """The call that is meant."""
     try:
-        call = ToolCall(name, arguments if arguments is not None else FrozenDict(), context=context)
-        call = canonical(call)
-    except InvalidCallError:
-        return call  # the engine refuses it, and records that it did
+        return ToolCall(name, arguments if arguments is not None else FrozenDict(), context=context)
     except ValueError as error:
         raise Refusal(400, CODE, f"arguments: {error}") from None
-    if plain_name(call.name) in _added_shells(shell_tools):
-        return ToolCall("exec", call.arguments, call.call_id, context, original_name=call.original_name)
-    return call
-
-
-@lru_cache(maxsize=8)
-def _added_shells(names: tuple[str, ...]) -> frozenset[str]:
-    """The listed names that are no known tools: `read` stays a file tool."""
-    return frozenset(plain_name(name) for name in names if normalize_tool_name(name) not in KNOWN_TOOL_NAMES)
 
 
 def wait_of(request: Request, limit: float) -> tuple[float, Headers]:

@@ -12,8 +12,7 @@ from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
 from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
-from interpose.tools import carrying
-from interpose.types import ToolOutcome, thaw
+from interpose.types import ToolOutcome
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -109,21 +108,20 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         seed = settings.identity == "maybe-dont"
         event = await deciding.aside(request, partial(_checked, request, enabled=settings.enabled, seed=seed))
         context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
-        call = await deciding.call_of(service, request, event.name, event.payload.arguments, context)
+        call = await deciding.aside(request, partial(incoming.call_of, event.name, event.payload.arguments, context))
         wait, headers = deciding.wait_of(service, request)
         mutated: Mutated | None = None
         verdict: Any
-        given = event.payload.arguments or {}
         if event.phase == "request":
-            verdict = await deciding.before(service, request, call, wait=wait)
-            if verdict.allowed and verdict.rewritten:
-                mutated = Mutated(event.name, carrying(event.name, given, thaw(verdict.payload.arguments)))
+            verdict, arguments = await deciding.before(service, request, call, wait=wait)
+            if arguments is not None:
+                mutated = Mutated(event.name, arguments)
         else:
             result = event.payload.result
             outcome = await deciding.aside(request, partial(ToolOutcome, call, result, _is_error(result)))
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
-                mutated = Mutated(event.name, given, result)
+                mutated = Mutated(event.name, event.payload.arguments or {}, result)
         answer = intercept_answer(verdict, phase=event.phase, request_id=request.request_id, seed=seed, mutated=mutated)
         return json_response(answer, headers=headers)
 

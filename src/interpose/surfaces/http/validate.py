@@ -14,19 +14,15 @@ from interpose import __version__
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import Arguments, Directory, Name, Said
 from interpose.surfaces.http.verdicts import (
-    PolicyType,
     RuleResult,
     Severity,
-    deciding_of,
-    instead_of,
     milliseconds,
     policy_name,
-    policy_type,
     told,
 )
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.tools import KNOWN_TOOL_NAMES, normalize_tool_name, tool_behind
-from interpose.types import Outcome, ToolCall, Verdict
+from interpose.types import InterceptorKind, Outcome, ToolCall, Verdict
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -69,7 +65,7 @@ class Denial(Struct, frozen=True):
     """The rule that refused."""
 
     policy_name: str
-    engine: PolicyType
+    engine: InterceptorKind
     message: str
 
 
@@ -165,7 +161,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         text = body.command if len(words) == 1 else shlex.join(words)
         call = ToolCall("exec", {"command": text}, context=context)
         wait, headers = deciding.wait_of(service, request)
-        verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
+        verdict, _ = await deciding.before(service, request, call, wait=wait, can=deciding.AS_IT_CAME)
         return json_response(_cli_answer(verdict, request, client), headers=headers)
 
     return validate_command
@@ -181,9 +177,9 @@ def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]
             raise Refusal(400, "missing_target", "target is missing or empty")
         said = Said(trace_id=body.external_id)
         context = incoming.context_of(request, "action", said, cwd=None, principal=body.actor or "")
-        call = await deciding.call_of(service, request, _tool_of(body), body.parameters, context)
+        call = await deciding.aside(request, partial(incoming.call_of, _tool_of(body), body.parameters, context))
         wait, headers = deciding.wait_of(service, request)
-        verdict = await deciding.before(service, request, call, wait=wait, rewritable=False)
+        verdict, _ = await deciding.before(service, request, call, wait=wait, can=deciding.AS_IT_CAME)
         return json_response(_action_answer(verdict, request), headers=headers)
 
     return validate_action
@@ -199,15 +195,13 @@ def _not_validated(request: Request, client: ClientInfo) -> CliAnswer:
 
 def _cli_answer(verdict: Verdict[Any], request: Request, client: ClientInfo) -> CliAnswer:
     said = told(verdict)
-    decided = deciding_of(verdict)
+    decided = None if verdict.allowed else verdict.decided_by
     return CliAnswer(
         allowed=verdict.allowed,
         request_id=request.request_id,
         duration_ms=milliseconds(verdict),
         policies_evaluated=len(verdict.timings),
-        denial=None
-        if decided is None
-        else Denial(policy_name(decided), policy_type(decided.interceptor), said.messages[0].message),
+        denial=None if decided is None else Denial(policy_name(decided), decided.kind, said.messages[0].message),
         validation_required=True,
         message=said.messages[0].message if said.messages else "",
         action_reason="request_policy" if not verdict.allowed else "audit_mode" if said.severity == "warn" else "",
@@ -218,7 +212,7 @@ def _cli_answer(verdict: Verdict[Any], request: Request, client: ClientInfo) -> 
         approval_id=verdict.approval,
         approver=verdict.approver,
         policy=verdict.policy,
-        instead=instead_of(verdict),
+        instead=verdict.instead,
     )
 
 
@@ -246,7 +240,7 @@ def _action_answer(verdict: Verdict[Any], request: Request) -> ActionAnswer:
         approval_id=verdict.approval,
         approver=verdict.approver,
         policy=verdict.policy,
-        instead=instead_of(verdict),
+        instead=verdict.instead,
     )
 
 

@@ -12,13 +12,10 @@ from typing import Any, Literal
 from msgspec import UNSET, Struct, UnsetType, field
 
 from interpose import __version__
-from interpose.errors import text_of
-from interpose.policy.interceptor_ids import JUDGE, POLICY
-from interpose.types import Confirm, Deny, Finding, Outcome, ToolCall, ToolOutcome, Verdict
+from interpose.types import Finding, InterceptorKind, Outcome, ToolCall, ToolOutcome, Verdict
 
 Phase = Literal["request", "response"]
 Severity = Literal["info", "warn", "error"]
-PolicyType = Literal["cel", "ai", "guard"]
 Action = Literal["deny", "ask", "rewrite", "redact", "error", "note"]
 
 
@@ -34,7 +31,7 @@ class RuleResult(Struct, frozen=True, omit_defaults=True):
     """What a rule did. `part` is the text that it objects to, `instead` what would be safer."""
 
     policy_name: str
-    policy_type: PolicyType
+    policy_type: InterceptorKind
     action: Action
     message: str
     mode: Literal["", "watch"] = ""
@@ -92,7 +89,7 @@ _WEIGHT: Mapping[Severity, int] = {"info": 0, "warn": 1, "error": 2}
 
 def told(verdict: Verdict[Any], *, seed: bool = False) -> Told:
     """What is said about a verdict. Notes decide nothing and are left to the ledger."""
-    decided = deciding_of(verdict)
+    decided = None if verdict.allowed else verdict.decided_by
     findings = [found for found in verdict.findings if found.said != "note" and found is not decided]
     if decided is not None:
         findings.insert(0, decided)
@@ -103,39 +100,9 @@ def told(verdict: Verdict[Any], *, seed: bool = False) -> Told:
     return Told(messages, tuple(_result(found, verdict, seed) for found in findings), worst)
 
 
-def deciding_of(verdict: Verdict[Any]) -> Finding | None:
-    """The finding that decided; None if the call may run. A refusal that no interceptor gave is put into one."""
-    match verdict.decision:
-        case Deny(reason, rule, severity, part, instead):
-            said: Literal["deny", "ask"] = "deny"
-        case Confirm(reason, rule, severity, part, instead):
-            said = "ask"
-        case _:
-            return None
-    for found in verdict.findings:
-        if found.said == said and found.mode == "enforce" and found.rule == rule and reason.startswith(found.reason):
-            return found
-    return Finding(
-        interceptor="interpose", said=said, reason=reason, rule=rule, severity=severity, part=part, instead=instead
-    )
-
-
-def policy_type(interceptor: str) -> PolicyType:
-    """The kind of engine behind an interceptor's id."""
-    if interceptor == POLICY or interceptor.startswith(f"{POLICY}:"):
-        return "ai" if interceptor == JUDGE or interceptor.startswith(f"{JUDGE}:") else "cel"
-    return "guard"
-
-
 def policy_name(found: Finding) -> str:
     """The rule that spoke, or who spoke where there is no rule."""
     return found.rule or found.interceptor
-
-
-def failed(error: Exception, payload: Any = None) -> Verdict[Any]:
-    """INVARIANT: what could not be decided is refused, in an answer like any other."""
-    return Verdict(outcome="deny", decision=Deny(f"The decision failed: {text_of(error)}", "decision-failed"),
-                   payload=payload)  # fmt: skip
 
 
 def milliseconds(verdict: Verdict[Any]) -> int:
@@ -150,17 +117,8 @@ def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: 
         return Info(request_id, __version__, results, "ask" if asked else "", verdict.approval if asked else "")
     return Info(
         request_id, __version__, results, verdict.outcome, verdict.approval, verdict.approver, verdict.policy,
-        instead_of(verdict),
+        verdict.instead,
     )  # fmt: skip
-
-
-def instead_of(verdict: Verdict[Any]) -> str:
-    """The safer command, if the verdict knows one."""
-    match verdict.decision:
-        case Deny(instead=instead) | Confirm(instead=instead):
-            return instead
-        case _:
-            return ""
 
 
 def intercept_answer(
@@ -188,7 +146,7 @@ def _message(found: Finding, verdict: Verdict[Any]) -> RuleMessage:
 
 def _result(found: Finding, verdict: Verdict[Any], seed: bool) -> RuleResult:
     text = found.detail or _text(found, verdict)
-    name, kind, action = policy_name(found), policy_type(found.interceptor), _action(found, verdict)
+    name, kind, action = policy_name(found), found.kind, _action(found, verdict)
     if seed:
         return RuleResult(name, kind, action, text)
     return RuleResult(name, kind, action, text, "watch" if found.mode == "watch" else "", found.part, found.instead)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpose.driving import drive
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named, speaking
 from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.hosts.events import Host, Reply
@@ -106,9 +108,9 @@ def test_cancellation_is_not_an_answer() -> None:
     def cancelled(_context: object) -> None:
         raise asyncio.CancelledError
 
-    service.policies.engine = cancelled
+    service.policies = cast("Any", SimpleNamespace(engine=cancelled))
     with pytest.raises(asyncio.CancelledError):
-        asyncio.run(answer(cast("Any", service), HOSTS["claude-code"], _claude("PreToolUse")))
+        drive(answer(cast("Any", service), HOSTS["claude-code"], _claude("PreToolUse")))
 
 
 def _claude(event: str, **fields: Any) -> bytes:
@@ -231,5 +233,5 @@ def test_every_host_gets_the_same_decision_of_a_real_service(
     with service_in(tmp_path) as service:
         for name, host in HOSTS.items():
             event = shell_event(name, command, cwd)
-            reply = asyncio.run(answer(service, host, json.dumps(event).encode()))
+            reply = drive(answer(service, host, json.dumps(event).encode()))
             assert (refuses(host, reply) or asks(reply)) is held, (name, reply)

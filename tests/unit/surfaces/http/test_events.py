@@ -164,7 +164,7 @@ def test_what_breaks_is_a_refusal(
     def broken(*_args: object, **_options: object) -> Any:
         raise RuntimeError("gone")
 
-    monkeypatch.setattr(service, "run", broken)
+    monkeypatch.setattr(service, "hosted", broken)
     reply = server.post(f"{PATH}{point}", {"name": "x", "text": "x", "result": 1})
     assert (reply.status, reply.json["allowed"]) == (200, False)
 

@@ -45,7 +45,7 @@ def test_who_asks(note: str, said: dict[str, Any], headers: dict[str, str], toke
 
 def test_nothing_that_a_caller_says_gives_a_role() -> None:
     said = convert({"role": "admin", "agentId": "a", "principal": {"role": "admin"}}, Said)
-    assert context_of(request(), "cli", said, cwd="/w") == Context(agent_id="a", cwd="/w", source="cli")
+    assert context_of(request(), "cli", said, cwd="/w") == Context(agent_id="a", cwd="/w", source="cli", request_id="r")
 
 
 def test_a_client_can_not_call_itself_endless() -> None:
@@ -83,8 +83,8 @@ def test_arguments_that_are_too_deep_are_the_callers_fault() -> None:
     for _ in range(MAX_DEPTH + 1):
         deep = {"a": deep}
     with pytest.raises(Refusal, match="nested deeper"):
-        call_of("Bash", deep, Context(), ())
+        call_of("Bash", deep, Context())
 
 
 def test_no_context_is_nobody() -> None:
-    assert context_of(request(), "action", NOBODY, cwd=None) == Context(source="action")
+    assert context_of(request(), "action", NOBODY, cwd=None) == Context(source="action", request_id="r")

@@ -275,7 +275,7 @@ def test_what_breaks_is_a_refusal_and_no_server_error(
     def broken(*_args: object, **_options: object) -> Any:
         raise RuntimeError("the engine is gone")
 
-    monkeypatch.setattr(service, "run", broken)
+    monkeypatch.setattr(service, "hosted", broken)
     payload = {"result": "x" * size} if phase == "response" else {"padding": "x" * size}
     reply = server.post(PATH, body(payload=payload))
     assert reply.status == 200

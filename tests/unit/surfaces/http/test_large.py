@@ -41,7 +41,7 @@ REQUESTS = [
     ("/api/v1/events/message.before", {"text": PADDING}),
     ("/api/v1/events/params.before", {"model": "m", "padding": PADDING}),
 ]
-STEPS = {"it is read": "decode", "its call is made": "call_of", "it is decided": "run"}
+STEPS = {"it is read": "decode", "its call is made": "call_of", "it is decided": "hosted"}
 
 
 @pytest.mark.parametrize("step", STEPS)

@@ -215,6 +215,6 @@ def test_an_action_is_recorded_with_its_actor(server: Running, service: Service)
 def test_what_breaks_is_a_refusal(
     server: Running, service: Service, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
 ) -> None:
-    monkeypatch.setattr(service, "run", lambda *_args, **_options: json.loads("{"))
+    monkeypatch.setattr(service, "hosted", lambda *_args, **_options: json.loads("{"))
     reply = server.post(path, body)
     assert (reply.status, reply.json["allowed"]) == (200, False)

@@ -8,7 +8,7 @@ import pytest
 from msgspec import to_builtins
 from msgspec.structs import replace
 
-from interpose.surfaces.http.verdicts import deciding_of, failed, intercept_answer, policy_type, told
+from interpose.surfaces.http.verdicts import intercept_answer, told
 from interpose.types import Allow, Confirm, Deny, Finding, ToolCall, ToolOutcome, Transform, Verdict
 
 CALL = ToolCall("exec", {"command": "rm -rf /", "cwd": "/w"}, original_name="Bash")
@@ -18,14 +18,24 @@ QUESTION = Finding(interceptor="policy", said="ask", reason="sure?", rule="q")
 REWRITE = Finding(interceptor="policy", said="rewrite", reason="command", part="command")
 BROKEN = Finding(interceptor="plugin:x", said="error", reason="ZeroDivisionError")
 NOTE = Finding(interceptor="policy", said="note", reason="does not match", rule="n")
-JUDGED = Finding(interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai",
+JUDGED = Finding(kind="ai", interceptor="policy:judge", said="deny", reason="Rule text (Judge: because)", rule="ai",
                  detail="because", summary="Rule text")  # fmt: skip
 
 
 def verdict(decision: Any, *findings: Finding, **fields: Any) -> Verdict[Any]:
     words: dict[Any, str] = {Allow: "allow", Transform: "rewrite", Confirm: "ask", Deny: "deny"}
     given = {"outcome": words[type(decision)], "decision": decision, "payload": CALL, "findings": findings}
-    return Verdict(**given | fields)
+    return Verdict(**given | {"decided_by": _decided_by(decision, findings)} | fields)
+
+
+def _decided_by(decision: Any, findings: tuple[Finding, ...]) -> Finding | None:
+    """The finding that the decision was made of, or one for a refusal that no interceptor gave."""
+    if not isinstance(decision, Deny | Confirm):
+        return None
+    made_of = [found for found in findings if found.rule == decision.rule and found.mode == "enforce"]
+    reason = decision.reason if isinstance(decision, Deny) else decision.message
+    said: Any = "deny" if isinstance(decision, Deny) else "ask"
+    return made_of[0] if made_of else Finding(interceptor="interpose", said=said, reason=reason, rule=decision.rule)
 
 
 SAID: list[tuple[str, Verdict[Any], str, list[tuple[str, str, str]]]] = [
@@ -73,23 +83,6 @@ def test_the_path_names_the_argument_that_holds_the_part(part: str, path: str) -
     assert message.get("path", "") == path
 
 
-@pytest.mark.parametrize(
-    ("interceptor", "kind"),
-    [
-        ("policy", "cel"),
-        ("policy:after", "cel"),
-        ("policy:judge", "ai"),
-        ("policy:judge:after", "ai"),
-        ("builtin:command-safety-guard", "guard"),
-        ("policyish", "guard"),
-        ("interpose:record", "guard"),
-        ("", "guard"),
-    ],
-)
-def test_the_kind_of_engine(interceptor: str, kind: str) -> None:
-    assert policy_type(interceptor) == kind
-
-
 def test_our_own_additions_are_left_out_as_published_but_for_a_question() -> None:
     def info(given: Verdict[Any], *, seed: bool) -> list[str]:
         answer = intercept_answer(given, phase="request", request_id="r", seed=seed, mutated=None)
@@ -111,11 +104,3 @@ def test_a_redacted_result_says_so() -> None:
     assert (said.results[0].action, said.messages[0].message) == ("redact", "policy rewrote the result")
     said = told(verdict(Transform(outcome), replace(REWRITE, reason="hid 2 secrets"), payload=outcome))
     assert said.messages[0].message == "policy rewrote the result: hid 2 secrets"
-
-
-def test_what_failed_is_a_refusal() -> None:
-    given = failed(RuntimeError("gone"), CALL)
-    assert not given.allowed
-    found = deciding_of(given)
-    assert found is not None
-    assert "gone" in found.reason

@@ -1,0 +1,203 @@
+"""The flow of a call that somebody else runs: an agent's host, an HTTP client, a gateway, a framework.
+
+    before:     decide, ask, record -> go, go with these arguments, ask them, wait for this question, or refuse
+    after:      the outcome, matched with the call that was let through -> what the agent gets of it
+    undecided:  a record of a call that was let through although nobody could decide
+
+What the other side can do is given as `Abilities`. A surface reads its wire, walks one of these, and writes the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from msgspec import Struct
+from msgspec.json import encode
+from msgspec.structs import replace
+
+from interpose.driving import Failure, Flow, Keep
+from interpose.errors import text_of
+from interpose.flow.pending_calls import PendingCalls
+from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
+from interpose.tools import carrying, command_of, plain_arguments
+from interpose.types import (
+    EMPTY,
+    Allow,
+    Context,
+    Deny,
+    Finding,
+    HookPoint,
+    Message,
+    Params,
+    Pending,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+)
+from interpose.types import refused as refusal
+
+REWRITTEN = "A rule lets this run only in another form"
+FAIL_OPEN = "fail-open"
+"""The rule that records of calls name which were let through undecided."""
+
+
+class Abilities(Struct, frozen=True, kw_only=True):
+    """What the other side can do with an answer."""
+
+    ask: bool = False
+    """Put our question to its own person."""
+    rewrite: bool = False
+    """Run other arguments than those that it came with."""
+
+
+class Go(Struct, frozen=True):
+    """It may run as it is."""
+
+    verdict: Verdict[ToolCall]
+
+
+class GoWith(Struct, frozen=True):
+    """It may run with these arguments: those of `verdict.payload`, as the call that was asked about carries them."""
+
+    verdict: Verdict[ToolCall]
+    arguments: dict[str, Any]
+
+
+class AskThem(Struct, frozen=True):
+    """The other side asks its person, and runs it if the answer is yes."""
+
+    verdict: Verdict[ToolCall]
+
+
+class WaitFor(Struct, frozen=True):
+    """A person must agree first: `verdict.approval` is the question, empty if nobody can be asked."""
+
+    verdict: Verdict[ToolCall]
+
+
+class Refuse(Struct, frozen=True):
+    """It must not run. `other_form` is the call that could, if the other side could run another than it asked about."""
+
+    verdict: Verdict[ToolCall]
+    other_form: ToolCall | None = None
+
+
+Count = Callable[[HookPoint, str, Verdict[Any]], None]
+HostedAnswer = Go | GoWith | AskThem | WaitFor | Refuse
+
+
+class TheyAsk:
+    """A confirmation handler that leaves the question to the other side, which has a person in front of it."""
+
+    immediate = True
+
+    def confirm(self, _request: PermissionRequest, /) -> Pending:
+        """Not answered here."""
+        return Pending()
+
+
+class Hosted:
+    """One run whose tools somebody else runs."""
+
+    def __init__(
+        self, flow: RunFlow, pending: PendingCalls, context: Context, can: Abilities, count: Count | None = None
+    ) -> None:
+        """`count` hears of verdicts that are not recorded: those about messages and parameters."""
+        self._flow, self._pending, self._context, self._can = flow, pending, context, can
+        self._count = count
+
+    def before(self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None) -> Flow[HostedAnswer]:
+        """What the other side is to do with a call. `key` is its own name for the call."""
+        known = self._pending.seen_before(call, self._context, key)
+        if known is not None:  # another surface asked about this very call: it has its answer and its record
+            return Go(known) if not known.rewritten else (yield from self._rewritten(call, known))
+        verdict = yield from self._flow.before(call, wish)
+        match verdict.outcome:
+            case "deny":
+                return Refuse(verdict)
+            case "ask" if verdict.approval or not self._can.ask:
+                return WaitFor(verdict)
+            case "ask" if verdict.rewritten:  # they would show and run the call as it came
+                return (yield from self._not_run(verdict))
+            case "ask":
+                self._pending.open(call, verdict, key)
+                return AskThem(verdict)
+            case "rewrite":
+                return (yield from self._rewritten(call, verdict, key))
+            case "allow":
+                self._pending.open(call, verdict, key)
+                return Go(verdict)
+
+    def after(self, outcome: ToolOutcome, *, key: str = "") -> Flow[ToolRun]:
+        """What came of a call, and what the agent gets of it."""
+        call = self._flow.canonical(outcome.call)
+        call_id = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
+        outcome = replace(outcome, call=replace(call, call_id=call_id) if call_id else call)
+        done = yield from self._flow.after(outcome, decided=bool(call_id))
+        if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
+            again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
+            self._pending.open(call, again, key)
+        return done
+
+    def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
+        """What would be said about a call. Nobody is asked and nothing is recorded."""
+        return self._flow.decide(call)
+
+    def message(self, text: str, *, provider: str = "", model: str = "") -> Flow[Verdict[Message]]:
+        """What is said about a message on its way to the agent."""
+        verdict = yield from self._flow.message(Message(text, EMPTY, self._context, provider, model))
+        if self._count is not None:
+            self._count(HookPoint.MESSAGE_BEFORE, "", verdict)
+        return verdict
+
+    def params(self, params: Params) -> Flow[Verdict[Params]]:
+        """What is said about the parameters of a run."""
+        verdict = yield from self._flow.params(params)
+        if self._count is not None:
+            self._count(HookPoint.PARAMS_BEFORE, "", verdict)
+        return verdict
+
+    def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
+        if not self._can.rewrite:
+            return (yield from self._not_run(verdict))
+        self._pending.open(call, verdict, key)
+        return GoWith(verdict, carrying(call.name, call.arguments, plain_arguments(verdict.payload)))
+
+    def _not_run(self, verdict: Verdict[ToolCall]) -> Flow[Refuse]:
+        """INVARIANT: nothing runs but what was decided. They would run the call as it came: it is refused, the answer
+        says what to run instead, and the record that it did not run."""
+        yield from self._flow.not_run(verdict, REWRITTEN)
+        return in_another_form(verdict)
+
+
+def in_another_form(verdict: Verdict[ToolCall]) -> Refuse:
+    """The answer about a call that may run only in another form, for those who run it as it came."""
+    deny = Deny(REWRITTEN, rule="rewritten", instead=command_of(verdict.payload) or _json(verdict.payload.arguments))
+    said = Finding(interceptor="interpose", said="deny", reason=REWRITTEN, rule=deny.rule, severity=deny.severity,
+                   instead=deny.instead)  # fmt: skip
+    return Refuse(replace(verdict, outcome="deny", decision=deny, decided_by=said), verdict.payload)
+
+
+def let_through_undecided(recorder: Recorder, call: ToolCall, why: str) -> Flow[None]:
+    """Record a call that runs although nobody could decide about it. Raises what keeps it from being recorded."""
+    found = Finding(
+        interceptor="interpose", said="error", reason=f"let through undecided: {why}", rule=FAIL_OPEN,
+        severity="critical",
+    )  # fmt: skip
+    verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call, findings=(found,))
+    record = recorder.decided(verdict)
+    answer = None if record is None else (yield Keep(record))
+    if type(answer) is Failure:
+        raise answer.error
+
+
+def undecidable(error: BaseException, payload: Any = None) -> Verdict[Any]:
+    """INVARIANT: what could not be decided is refused, in an answer like any other."""
+    nothing: Verdict[Any] = Verdict(outcome="deny", decision=Allow(), payload=payload)
+    return refusal(nothing, Deny(f"The decision failed: {text_of(error)}", "decision-failed"))
+
+
+def _json(arguments: dict[str, Any]) -> str:
+    return encode(arguments).decode()
