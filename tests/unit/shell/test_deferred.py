@@ -9,7 +9,7 @@ import sys
 PROGRAM = """
 import json, sys
 from interpose.shell import analyse, commands
-from interpose.shell.commands.table import HANDLERS
+from interpose.shell.commands.shared.handler_table import HANDLERS
 
 known, scripts = json.load(sys.stdin)
 if known:
