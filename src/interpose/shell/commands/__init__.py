@@ -48,7 +48,7 @@ def fingerprint() -> tuple[tuple[str, int, int], ...]:
 def _files(folder: str, place: str) -> Iterator[tuple[str, int, int]]:
     with os.scandir(folder) as entries:
         for entry in entries:
-            if entry.is_dir():
+            if entry.is_dir() and entry.name != "__pycache__":
                 yield from _files(entry.path, f"{place}{entry.name}/")
             elif entry.name.endswith(".py"):
                 told = entry.stat()
