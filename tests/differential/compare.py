@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from interpose.shell import Analysis, analyse
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 from tests.differential.bash import Observed
 
 

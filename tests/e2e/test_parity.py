@@ -46,7 +46,7 @@ def commands() -> list[str]:
     """An even sample of our own cases: those that are judged in the default directory."""
     found = [
         row["command"]
-        for file in sorted((CASES / "shell").glob("*.yaml"))
+        for file in sorted((CASES / "shell").rglob("*.yaml"))
         for row in yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
         if "cwd" not in row and "\0" not in row["command"] and row["command"].strip()
     ]

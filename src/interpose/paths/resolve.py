@@ -6,7 +6,7 @@ import unicodedata
 from urllib.parse import unquote
 
 UNKNOWN = "\ufffc"
-"""Stands for each part whose value cannot be known. The same character as in `interpose.shell.model`."""
+"""Stands for each part whose value cannot be known. The same character as in `interpose.shell.UNKNOWN`."""
 
 _PRIVATE = frozenset({"etc", "tmp", "var"})
 """What macOS keeps under /private and shows at the root as well."""

@@ -1,17 +1,21 @@
-"""Shell text to effects: `analyse` says what a command would do, without running anything."""
+"""Shell text to effects: `analyse` says what a command would do, without running anything.
+
+These names are for the other rooms. `shell.commands` is one besides: it says which families there are, and defers them.
+"""
 
 from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.shell.names import hides
-from interpose.shell.simple import ExhaustedError, Ran
+from interpose.shell.disguises import hides
+from interpose.shell.invocation import UNKNOWN
+from interpose.shell.simple_commands import ExhaustedError, Ran
 from interpose.shell.syntax import parse
-from interpose.shell.syntax.tree import Problem
+from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
 from interpose.types import Effect
 
-__all__ = ["Analysis", "Problem", "Ran", "analyse"]
+__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse"]
 
 MAX_TEXT = 131_072
 
@@ -20,7 +24,7 @@ class Analysis(Struct, frozen=True):
     """What a text would do. `problems` is what was not understood; each is an `opaque` effect too."""
 
     effects: tuple[Effect, ...]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[ParseProblem, ...] = ()
     commands: tuple[Ran, ...] = ()
 
 

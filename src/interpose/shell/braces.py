@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from itertools import islice
 
-from interpose.shell.model import UNKNOWN
-from interpose.shell.syntax.tree import Part, Text
+from interpose.shell.invocation import UNKNOWN
+from interpose.shell.syntax.tree import LiteralText, Part
 
 MAX_WORDS = 128
 _MAX_DEPTH = 12
@@ -22,7 +22,7 @@ def brace_expand(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
     carried: list[Part] = []
     pieces: list[str] = []
     for part in parts:
-        if isinstance(part, Text) and not part.quoted and part.text.isascii():
+        if isinstance(part, LiteralText) and not part.quoted and part.text.isascii():
             pieces.append(part.text)
         elif len(carried) < _MAX_MARKS:
             pieces.append(chr(_FIRST_MARK + len(carried)))
@@ -42,11 +42,11 @@ def _restore(text: str, carried: list[Part]) -> list[Part]:
     for position, character in enumerate(text):
         if ord(character) >= _FIRST_MARK:
             if position > start:
-                parts.append(Text(text[start:position], False))
+                parts.append(LiteralText(text[start:position], False))
             parts.append(carried[ord(character) - _FIRST_MARK])
             start = position + 1
     if start < len(text):
-        parts.append(Text(text[start:], False))
+        parts.append(LiteralText(text[start:], False))
     return parts
 
 

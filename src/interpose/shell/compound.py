@@ -6,16 +6,16 @@ import re
 from typing import TYPE_CHECKING
 
 from interpose.shell.endless import is_constant, is_endless, spawns
-from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.state import State, Variable
 from interpose.shell.streams import joined
 from interpose.shell.syntax.tree import (
     ArithmeticCommand,
     ArithmeticFor,
-    Case,
+    CaseCommand,
+    CommandGroup,
     Compound,
     For,
-    Group,
     If,
     RawWord,
     Sequence,
@@ -34,7 +34,7 @@ NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> Stream:
     """What a compound command prints, its redirections aside."""
     match node:
-        case Group(body, _, subshell):
+        case CommandGroup(body, _, subshell):
             return walker.subshell(body, stdin, piped=piped) if subshell else walker.run(body, stdin, piped=piped)
         case If(branches, otherwise, _):
             return _if(walker, branches, otherwise, stdin, piped)
@@ -51,7 +51,7 @@ def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> St
             if is_endless(text) and spawns(body):
                 _bomb(walker)
             return _repeat(walker, body, stdin, piped)
-        case Case():
+        case CaseCommand():
             return _case(walker, node, stdin, piped)
         case Test(tokens, _, _):
             _test(walker, tokens)
@@ -152,7 +152,7 @@ def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream
     return joined(outs)
 
 
-def _case(walker: Walker, node: Case, stdin: Stream | None, piped: bool) -> Stream:
+def _case(walker: Walker, node: CaseCommand, stdin: Stream | None, piped: bool) -> Stream:
     walker.expander.single(node.word)
     before = walker.state
     outs: list[Stream] = []

@@ -5,19 +5,19 @@ from __future__ import annotations
 from interpose.shell.syntax.tree import (
     AndOr,
     ArithmeticCommand,
-    Background,
-    Case,
+    BackgroundJob,
+    CaseCommand,
+    CommandGroup,
     Coprocess,
     For,
-    Group,
     If,
+    LiteralText,
     Node,
     Pipeline,
     RawWord,
     Sequence,
     Simple,
     Test,
-    Text,
 )
 
 _CONSTANT = frozenset({"true", "false", ":", "/bin/true", "/bin/false", "/usr/bin/true", "/usr/bin/false"})
@@ -51,14 +51,14 @@ def spawns(body: Sequence) -> bool:
     waiting = False
     for item in body.items:
         match item:
-            case Background():
+            case BackgroundJob():
                 waiting = True
             case Simple(words=words) if words and words[0].plain in _PAUSES:
                 waiting = False
-            case Group(body=inner, subshell=True) if _has_background(inner):
+            case CommandGroup(body=inner, subshell=True) if _has_background(inner):
                 # What a subshell leaves behind is nobody's child here: `wait` does not see it.
                 return True
-            case Group(body=inner):
+            case CommandGroup(body=inner):
                 waiting = waiting or spawns(inner)
             case _:
                 waiting = waiting or _has_background(item)
@@ -67,7 +67,7 @@ def spawns(body: Sequence) -> bool:
 
 def calls_itself(name: str, body: Node) -> bool:
     """Whether a function calls itself whatever happens."""
-    items = body.body.items if isinstance(body, Group) else ()
+    items = body.body.items if isinstance(body, CommandGroup) else ()
     return any(isinstance(item, Simple) and item.words and item.words[0].plain == name for item in items)
 
 
@@ -75,19 +75,19 @@ def _has_background(node: Node) -> bool:
     stack: list[Node] = [node]
     while stack:
         match stack.pop():
-            case Background() | Coprocess():
+            case BackgroundJob() | Coprocess():
                 return True
             case Sequence(items=items) | Pipeline(stages=items):
                 stack.extend(items)
             case AndOr(first=first, rest=rest):
                 stack.extend((first, *(command for _, command in rest)))
-            case Group(body=body) | For(body=body):
+            case CommandGroup(body=body) | For(body=body):
                 stack.append(body)
             case If(branches=branches, otherwise=otherwise):
                 stack.extend(part for branch in branches for part in branch)
                 if otherwise is not None:
                     stack.append(otherwise)
-            case Case(clauses=clauses):
+            case CaseCommand(clauses=clauses):
                 stack.extend(body for _, body, _ in clauses)
             case _:
                 pass
@@ -102,4 +102,4 @@ def _literal(word: RawWord) -> str:
     """The text of a word without expansions; `?` for one with them."""
     if word.plain is not None:
         return word.plain
-    return "".join(part.text if isinstance(part, Text) else "?" for part in word.parts)
+    return "".join(part.text if isinstance(part, LiteralText) else "?" for part in word.parts)

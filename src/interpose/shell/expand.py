@@ -8,11 +8,20 @@ from typing import Protocol
 from interpose.shell import parameters
 from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
-from interpose.shell.model import NOTHING, UNKNOWN, Stream, Word
-from interpose.shell.parameters import Values
+from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.parameters import ExpansionResult
 from interpose.shell.state import FROM_ENVIRONMENT, State, Variable
 from interpose.shell.syntax.parser import expansions_of
-from interpose.shell.syntax.tree import Arithmetic, Parameter, Part, RawWord, Sequence, Span, Substitution, Text
+from interpose.shell.syntax.tree import (
+    Arithmetic,
+    CommandSubstitution,
+    LiteralText,
+    Parameter,
+    Part,
+    RawWord,
+    Sequence,
+    Span,
+)
 
 _GLOB = re.compile(r"[*?\[]")
 _GLOB_CHARACTERS = re.compile(r"([*?\[\\\]()|])")
@@ -33,7 +42,7 @@ class Shell(Protocol):
     def substitute(self, body: Sequence) -> Stream:
         """Run a command substitution."""
 
-    def process(self, part: Substitution) -> Word:
+    def process(self, part: CommandSubstitution) -> Word:
         """Start a process substitution; the path that stands for it."""
 
     def pick(self, key: str, count: int) -> int:
@@ -49,7 +58,7 @@ class Shell(Protocol):
         """State that a part of the text is not understood."""
 
 
-class Fields:
+class FieldBuilder:
     """The words being built from one raw word."""
 
     __slots__ = ("done", "glob", "pieces", "quoted", "span", "started", "taints")
@@ -112,7 +121,7 @@ class Fields:
 
 
 def _parts(word: RawWord) -> tuple[Part, ...]:
-    return word.parts if word.plain is None else (Text(word.plain, False),)
+    return word.parts if word.plain is None else (LiteralText(word.plain, False),)
 
 
 class Expander:
@@ -129,10 +138,10 @@ class Expander:
         if word.plain is not None:
             return [Word(word.plain, word.span)]
         parts = word.parts
-        if len(parts) == 1 and isinstance(parts[0], Text) and parts[0].quoted:
+        if len(parts) == 1 and isinstance(parts[0], LiteralText) and parts[0].quoted:
             return [Word(parts[0].text, word.span, False, True, self._literal_taints(parts[0].text))]
-        fields = Fields(word.span)
-        braces = any(isinstance(part, Text) and not part.quoted and "{" in part.text for part in parts)
+        fields = FieldBuilder(word.span)
+        braces = any(isinstance(part, LiteralText) and not part.quoted and "{" in part.text for part in parts)
         for alternative in brace_expand(parts) if braces else (parts,):
             self._fill(fields, alternative)
             fields.close()
@@ -147,7 +156,7 @@ class Expander:
         glob = quoted = False
         for position, part in enumerate(word.parts):
             match part:
-                case Text(text, is_quoted):
+                case LiteralText(text, is_quoted):
                     if position == 0 and not is_quoted and text[:1] == "~":
                         text = self._tilde(text)
                     pieces.append(text)
@@ -168,7 +177,7 @@ class Expander:
         pieces: list[str] = []
         taints: frozenset[str] = NOTHING
         for part in word.parts:
-            values = Values((part.text,)) if isinstance(part, Text) else self.settled(part)
+            values = ExpansionResult((part.text,)) if isinstance(part, LiteralText) else self.settled(part)
             text = " ".join(values.texts)
             taints |= values.taints
             pieces.append(_GLOB_CHARACTERS.sub(r"\\\1", text) if part.quoted else text)
@@ -177,10 +186,10 @@ class Expander:
     def _literal_taints(self, text: str) -> frozenset[str]:
         return self.shell.code_taints if UNKNOWN in text else NOTHING
 
-    def _fill(self, fields: Fields, parts: tuple[Part, ...]) -> None:
+    def _fill(self, fields: FieldBuilder, parts: tuple[Part, ...]) -> None:
         for position, part in enumerate(parts):
             match part:
-                case Text(text, quoted):
+                case LiteralText(text, quoted):
                     if position == 0 and not quoted and text[:1] == "~":
                         text = self._tilde(text)
                     fields.add(text, quoted, self._literal_taints(text))
@@ -192,7 +201,7 @@ class Expander:
                     else:
                         self._fill_values(fields, values, part.quoted)
 
-    def _fill_values(self, fields: Fields, values: Values, quoted: bool) -> None:
+    def _fill_values(self, fields: FieldBuilder, values: ExpansionResult, quoted: bool) -> None:
         if quoted and not values.separate:
             fields.add(
                 self._joiner().join(values.texts) if len(values.texts) > 1 else "".join(values.texts),
@@ -236,30 +245,30 @@ class Expander:
 
     # Values
 
-    def settled(self, part: Parameter | Substitution | Arithmetic) -> Values:
+    def settled(self, part: Parameter | CommandSubstitution | Arithmetic) -> ExpansionResult:
         """The value of an expansion where nothing is split."""
         values = self.values(part)
         if values.instead is None:
             return values
         word = self.single(values.instead)
-        return Values((word.text,), word.taints | values.taints)
+        return ExpansionResult((word.text,), word.taints | values.taints)
 
-    def values(self, part: Parameter | Substitution | Arithmetic) -> Values:
+    def values(self, part: Parameter | CommandSubstitution | Arithmetic) -> ExpansionResult:
         """The value or values of one expansion."""
         match part:
             case Parameter():
                 return parameters.values(self, part)
-            case Substitution(kind, body, _, _):
+            case CommandSubstitution(kind, body, _, _):
                 if kind != "$(":
                     path = self.shell.process(part)
-                    return Values((path.text,), path.taints, whole=True)
+                    return ExpansionResult((path.text,), path.taints, whole=True)
                 stream = self.shell.substitute(body)
                 if stream.text is None or len(stream.text) > _MAX_TEXT:
-                    return Values((UNKNOWN,), stream.taints | {"output"})
-                return Values((stream.text.rstrip("\n"),), stream.taints)
+                    return ExpansionResult((UNKNOWN,), stream.taints | {"output"})
+                return ExpansionResult((stream.text.rstrip("\n"),), stream.taints)
             case Arithmetic(expression, _):
                 number = self.arithmetic(self.single(expression).text)
-                return Values((UNKNOWN if number is None else str(number),))
+                return ExpansionResult((UNKNOWN if number is None else str(number),))
 
     def variable(self, name: str) -> Variable:
         """A variable as it is now. One that was never set may come from the environment."""

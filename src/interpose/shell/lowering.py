@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interpose import paths
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
-from interpose.shell.model import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
 if TYPE_CHECKING:
-    from interpose.shell.walk import Scope, Walker
+    from interpose.shell.walk import CodeScope, Walker
 
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
@@ -20,7 +20,7 @@ _COPIERS = frozenset({"cat", "pv", "tee"})
 MAX_LINKS = 16
 """How many symbolic links of one text are remembered, and followed one after the other."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
-_SCOPES: dict[str, Scope] = {
+_SCOPES: dict[str, CodeScope] = {
     **dict.fromkeys(("eval", "source", ".", "arithmetic"), "shell"),
     **dict.fromkeys(("trap", "alias", "fc", "mapfile", "readarray", "complete", "compgen", "bind"), "copy"),
 }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.shell import patterns
-from interpose.shell.model import NOTHING, UNKNOWN
+from interpose.shell.invocation import NOTHING, UNKNOWN
 from interpose.shell.secret_names import is_secret_name
 from interpose.shell.state import Variable
 from interpose.shell.syntax.escapes import ansi_c
@@ -26,7 +26,7 @@ ENVIRONMENT = {
 _PARAM = frozenset({"param"})
 
 
-class Values(Struct, frozen=True):
+class ExpansionResult(Struct, frozen=True):
     """What an expansion gives. `separate`: even quoted, each text is a word of its own; `whole`: never split.
 
     `instead`: a word that takes the place of the expansion, with its own quoting.
@@ -39,10 +39,10 @@ class Values(Struct, frozen=True):
     instead: RawWord | None = None
 
 
-_UNKNOWN = Values((UNKNOWN,))
+_UNKNOWN = ExpansionResult((UNKNOWN,))
 
 
-def values(expander: Expander, part: Parameter) -> Values:
+def values(expander: Expander, part: Parameter) -> ExpansionResult:
     """The values of `part`, after its operator."""
     if part.operator == "bad":
         return _bad(expander, part)
@@ -52,7 +52,7 @@ def values(expander: Expander, part: Parameter) -> Values:
     return _operate(expander, part, base, is_set)
 
 
-def _bad(expander: Expander, part: Parameter) -> Values:
+def _bad(expander: Expander, part: Parameter) -> ExpansionResult:
     span = part.argument.span if part.argument is not None else (0, 0)
     if part.argument is not None:
         expander.single(part.argument)
@@ -61,18 +61,18 @@ def _bad(expander: Expander, part: Parameter) -> Values:
     return _UNKNOWN
 
 
-def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Values, bool | None]:
+def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[ExpansionResult, bool | None]:
     """The values of a parameter, and whether it is set (None: it may come from outside)."""
     arguments = expander.shell.state.arguments
     if name in "@*":
         if arguments is None:
-            return Values((UNKNOWN,), _PARAM, name == "@"), None
+            return ExpansionResult((UNKNOWN,), _PARAM, name == "@"), None
         taints = frozenset().union(*(word.taints for word in arguments))
-        return Values(tuple(word.text for word in arguments), taints, name == "@"), bool(arguments)
+        return ExpansionResult(tuple(word.text for word in arguments), taints, name == "@"), bool(arguments)
     if name.isdigit():
         return _positional(expander, int(name))
     if name == "#":
-        return (_UNKNOWN if arguments is None else Values((str(len(arguments)),))), True
+        return (_UNKNOWN if arguments is None else ExpansionResult((str(len(arguments)),))), True
     if not (name[0].isalpha() or name[0] == "_"):
         return _UNKNOWN, True
     variable = expander.variable(name)
@@ -81,47 +81,47 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Val
         taints = variable.taints
         if variable.outside and is_secret_name(name):
             taints = taints | {"secret"}
-        return Values((variable.text,), taints), is_set
+        return ExpansionResult((variable.text,), taints), is_set
     return _element(expander, variable, subscript), is_set
 
 
-def _positional(expander: Expander, number: int) -> tuple[Values, bool | None]:
+def _positional(expander: Expander, number: int) -> tuple[ExpansionResult, bool | None]:
     if number == 0:
         zero = expander.shell.state.zero
-        return Values((zero.text,), zero.taints), True
+        return ExpansionResult((zero.text,), zero.taints), True
     arguments = expander.shell.state.arguments
     if arguments is None:
-        return Values((UNKNOWN,), _PARAM), None
+        return ExpansionResult((UNKNOWN,), _PARAM), None
     if number > len(arguments):
-        return Values(("",)), False
+        return ExpansionResult(("",)), False
     word = arguments[number - 1]
-    return Values((word.text,), word.taints), True
+    return ExpansionResult((word.text,), word.taints), True
 
 
-def _element(expander: Expander, variable: Variable, subscript: RawWord) -> Values:
+def _element(expander: Expander, variable: Variable, subscript: RawWord) -> ExpansionResult:
     key = expander.single(subscript)
     items = variable.items if variable.items is not None else (("0", variable.text),)
     if key.text in ("@", "*"):
-        return Values(tuple(text for _, text in items), variable.taints, key.text == "@")
+        return ExpansionResult(tuple(text for _, text in items), variable.taints, key.text == "@")
     if variable.outside:
         expander.arithmetic(key.text)
-        return Values((UNKNOWN,), variable.taints)
+        return ExpansionResult((UNKNOWN,), variable.taints)
     found = dict(items)
     if key.text in found:
-        return Values((found[key.text],), variable.taints)
+        return ExpansionResult((found[key.text],), variable.taints)
     number = expander.arithmetic(key.text)
     if number is None:
-        return Values((UNKNOWN,), variable.taints)
+        return ExpansionResult((UNKNOWN,), variable.taints)
     if number < 0:
-        return Values((items[number][1] if -number <= len(items) else "",), variable.taints)
-    return Values((found.get(str(number), ""),), variable.taints)
+        return ExpansionResult((items[number][1] if -number <= len(items) else "",), variable.taints)
+    return ExpansionResult((found.get(str(number), ""),), variable.taints)
 
 
-def _indirect(expander: Expander, part: Parameter) -> Values:
+def _indirect(expander: Expander, part: Parameter) -> ExpansionResult:
     """`${!x}` is the variable that x names; `${!x[@]}` are the keys; `${!x@}` the names that start with x."""
     if part.subscript is not None and expander.single(part.subscript).text in ("@", "*"):
         items = expander.variable(part.name).items
-        return Values(tuple(key for key, _ in items), separate=True) if items is not None else _UNKNOWN
+        return ExpansionResult(tuple(key for key, _ in items), separate=True) if items is not None else _UNKNOWN
     if part.operator == "@" or part.name in "@*":
         return _UNKNOWN
     base, _ = _base(expander, part.name, part.subscript)
@@ -129,12 +129,12 @@ def _indirect(expander: Expander, part: Parameter) -> Values:
     expander.reference(name)
     if UNKNOWN in name or not (name.replace("_", "a").isalnum() and name.isascii()):
         expander.shell.fault()
-        return Values((UNKNOWN,), base.taints)
+        return ExpansionResult((UNKNOWN,), base.taints)
     target, is_set = _base(expander, name, None)
     return _operate(expander, part, target, is_set)
 
 
-def _operate(expander: Expander, part: Parameter, base: Values, is_set: bool | None) -> Values:
+def _operate(expander: Expander, part: Parameter, base: ExpansionResult, is_set: bool | None) -> ExpansionResult:
     operator = part.operator
     if not operator:
         return base
@@ -155,21 +155,21 @@ def _operate(expander: Expander, part: Parameter, base: Values, is_set: bool | N
             pattern = expander.pattern(argument)
             strip = patterns.strip_prefix if operator[0] == "#" else patterns.strip_suffix
             if UNKNOWN in pattern.text:
-                return Values((UNKNOWN,), base.taints | pattern.taints)
+                return ExpansionResult((UNKNOWN,), base.taints | pattern.taints)
             return _each(base, lambda text: strip(text, pattern.text, longest=len(operator) == 2))
         case _:
             pattern = expander.pattern(argument)
             new = expander.single(part.replacement) if part.replacement is not None else None
             text_of_new = new.text if new is not None else ""
-            base = Values(base.texts, base.taints | (new.taints if new else NOTHING), base.separate)
+            base = ExpansionResult(base.texts, base.taints | (new.taints if new else NOTHING), base.separate)
             if UNKNOWN in pattern.text:
-                return Values((UNKNOWN,), base.taints)
+                return ExpansionResult((UNKNOWN,), base.taints)
             return _each(base, lambda text: patterns.substitute(text, pattern.text, text_of_new, operator))
 
 
-def _each(base: Values, change: _Change) -> Values:
+def _each(base: ExpansionResult, change: _Change) -> ExpansionResult:
     texts = tuple(UNKNOWN if UNKNOWN in text or (new := change(text)) is None else new for text in base.texts)
-    return Values(texts, base.taints, base.separate)
+    return ExpansionResult(texts, base.taints, base.separate)
 
 
 if TYPE_CHECKING:
@@ -178,45 +178,47 @@ if TYPE_CHECKING:
     _Change = Callable[[str], str | None]
 
 
-def _length(base: Values, *, every: bool) -> Values:
+def _length(base: ExpansionResult, *, every: bool) -> ExpansionResult:
     if every:
-        return _UNKNOWN if UNKNOWN in base.texts else Values((str(len(base.texts)),))
+        return _UNKNOWN if UNKNOWN in base.texts else ExpansionResult((str(len(base.texts)),))
     text = "".join(base.texts)
-    return _UNKNOWN if UNKNOWN in text else Values((str(len(text)),))
+    return _UNKNOWN if UNKNOWN in text else ExpansionResult((str(len(text)),))
 
 
-def _default(expander: Expander, part: Parameter, argument: RawWord, base: Values, is_set: bool | None) -> Values:
+def _default(
+    expander: Expander, part: Parameter, argument: RawWord, base: ExpansionResult, is_set: bool | None
+) -> ExpansionResult:
     """`-`, `=`, `?`, `+` and their colon forms. An unset variable takes the default: it is what is meant."""
     empty = part.operator.startswith(":") and all(not text for text in base.texts)
     absent = is_set is not True or empty
     if part.operator.endswith("+"):
         if is_set is None and expander.shell.pick(f"+{part.name}", 2) == 1:
-            return Values(("",))
+            return ExpansionResult(("",))
         if is_set is False or empty:
-            return Values(("",))
-        return Values((), instead=argument)
+            return ExpansionResult(("",))
+        return ExpansionResult((), instead=argument)
     if part.operator.endswith("?"):
         return base
     if not absent:
         return base
     taints = base.taints if is_set is None else NOTHING
     if not part.operator.endswith("="):
-        return Values((), taints, instead=argument)
+        return ExpansionResult((), taints, instead=argument)
     word = expander.single(argument)
     if part.name[0].isalpha() or part.name[0] == "_":
         expander.shell.assign(part.name, Variable(word.text, word.taints | taints))
-    return Values((word.text,), word.taints | taints)
+    return ExpansionResult((word.text,), word.taints | taints)
 
 
-def _slice(expander: Expander, argument: RawWord, base: Values, *, positional: bool) -> Values:
+def _slice(expander: Expander, argument: RawWord, base: ExpansionResult, *, positional: bool) -> ExpansionResult:
     first, colon, second = expander.single(argument).text.partition(":")
     start = expander.arithmetic(first)
     count = expander.arithmetic(second) if colon else None
     if start is None or (colon and count is None):
-        return Values((UNKNOWN,), base.taints)
+        return ExpansionResult((UNKNOWN,), base.taints)
     if base.separate or positional:
         texts = (expander.shell.state.zero.text, *base.texts) if positional else base.texts
-        return Values(texts[start:] if count is None else texts[start:][:count], base.taints, base.separate)
+        return ExpansionResult(texts[start:] if count is None else texts[start:][:count], base.taints, base.separate)
     return _each(base, lambda text: _part(text, start, count))
 
 
@@ -242,19 +244,19 @@ def _case(text: str, operator: str) -> str:
             return text.swapcase() if operator == "~~" else text[:1].swapcase() + text[1:]
 
 
-def _transform(expander: Expander, argument: RawWord, base: Values) -> Values:
+def _transform(expander: Expander, argument: RawWord, base: ExpansionResult) -> ExpansionResult:
     """`${x@P}` expands x as a prompt, which runs the substitutions in it; the others only change its spelling."""
     kind = expander.single(argument).text
     match kind:
         case "P":
             for text in base.texts:
                 expander.run_expansions(text)
-            return Values((UNKNOWN,), base.taints)
+            return ExpansionResult((UNKNOWN,), base.taints)
         case "U" | "u" | "L":
             return _each(base, lambda text: _case(text, {"U": "^^", "u": "^", "L": ",,"}[kind]))
         case "E":
             return _each(base, ansi_c)
         case "Q" | "K" | "A" | "k" | "a":
-            return Values((UNKNOWN,) * len(base.texts), base.taints, base.separate)
+            return ExpansionResult((UNKNOWN,) * len(base.texts), base.taints, base.separate)
         case _:
-            return Values((UNKNOWN,), base.taints)
+            return ExpansionResult((UNKNOWN,), base.taints)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream, Word
 from interpose.shell.state import ERR, NULL, OUT, Channel, Variable
 from interpose.shell.syntax.tree import HereDocument, Redirect, Span
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 _REMOTE = Stream(None, frozenset({"remote"}))
 
 
-class Opened:
+class Descriptors:
     """The descriptors of one command after its redirections."""
 
     __slots__ = ("channels", "files", "lowering", "nets", "stdin")
@@ -63,10 +63,10 @@ class Opened:
         return Stream(None) if stderr is not None and stderr == OUT else EMPTY_STREAM
 
 
-def opened(walker: Walker, redirects: tuple[Redirect, ...], stdin: Stream | None, span: Span) -> Opened:
+def opened(walker: Walker, redirects: tuple[Redirect, ...], stdin: Stream | None, span: Span) -> Descriptors:
     """Apply redirections in order, from what the shell has open."""
     low = walker.lowering(span)
-    opening = Opened(dict(walker.state.fds), stdin, low)
+    opening = Descriptors(dict(walker.state.fds), stdin, low)
     inherited = opening.channels.get(0)
     if stdin is None and inherited is not None:
         opening.stdin = inherited.stream
@@ -75,7 +75,7 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], stdin: Stream | None
     return opening
 
 
-def _apply(walker: Walker, redirect: Redirect, opening: Opened, low: CommandLowering) -> None:
+def _apply(walker: Walker, redirect: Redirect, opening: Descriptors, low: CommandLowering) -> None:
     operator, target = redirect.operator, redirect.target
     if redirect.name:
         number = max((10, *(number + 1 for number in opening.channels)))
@@ -116,14 +116,14 @@ def _read(word: Word, low: CommandLowering) -> Stream:
     return low.read(word)
 
 
-def _input(opening: Opened, redirect: Redirect, stream: Stream) -> None:
+def _input(opening: Descriptors, redirect: Redirect, stream: Stream) -> None:
     number = redirect.fd or 0
     opening.channels[number] = Channel("input", stream=stream)
     if number == 0:
         opening.stdin = stream
 
 
-def _duplicate(opening: Opened, redirect: Redirect, word: Word, operator: str) -> None:
+def _duplicate(opening: Descriptors, redirect: Redirect, word: Word, operator: str) -> None:
     number = redirect.fd if redirect.fd is not None else int(operator == ">&")
     if word.text == "-":
         opening.channels[number] = NULL
@@ -136,7 +136,7 @@ def _duplicate(opening: Opened, redirect: Redirect, word: Word, operator: str) -
         opening.stdin = _REMOTE if channel.kind == "net" else channel.stream
 
 
-def _output(opening: Opened, redirect: Redirect, word: Word, operator: str, low: CommandLowering) -> None:
+def _output(opening: Descriptors, redirect: Redirect, word: Word, operator: str, low: CommandLowering) -> None:
     number = redirect.fd if redirect.fd is not None else int(operator != "<>")
     if _network(word):
         channel = Channel("net", word, _REMOTE)

@@ -7,7 +7,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.shell.model import NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.syntax.tree import Node
 
 MAX_ALTERNATIVES = 4

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from interpose.shell.model import EMPTY_STREAM, UNKNOWN, Stream
+from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream
 
 _MAX_TEXT = 131_072
 

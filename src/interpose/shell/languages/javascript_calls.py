@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.decoding import decode
 from interpose.shell.languages.methods import destroys
-from interpose.shell.languages.values import (
+from interpose.shell.languages.program_values import (
     NOT_KNOWN,
-    Value,
+    ProgramValue,
     all_taints,
     concat,
     download,
@@ -19,9 +20,8 @@ from interpose.shell.languages.values import (
     text_value,
     upload,
 )
-from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 
-Args = tuple[Value, ...]
+Args = tuple[ProgramValue, ...]
 
 _MODULES = {
     "fs/promises": "fs",
@@ -62,7 +62,7 @@ LISTEN = frozenset(
 CONNECT = frozenset({"net.connect", "net.createConnection", "net.Socket", "tls.connect", "Deno.connect"})
 
 
-class Session:
+class JavascriptMemory:
     """What is remembered over one program."""
 
     def __init__(self, low: Lowering, via: str) -> None:
@@ -88,11 +88,11 @@ def canonical(name: str) -> str:
     return name.replace("fs.promises.", "fs.").replace(".default.", ".").removesuffix(".default")
 
 
-def known_name(name: str, low: Lowering) -> Value | None:
+def known_name(name: str, low: Lowering) -> ProgramValue | None:
     """The value of a name that is known before the program runs."""
     match name:
         case "process.env":
-            return Value(name="process.env", taints=frozenset({"env", "secret"}))
+            return ProgramValue(name="process.env", taints=frozenset({"env", "secret"}))
         case "process.env.HOME" | "process.env.USERPROFILE":
             return text_value(low.home)
         case "process.env.PWD" | "__dirname":
@@ -104,17 +104,17 @@ def known_name(name: str, low: Lowering) -> Value | None:
         case "process.stdin":
             return tainted("input")
         case "undefined":
-            return Value(text="")
+            return ProgramValue(text="")
         case _:
             return tainted("env") if name.startswith("process.env.") else None
 
 
-def call(name: str, args: Args, session: Session) -> Value | None:
+def call(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
     """State what calling `name` does and give its value; None when the name means nothing to us."""
     low = session.low
     module, _, tail = name.rpartition(".")
     if name in ("require", "import", "module.require", "process.mainModule.require", "createRequire"):
-        return Value(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
+        return ProgramValue(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
     before = session.acted
     session.acted = True
     found = (
@@ -137,7 +137,7 @@ def call(name: str, args: Args, session: Session) -> Value | None:
     return None
 
 
-def _processes(name: str, args: Args, session: Session) -> Value | None:
+def _processes(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
     if name in SHELL or name == "child_process.fork":
@@ -173,7 +173,7 @@ def _processes(name: str, args: Args, session: Session) -> Value | None:
     return None
 
 
-def _listed(value: Value, key: str) -> Args:
+def _listed(value: ProgramValue, key: str) -> Args:
     """The words of a command: a list, or a list under a key of an options object."""
     if value.name == "object()":
         for pair in value.items or ():
@@ -183,7 +183,7 @@ def _listed(value: Value, key: str) -> Args:
     return value.items if value.items is not None else (value,)
 
 
-def _files(module: str, tail: str, args: Args, low: Lowering) -> Value | None:
+def _files(module: str, tail: str, args: Args, low: Lowering) -> ProgramValue | None:
     if module not in ("fs", "Deno", "Bun", "shell") and not (
         tail in UNIQUE or f"{module}.{tail}" in (".rimraf", "rimraf.sync", ".del")
     ):
@@ -215,13 +215,13 @@ def _files(module: str, tail: str, args: Args, low: Lowering) -> Value | None:
     elif tail in ("chown", "chownSync"):
         low.permission(first.word, owner=args[1].text if len(args) > 1 else UNKNOWN)
     elif tail in ("readdir", "readdirSync"):
-        return Value(element=NOT_KNOWN)
+        return ProgramValue(element=NOT_KNOWN)
     else:
         return None
     return NOT_KNOWN
 
 
-def _network(name: str, args: Args, session: Session) -> Value | None:
+def _network(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
     module, _, tail = name.rpartition(".")
@@ -245,25 +245,25 @@ def _network(name: str, args: Args, session: Session) -> Value | None:
             upload(first, all_taints(args[1:]), low)
         else:
             download(first, low)
-        return Value(name="response()", taints=frozenset({"remote"}))
+        return ProgramValue(name="response()", taints=frozenset({"remote"}))
     return None
 
 
-def _code(name: str, args: Args, low: Lowering) -> Value | None:
+def _code(name: str, args: Args, low: Lowering) -> ProgramValue | None:
     if name in CODE and args:
         low.code("javascript", args[-1 if name == "Function" else 0].word, via=name)
         return NOT_KNOWN
     return None
 
 
-def _plain(name: str, args: Args, low: Lowering) -> Value | None:
+def _plain(name: str, args: Args, low: Lowering) -> ProgramValue | None:
     first = args[0] if args else NOT_KNOWN
     match name:
         case "Buffer.from" | "atob":
             encoding = args[1].text if len(args) > 1 else ("base64" if name == "atob" else "utf8")
             if encoding in ("base64", "base64url", "hex"):
                 value = decode(encoding, (first,))
-                return Value(text=_utf8(value.text), taints=value.taints)
+                return ProgramValue(text=_utf8(value.text), taints=value.taints)
             return first
         case "String.fromCharCode" | "String.fromCodePoint":
             codes = [arg.number for arg in args]
@@ -288,7 +288,7 @@ def _utf8(text: str) -> str:
     return text.encode("latin-1", "replace").decode("utf-8", "replace") if UNKNOWN not in text else text
 
 
-def text_method(value: Value, name: str, args: Args) -> Value:
+def text_method(value: ProgramValue, name: str, args: Args) -> ProgramValue:
     """A method of a text, an array, or something that came from elsewhere."""
     first = args[0] if args else NOT_KNOWN
     taints = value.taints | all_taints(args)
@@ -306,9 +306,9 @@ def text_method(value: Value, name: str, args: Args) -> Value:
             return out
         case "split" if value.known and args and first.known:
             parts = value.text.split(first.text) if first.text else list(value.text[:4096])
-            return Value(items=tuple(text_value(part) for part in parts[:4096]), taints=taints)
+            return ProgramValue(items=tuple(text_value(part) for part in parts[:4096]), taints=taints)
         case "reverse" if value.items is not None:
-            return Value(items=value.items[::-1], taints=taints)
+            return ProgramValue(items=value.items[::-1], taints=taints)
         case "replace" | "replaceAll" if value.known and len(args) > 1 and first.known and args[1].known and first.text:
             return text_value(value.text.replace(first.text, args[1].text), taints)
         case "toString" | "trim" | "toLowerCase" | "toUpperCase" | "text" | "json":
@@ -317,6 +317,6 @@ def text_method(value: Value, name: str, args: Args) -> Value:
                 "toUpperCase": value.text.upper(),
                 "trim": value.text.strip(),
             }.get(name, value.text)
-            return Value(text=text, taints=taints)
+            return ProgramValue(text=text, taints=taints)
         case _:
-            return Value(taints=taints)
+            return ProgramValue(taints=taints)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.table import HANDLERS
-from interpose.shell.languages.tokens import Syntax, tokens
-from interpose.shell.model import Lowering, Word
+from interpose.shell.commands.shared.handler_table import HANDLERS
+from interpose.shell.invocation import Lowering, Word
+from interpose.shell.languages.tokens import TokenRules, tokens
 
-_SYNTAX = Syntax(backticks=False, holes=())
+_SYNTAX = TokenRules(backticks=False, holes=())
 MAX_LITERALS = 32
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from interpose.shell.languages.values import Value
-from interpose.shell.model import Lowering
+from interpose.shell.invocation import Lowering
+from interpose.shell.languages.program_values import ProgramValue
 from interpose.types import EffectKind
 
 _VERBS = frozenset({"delete", "drop", "destroy", "terminate", "purge", "truncate", "clear", "wipe", "flush", "erase"})
@@ -17,7 +17,7 @@ _INFRA = frozenset({"bucket", "buckets", "instance", "instances", "cluster", "cl
 _WHOLE = {"flushall": True, "flushdb": False, "dropdatabase": False, "drop_all": True, "drop_database": False}
 
 
-def destroys(method: str, args: tuple[Value, ...], low: Lowering) -> bool:
+def destroys(method: str, args: tuple[ProgramValue, ...], low: Lowering) -> bool:
     """State what a call of `method` on some client would destroy, if its name says so."""
     lowered = method.lower()
     if lowered in _WHOLE:
@@ -36,7 +36,7 @@ def destroys(method: str, args: tuple[Value, ...], low: Lowering) -> bool:
     return True
 
 
-def _state(kind: EffectKind, method: str, args: tuple[Value, ...], low: Lowering, *, wide: bool) -> None:
+def _state(kind: EffectKind, method: str, args: tuple[ProgramValue, ...], low: Lowering, *, wide: bool) -> None:
     resource = args[0].text if args else method
     low.emit(kind, resource, certainty="possible", rule="api-delete", wide=wide,
              reason=f"`{method}` of a client library removes what lies behind its API")  # fmt: skip

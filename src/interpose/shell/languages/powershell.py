@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.shell.languages.powershell_syntax import Pipeline, Reader, Term
+from interpose.shell.invocation import NOTHING, UNKNOWN, Lowering, Stream, Word
+from interpose.shell.languages.powershell_syntax import Pipeline, PowershellReader, Term
 from interpose.shell.languages.powershell_tables import ALIASES, CMDLETS, CONTAINERS, VALUE_PARAMETERS, Cmdlet
 from interpose.shell.languages.windows_paths import posix_word
-from interpose.shell.model import NOTHING, UNKNOWN, Lowering, Stream, Word
 
 _DOWNLOADS = ("downloadstring", "downloaddata", "downloadfile", "openread")
 
@@ -26,7 +26,7 @@ def lower(code: str, low: Lowering, via: str) -> None:
                  "env:systemroot": "%systemroot%", "true": "True",
                  "env:windir": "%systemroot%", "env:systemdrive": "C:", "env:temp": "%temp%", "false": "False",
                  "null": ""}  # fmt: skip
-    reader = Reader(code, variables)
+    reader = PowershellReader(code, variables)
     run_pipelines(reader.pipelines(), low, variables)
     if reader.too_deep:
         low.emit(

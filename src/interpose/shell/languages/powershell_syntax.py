@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 
 MAX_NESTING = 24
 _SEPARATORS = frozenset(";\n&")
@@ -22,7 +22,7 @@ Pipeline = tuple[tuple[Term, ...], ...]
 """Commands whose output flows from one to the next; each is a tuple of words."""
 
 
-class Reader:
+class PowershellReader:
     """Reads one text from left to right. Variables that were given a constant are known."""
 
     def __init__(self, text: str, variables: dict[str, str]) -> None:

@@ -5,12 +5,20 @@ from __future__ import annotations
 import ast
 import warnings
 
+from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages import generic
 from interpose.shell.languages.methods import destroys
-from interpose.shell.languages.python_calls import Session, call, method
+from interpose.shell.languages.program_values import (
+    NOT_KNOWN,
+    ProgramValue,
+    all_taints,
+    concat,
+    join_path,
+    nothing_known,
+    text_value,
+)
+from interpose.shell.languages.python_calls import PythonMemory, call, method
 from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
-from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, join_path, nothing_known, text_value
-from interpose.shell.model import UNKNOWN, Lowering
 
 MAX_STEPS = 20_000
 MAX_ITERATIONS = 8
@@ -33,9 +41,9 @@ def lower(code: str, low: Lowering, via: str) -> None:
         generic.python(code, low, via)
         return
     cwd = low.cwd
-    session = Session(low, via)
+    session = PythonMemory(low, via)
     try:
-        _Machine(session).program(tree)
+        _PythonWalker(session).program(tree)
     except (RecursionError, _OutOfSteps):
         low.emit(
             "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
@@ -49,10 +57,10 @@ class _OutOfSteps(Exception):  # noqa: N818 - not an error: the program is large
     pass
 
 
-class _Machine:
-    def __init__(self, session: Session) -> None:
+class _PythonWalker:
+    def __init__(self, session: PythonMemory) -> None:
         self.session = session
-        self.names: dict[str, Value] = {}
+        self.names: dict[str, ProgramValue] = {}
         self.functions: dict[str, _Function] = {}
         self.followed: set[str] = set()
         self.stars: list[str] = []
@@ -83,13 +91,13 @@ class _Machine:
             case ast.Import(names=names):
                 for alias in names:
                     bound = alias.asname or alias.name.partition(".")[0]
-                    self.names[bound] = Value(name=alias.name if alias.asname else bound)
+                    self.names[bound] = ProgramValue(name=alias.name if alias.asname else bound)
             case ast.ImportFrom(module=module, names=names):
                 for alias in names:
                     if alias.name == "*":
                         self.stars.append(module or "")
                     else:
-                        self.names[alias.asname or alias.name] = Value(name=canonical(f"{module}.{alias.name}"))
+                        self.names[alias.asname or alias.name] = ProgramValue(name=canonical(f"{module}.{alias.name}"))
             case ast.Assign(targets=targets, value=value):
                 worth = self.value(value)
                 for target in targets:
@@ -151,29 +159,31 @@ class _Machine:
             if mine is None or (mine != worth and mine.name == worth.name == "" and not mine.known):
                 self.names[name] = worth
             elif mine != worth:
-                self.names[name] = Value(taints=mine.taints | worth.taints, name=worth.name)
+                self.names[name] = ProgramValue(taints=mine.taints | worth.taints, name=worth.name)
 
-    def loop(self, target: ast.expr, over: Value, body: object) -> None:
+    def loop(self, target: ast.expr, over: ProgramValue, body: object) -> None:
         assert callable(body)  # noqa: S101 - narrows the type
-        items: list[Value]
+        items: list[ProgramValue]
         if over.items is not None:
             items = list(over.items[:MAX_ITERATIONS])
             if len(over.items) > MAX_ITERATIONS:
                 items.append(NOT_KNOWN)
         else:
-            items = [over.element or Value(taints=over.taints)]
+            items = [over.element or ProgramValue(taints=over.taints)]
         for item in items:
             self.bind(target, item)
             body()
 
-    def bind(self, target: ast.expr, worth: Value) -> None:
+    def bind(self, target: ast.expr, worth: ProgramValue) -> None:
         match target:
             case ast.Name(id=name):
                 self.names[name] = worth
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
                 for index, part in enumerate(parts):
                     known = worth.items is not None and index < len(worth.items)
-                    inner = worth.items[index] if known and worth.items is not None else Value(taints=worth.taints)
+                    inner = (
+                        worth.items[index] if known and worth.items is not None else ProgramValue(taints=worth.taints)
+                    )
                     self.bind(part.value if isinstance(part, ast.Starred) else part, inner)
             case ast.Subscript(value=base) if isinstance(base, ast.Attribute):
                 self.value(base)
@@ -182,7 +192,7 @@ class _Machine:
 
     # Expressions
 
-    def value(self, node: ast.expr) -> Value:  # noqa: C901 - one case per kind of expression
+    def value(self, node: ast.expr) -> ProgramValue:  # noqa: C901 - one case per kind of expression
         self.step()
         match node:
             case ast.Constant(value=constant_value):
@@ -204,7 +214,7 @@ class _Machine:
                 return _binary(self.value(left), op, self.value(right))
             case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
                 items = tuple(self.value(part) for part in parts)
-                return Value(items=items, taints=all_taints(items))
+                return ProgramValue(items=items, taints=all_taints(items))
             case ast.Starred(value=inner):
                 return self.value(inner)
             case ast.Subscript(value=base, slice=index):
@@ -220,7 +230,7 @@ class _Machine:
             case ast.IfExp(test=test, body=body, orelse=orelse):
                 self.value(test)
                 one, other = self.value(body), self.value(orelse)
-                return one if one == other else Value(taints=one.taints | other.taints)
+                return one if one == other else ProgramValue(taints=one.taints | other.taints)
             case ast.Await(value=inner):
                 return self.value(inner)
             case ast.UnaryOp(op=op, operand=operand):
@@ -230,10 +240,10 @@ class _Machine:
                 return worth
             case _:
                 found = [self.value(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-                return Value(taints=all_taints(found))
+                return ProgramValue(taints=all_taints(found))
 
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> Value:
-        results: list[Value] = []
+    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ProgramValue:
+        results: list[ProgramValue] = []
 
         def nested(index: int) -> None:
             if index == len(node.generators):
@@ -255,29 +265,31 @@ class _Machine:
         nested(0)
         exact = all(not generator.ifs for generator in node.generators) and all(result.known for result in results)
         element = results[0] if len(results) == 1 else None
-        return Value(items=tuple(results) if exact else None, element=element, taints=all_taints(results))
+        return ProgramValue(items=tuple(results) if exact else None, element=element, taints=all_taints(results))
 
-    def name(self, name: str) -> Value:
+    def name(self, name: str) -> ProgramValue:
         found = self.names.get(name)
         if found is not None:
             return found
         for module in self.stars:
             if name in STAR_MODULES.get(canonical(module), ()):
-                return Value(name=canonical(f"{module}.{name}"))
-        return Value(name=canonical(name))
+                return ProgramValue(name=canonical(f"{module}.{name}"))
+        return ProgramValue(name=canonical(name))
 
-    def attribute(self, base: Value, attr: str) -> Value:
+    def attribute(self, base: ProgramValue, attr: str) -> ProgramValue:
         if attr in HIDING:
             self.session.seen.add("hidden")
         if not base.name:
-            return Value(taints=base.taints)
+            return ProgramValue(taints=base.taints)
         if base.name in ("pathlib.Path()", "file()", "response()", "bytes()"):
-            return Value(text=base.text, name=base.name if attr != "parent" else "pathlib.Path()", taints=base.taints)
-        return constant(canonical(f"{base.name}.{attr}"), self.session.low) or Value(
+            return ProgramValue(
+                text=base.text, name=base.name if attr != "parent" else "pathlib.Path()", taints=base.taints
+            )
+        return constant(canonical(f"{base.name}.{attr}"), self.session.low) or ProgramValue(
             name=canonical(f"{base.name}.{attr}"), taints=base.taints
         )
 
-    def subscript(self, base: Value, index: ast.expr) -> Value:
+    def subscript(self, base: ProgramValue, index: ast.expr) -> ProgramValue:
         if isinstance(index, ast.Slice):
             parts = (index.lower, index.upper, index.step)
             bounds = [None if part is None else self.value(part).number for part in parts]
@@ -285,8 +297,8 @@ class _Machine:
             if exact and bounds[2] != 0 and base.known:
                 return text_value(base.text[slice(*bounds)], base.taints)
             if exact and bounds[2] != 0 and base.items is not None:
-                return Value(items=base.items[slice(*bounds)], taints=base.taints)
-            return Value(taints=base.taints)
+                return ProgramValue(items=base.items[slice(*bounds)], taints=base.taints)
+            return ProgramValue(taints=base.taints)
         key = self.value(index)
         if key.number is not None:
             if base.items is not None and -len(base.items) <= key.number < len(base.items):
@@ -294,14 +306,14 @@ class _Machine:
             if base.items is None and base.known and not base.name and -len(base.text) <= key.number < len(base.text):
                 return text_value(base.text[key.number], base.taints)
         if base.name.endswith(".__dict__") and key.known:
-            return self.attribute(Value(name=base.name.removesuffix(".__dict__")), key.text)
+            return self.attribute(ProgramValue(name=base.name.removesuffix(".__dict__")), key.text)
         if base.name in ("globals()", "locals()", "sys.modules", "__builtins__", "__dict__") and key.known:
             return self.name(key.text)
         if base.name == "os.environ":
-            return constant(f"os.environ[{key.text}]", self.session.low) or Value(taints=frozenset({"env"}))
-        return base.element or Value(taints=base.taints)
+            return constant(f"os.environ[{key.text}]", self.session.low) or ProgramValue(taints=frozenset({"env"}))
+        return base.element or ProgramValue(taints=base.taints)
 
-    def call(self, node: ast.Call) -> Value:
+    def call(self, node: ast.Call) -> ProgramValue:
         if isinstance(node.func, ast.Name) and node.func.id in self.functions and node.func.id not in self.names:
             return self.inline(self.functions[node.func.id], tuple(self.value(arg) for arg in node.args))
         keywords = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg is not None}
@@ -321,10 +333,10 @@ class _Machine:
         target = self.value(node.func)
         args = self.arguments(node)
         found = call(target.name, args, keywords, self.session) if target.name else None
-        return found if found is not None else Value(taints=all_taints(args))
+        return found if found is not None else ProgramValue(taints=all_taints(args))
 
-    def arguments(self, node: ast.Call) -> tuple[Value, ...]:
-        args: list[Value] = []
+    def arguments(self, node: ast.Call) -> tuple[ProgramValue, ...]:
+        args: list[ProgramValue] = []
         for arg in node.args:
             worth = self.value(arg)
             if isinstance(arg, ast.Starred) and worth.items is not None:
@@ -333,7 +345,7 @@ class _Machine:
                 args.append(worth)
         return tuple(args)
 
-    def inline(self, function: _Function, args: tuple[Value, ...]) -> Value:
+    def inline(self, function: _Function, args: tuple[ProgramValue, ...]) -> ProgramValue:
         if self.calls >= MAX_INLINE:
             return NOT_KNOWN
         self.followed.add(function.name)
@@ -355,22 +367,24 @@ class _Machine:
             raise _OutOfSteps
 
 
-def _constant(value: object) -> Value:
+def _constant(value: object) -> ProgramValue:
     if isinstance(value, bool):
-        return Value(text=str(value), number=int(value))
+        return ProgramValue(text=str(value), number=int(value))
     if isinstance(value, int):
-        return Value(text=str(value) if abs(value) < 10**18 else UNKNOWN, number=value if abs(value) < 10**9 else None)
+        return ProgramValue(
+            text=str(value) if abs(value) < 10**18 else UNKNOWN, number=value if abs(value) < 10**9 else None
+        )
     if isinstance(value, str):
         return text_value(value)
     if isinstance(value, bytes):
-        return Value(text=value.decode("latin-1"), name="bytes()")
-    return Value(text="") if value is None else NOT_KNOWN
+        return ProgramValue(text=value.decode("latin-1"), name="bytes()")
+    return ProgramValue(text="") if value is None else NOT_KNOWN
 
 
-def _binary(left: Value, op: ast.operator, right: Value) -> Value:
+def _binary(left: ProgramValue, op: ast.operator, right: ProgramValue) -> ProgramValue:
     if left.name == "pathlib.Path()" and isinstance(op, ast.Div):
         joined = join_path([left.text, right.text])
-        return Value(text=joined, name=left.name, taints=left.taints | right.taints, glob=right.glob)
+        return ProgramValue(text=joined, name=left.name, taints=left.taints | right.taints, glob=right.glob)
     if left.number is not None and right.number is not None:
         match op:
             case ast.Add():
@@ -387,16 +401,16 @@ def _binary(left: Value, op: ast.operator, right: Value) -> Value:
                 return NOT_KNOWN
     if isinstance(op, ast.Add):
         if left.items is not None and right.items is not None:
-            return Value(items=left.items + right.items, taints=left.taints | right.taints)
+            return ProgramValue(items=left.items + right.items, taints=left.taints | right.taints)
         return concat(left, right)
     if isinstance(op, ast.Mult) and left.known and right.number is not None and 0 <= right.number <= 256:
         return text_value(left.text * right.number, left.taints)
     if isinstance(op, ast.Mod) and left.known:
         return _percent(left, right)
-    return Value(taints=left.taints | right.taints)
+    return ProgramValue(taints=left.taints | right.taints)
 
 
-def _percent(form: Value, given: Value) -> Value:
+def _percent(form: ProgramValue, given: ProgramValue) -> ProgramValue:
     values = list(given.items) if given.items is not None else [given]
     out = text_value("", form.taints)
     parts = form.text.split("%s")

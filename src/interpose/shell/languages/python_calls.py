@@ -4,8 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.decoding import decode
 from interpose.shell.languages.methods import destroys
+from interpose.shell.languages.program_values import (
+    NOT_KNOWN,
+    ProgramValue,
+    all_taints,
+    download,
+    join_path,
+    of_stream,
+    run_list,
+    run_shell,
+    sql,
+    tainted,
+    upload,
+)  # fmt: skip
 from interpose.shell.languages.python_names import (
     AS_COMMAND,
     DECODE,
@@ -19,28 +33,14 @@ from interpose.shell.languages.python_names import (
     constant,
 )  # fmt: skip
 from interpose.shell.languages.python_text import FILE, RESPONSE, plain, text_method
-from interpose.shell.languages.values import (
-    NOT_KNOWN,
-    Value,
-    all_taints,
-    download,
-    join_path,
-    of_stream,
-    run_list,
-    run_shell,
-    sql,
-    tainted,
-    upload,
-)  # fmt: skip
-from interpose.shell.model import UNKNOWN, Lowering, Stream, Word
 
-Keywords = Mapping[str, Value]
-Args = tuple[Value, ...]
+Keywords = Mapping[str, ProgramValue]
+Args = tuple[ProgramValue, ...]
 
 _PATH = "pathlib.Path()"
 
 
-class Session:
+class PythonMemory:
     """What is remembered over one program: sockets and descriptors that together make a reverse shell."""
 
     def __init__(self, low: Lowering, via: str) -> None:
@@ -59,7 +59,7 @@ class Session:
                           reason="This hands control of a shell to somebody on the network")  # fmt: skip
 
 
-def call(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+def call(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue | None:
     """State what calling `name` does and give its value; None when the name means nothing to us."""
     low = session.low
     first = args[0] if args else NOT_KNOWN
@@ -91,17 +91,17 @@ def call(name: str, args: Args, keywords: Keywords, session: Session) -> Value |
     )
 
 
-def _shell(name: str, first: Value, session: Session) -> Value:
+def _shell(name: str, first: ProgramValue, session: PythonMemory) -> ProgramValue:
     if name == "pty.spawn":
         session.seen.add("pty")
     if first.items is not None:
         run_list(first.items, session.low, name)
     else:
         run_shell(first, session.low, name)
-    return Value(name=FILE, taints=frozenset({"output"}))
+    return ProgramValue(name=FILE, taints=frozenset({"output"}))
 
 
-def _subprocess(name: str, args: Args, keywords: Keywords, session: Session) -> Value:
+def _subprocess(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue:
     command = args[0] if args else keywords.get("args", NOT_KNOWN)
     shell = keywords.get("shell")
     through_shell = shell is not None and shell.text != "False"
@@ -119,10 +119,10 @@ def _subprocess(name: str, args: Args, keywords: Keywords, session: Session) -> 
         run_list(words, session.low, name)
     program = words[0].text.rpartition("/")[2] if words else ""
     remote = program.split(" ")[0] in ("curl", "wget", "nc", "ssh")
-    return Value(name=RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
+    return ProgramValue(name=RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
 
 
-def _exec(name: str, args: Args, session: Session) -> Value:
+def _exec(name: str, args: Args, session: PythonMemory) -> ProgramValue:
     position, listed = EXEC[name]
     program = args[position] if len(args) > position else NOT_KNOWN
     rest = args[position + 1 :]
@@ -132,7 +132,7 @@ def _exec(name: str, args: Args, session: Session) -> Value:
     return NOT_KNOWN
 
 
-def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Value | None:
+def _network(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue | None:
     low = session.low
     module, _, attr = name.rpartition(".")
     if module in ("requests", "requests.Session()", "aiohttp.ClientSession()", "requests.Client()") and attr in HTTP:
@@ -142,8 +142,8 @@ def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Val
             url = args[0] if args else NOT_KNOWN
             if len(args) > 1 or "data" in keywords:
                 upload(url, all_taints((*args[1:], *keywords.values())), low)
-                return Value(name=RESPONSE, taints=frozenset({"remote"}))
-            return Value(name=RESPONSE, taints=download(url, low).taints)
+                return ProgramValue(name=RESPONSE, taints=frozenset({"remote"}))
+            return ProgramValue(name=RESPONSE, taints=download(url, low).taints)
         case "urllib.request.Request":
             if "data" in keywords or len(args) > 1:
                 upload(args[0] if args else NOT_KNOWN, all_taints((*args[1:], *keywords.values())), low)
@@ -154,7 +154,7 @@ def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Val
                 low.write(args[1].word, Stream(None, taints))
             return NOT_KNOWN
         case "requests.Session" | "requests.Client" | "requests.AsyncClient" | "aiohttp.ClientSession":
-            return Value(name="requests.Session()")
+            return ProgramValue(name="requests.Session()")
         case (
             "http.server.HTTPServer" | "socketserver.TCPServer" | "http.server.test" | "http.server.ThreadingHTTPServer"
         ):
@@ -163,12 +163,12 @@ def _network(name: str, args: Args, keywords: Keywords, session: Session) -> Val
         case "socket.socket" | "socket.create_connection":
             if name.endswith("connection"):
                 session.seen.add("connect")
-            return Value(name="socket()", taints=frozenset({"remote"}))
+            return ProgramValue(name="socket()", taints=frozenset({"remote"}))
         case _:
             return None
 
 
-def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> Value:
+def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> ProgramValue:
     """An HTTP request of whatever library."""
     if verb == "request" and args:
         verb, args = args[0].text.lower(), args[1:]
@@ -183,10 +183,10 @@ def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> Value:
         upload(url, sent, low)
     else:
         download(url, low)
-    return Value(name=RESPONSE, taints=frozenset({"remote"}))
+    return ProgramValue(name=RESPONSE, taints=frozenset({"remote"}))
 
 
-def _process(name: str, args: Args, session: Session) -> Value | None:
+def _process(name: str, args: Args, session: PythonMemory) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
     second = args[1] if len(args) > 1 else NOT_KNOWN
@@ -217,8 +217,8 @@ def _process(name: str, args: Args, session: Session) -> Value | None:
 
 
 def _library(  # noqa: C901 - one case per function
-    name: str, args: Args, keywords: Keywords, session: Session
-) -> Value | None:
+    name: str, args: Args, keywords: Keywords, session: PythonMemory
+) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
     match name:
@@ -234,48 +234,54 @@ def _library(  # noqa: C901 - one case per function
         case "__import__" | "importlib.import_module":
             # `__import__("a.b")` gives the package `a`.
             module = first.text.partition(".")[0] if name == "__import__" else first.text
-            return Value(name=module) if first.known else NOT_KNOWN
+            return ProgramValue(name=module) if first.known else NOT_KNOWN
         case "getattr":
             if len(args) > 1 and args[1].known and first.name:
-                return constant(f"{first.name}.{args[1].text}", low) or Value(name=f"{first.name}.{args[1].text}")
+                return constant(f"{first.name}.{args[1].text}", low) or ProgramValue(
+                    name=f"{first.name}.{args[1].text}"
+                )
             return NOT_KNOWN
         case "globals" | "locals" | "vars" | "dir":
-            return Value(name=f"{first.name}.__dict__" if args and first.name else "globals()")
+            return ProgramValue(name=f"{first.name}.__dict__" if args and first.name else "globals()")
         case "open" | "os.open" | "os.fdopen":
             return opened(first, args[1] if len(args) > 1 else keywords.get("mode"), low)
         case "input" | "raw_input":
             return tainted("input")
         case "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath":
-            return Value(text=join_path([arg.text for arg in args]) or ".", name=_PATH, taints=all_taints(args))
+            return ProgramValue(text=join_path([arg.text for arg in args]) or ".", name=_PATH, taints=all_taints(args))
         case "pathlib.Path.home":
-            return Value(text=low.home, name=_PATH)
+            return ProgramValue(text=low.home, name=_PATH)
         case "pathlib.Path.cwd":
-            return Value(text=low.cwd, name=_PATH)
+            return ProgramValue(text=low.cwd, name=_PATH)
         case "glob.glob" | "glob.iglob":
-            return Value(element=Value(text=first.text, glob=True, taints=first.taints))
+            return ProgramValue(element=ProgramValue(text=first.text, glob=True, taints=first.taints))
         case "os.listdir" | "os.scandir":
-            return Value(element=Value(text=join_path([first.text, UNKNOWN]) if name == "os.scandir" else UNKNOWN))
+            return ProgramValue(
+                element=ProgramValue(text=join_path([first.text, UNKNOWN]) if name == "os.scandir" else UNKNOWN)
+            )
         case "os.walk":
-            return Value(element=Value(items=(first, Value(element=NOT_KNOWN), Value(element=NOT_KNOWN))))
+            return ProgramValue(
+                element=ProgramValue(items=(first, ProgramValue(element=NOT_KNOWN), ProgramValue(element=NOT_KNOWN)))
+            )
         case "sqlite3.connect":
-            return Value(name="database()")
+            return ProgramValue(name="database()")
         case _:
             return plain(name, args, low)
 
 
-def opened(path: Value, mode: Value | None, low: Lowering) -> Value:
+def opened(path: ProgramValue, mode: ProgramValue | None, low: Lowering) -> ProgramValue:
     """`open`: reads or writes by its mode. A computed mode could write, but mostly reads."""
     text = mode.text if mode is not None and mode.known else ("r" if mode is None else UNKNOWN)
     if any(letter in text for letter in "wax+"):
         low.write(path.word, Stream(None), append="a" in text, in_place="+" in text)
-        return Value(name=FILE)
+        return ProgramValue(name=FILE)
     if path.text.isdecimal():
-        return Value(name=FILE, taints=frozenset({"input"}))
+        return ProgramValue(name=FILE, taints=frozenset({"input"}))
     stream = low.read(path.word)
-    return Value(text=stream.text if stream.text is not None else UNKNOWN, name=FILE, taints=stream.taints)
+    return ProgramValue(text=stream.text if stream.text is not None else UNKNOWN, name=FILE, taints=stream.taints)
 
 
-def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: Session) -> Value:
+def method(receiver: ProgramValue, name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue:
     """A method of a value that is not a module: texts, paths, files, responses, sockets, clients."""
     low = session.low
     first = args[0] if args else NOT_KNOWN
@@ -301,9 +307,9 @@ def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: 
         case "bind" | "listen" if receiver.name == "socket()":
             low.emit("net.listen", first.text)
         case "recv" | "recvfrom" | "makefile":
-            return Value(taints=receiver.taints | {"remote"} if receiver.name == "socket()" else receiver.taints)
+            return ProgramValue(taints=receiver.taints | {"remote"} if receiver.name == "socket()" else receiver.taints)
         case "sendall" | "send" if "secret" in first.taints:
-            upload(Value(text="socket"), first.taints, low)
+            upload(ProgramValue(text="socket"), first.taints, low)
         case "get" | "post" | "put" | "patch" | "delete" if receiver.name == "requests.Session()":
             return request(name, args, keywords, low)
         case "delete" | "drop" if not args and not receiver.known and receiver.name == "":
@@ -317,7 +323,7 @@ def method(receiver: Value, name: str, args: Args, keywords: Keywords, session: 
     return text_method(receiver, name, args)
 
 
-def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 - one case per method
+def _path_method(path: ProgramValue, name: str, args: Args, low: Lowering) -> ProgramValue | None:  # noqa: C901 - one case per method
     word = path.word
     first = args[0] if args else NOT_KNOWN
     match name:
@@ -346,15 +352,19 @@ def _path_method(path: Value, name: str, args: Args, low: Lowering) -> Value | N
             low.run((Word("ln"), Word("-s"), first.word, word), via="Path.symlink_to")
         case "glob" | "rglob" | "iterdir":
             inner = "*" if name != "glob" else first.text
-            return Value(element=Value(text=join_path([path.text, inner]), name=_PATH, glob=True, taints=path.taints))
+            return ProgramValue(
+                element=ProgramValue(text=join_path([path.text, inner]), name=_PATH, glob=True, taints=path.taints)
+            )
         case "joinpath":
-            return Value(text=join_path([path.text, *(arg.text for arg in args)]), name=_PATH, taints=path.taints)
+            return ProgramValue(
+                text=join_path([path.text, *(arg.text for arg in args)]), name=_PATH, taints=path.taints
+            )
         case "expanduser":
-            return Value(text=low.path(word), name=_PATH, taints=path.taints)
+            return ProgramValue(text=low.path(word), name=_PATH, taints=path.taints)
         case "resolve" | "absolute":
-            return Value(text=low.path(word), name=_PATH, taints=path.taints)
+            return ProgramValue(text=low.path(word), name=_PATH, taints=path.taints)
         case "with_suffix" | "with_name" | "with_stem" | "relative_to":
-            return Value(name=_PATH)
+            return ProgramValue(name=_PATH)
         case _:
             return None
     return NOT_KNOWN

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from interpose.shell.languages.values import Value
-from interpose.shell.model import Lowering
+from interpose.shell.invocation import Lowering
+from interpose.shell.languages.program_values import ProgramValue
 
 _SAME = {
     "posix": "os", "nt": "os", "urllib2": "urllib.request", "posixpath": "os.path", "ntpath": "os.path",
@@ -34,31 +34,31 @@ def canonical_tail(module: str, tail: str) -> str:
     return tail if module == "builtins" else f"{module}.{tail}"
 
 
-def constant(name: str, low: Lowering) -> Value | None:
+def constant(name: str, low: Lowering) -> ProgramValue | None:
     """The value of a name of the library that is known before the program runs."""
     match name:
         case "sys.executable":
-            return Value(text="python3")
+            return ProgramValue(text="python3")
         case "os.sep" | "os.path.sep":
-            return Value(text="/")
+            return ProgramValue(text="/")
         case "os.curdir":
-            return Value(text=".")
+            return ProgramValue(text=".")
         case "os.linesep":
-            return Value(text="\n")
+            return ProgramValue(text="\n")
         case "os.environ":
-            return Value(name="os.environ", taints=frozenset({"env", "secret"}))
+            return ProgramValue(name="os.environ", taints=frozenset({"env", "secret"}))
         case "os.environ[HOME]" | "os.environ[USERPROFILE]":
-            return Value(text=low.home)
+            return ProgramValue(text=low.home)
         case "os.environ[PWD]":
-            return Value(text=low.cwd)
+            return ProgramValue(text=low.cwd)
         case "os.environ[SHELL]":
-            return Value(text="/bin/bash")
+            return ProgramValue(text="/bin/bash")
         case "sys.argv":
-            return Value(name="sys.argv", taints=frozenset({"param"}))
+            return ProgramValue(name="sys.argv", taints=frozenset({"param"}))
         case "sys.stdin":
-            return Value(name="file()", taints=frozenset({"input"}))
+            return ProgramValue(name="file()", taints=frozenset({"input"}))
         case "signal.SIGKILL" | "signal.SIGTERM" | "signal.SIGHUP" | "signal.SIGSTOP":
-            return Value(text=name.removeprefix("signal.SIG"))
+            return ProgramValue(text=name.removeprefix("signal.SIG"))
         case _:
             return None
 

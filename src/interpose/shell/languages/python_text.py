@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from interpose.shell.invocation import UNKNOWN, Lowering
+from interpose.shell.languages.program_values import (
+    NOT_KNOWN,
+    ProgramValue,
+    all_taints,
+    concat,
+    join_path,
+    tainted,
+    text_value,
+)
 from interpose.shell.languages.python_names import constant
-from interpose.shell.languages.values import NOT_KNOWN, Value, all_taints, concat, join_path, tainted, text_value
-from interpose.shell.model import UNKNOWN, Lowering
 
-Args = tuple[Value, ...]
+Args = tuple[ProgramValue, ...]
 
 FILE = "file()"
 RESPONSE = "response()"
 BYTES = "bytes()"
 
 
-def plain(name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 - one case per function
+def plain(name: str, args: Args, low: Lowering) -> ProgramValue | None:  # noqa: C901 - one case per function
     """Calls without an effect whose value is worth knowing."""
     first = args[0] if args else NOT_KNOWN
     match name:
@@ -39,7 +47,7 @@ def plain(name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 -
                 return text_value("".join(chr((item.number or 0) & 0xFF) for item in first.items))
             return first
         case "int":
-            return Value(
+            return ProgramValue(
                 text=first.text, number=int(first.text) if first.text.isdecimal() and len(first.text) < 10 else None
             )
         case "reversed":
@@ -48,10 +56,10 @@ def plain(name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 -
             return first
         case "map":
             if first.name == "chr" and len(args) > 1 and args[1].items is not None:
-                return Value(items=tuple(plain("chr", (item,), low) or NOT_KNOWN for item in args[1].items))
-            return Value(element=NOT_KNOWN)
+                return ProgramValue(items=tuple(plain("chr", (item,), low) or NOT_KNOWN for item in args[1].items))
+            return ProgramValue(element=NOT_KNOWN)
         case "shlex.split":
-            return Value(items=tuple(text_value(part) for part in first.text.split()), taints=first.taints)
+            return ProgramValue(items=tuple(text_value(part) for part in first.text.split()), taints=first.taints)
         case "os.path.join":
             return text_value(join_path([arg.text for arg in args]), all_taints(args))
         case "os.path.expanduser":
@@ -71,7 +79,7 @@ def plain(name: str, args: Args, low: Lowering) -> Value | None:  # noqa: C901 -
             return None
 
 
-def text_method(value: Value, name: str, args: Args) -> Value:
+def text_method(value: ProgramValue, name: str, args: Args) -> ProgramValue:
     first = args[0] if args else NOT_KNOWN
     taints = value.taints | all_taints(args)
     if value.name in (FILE, RESPONSE, "socket()", "os.environ"):
@@ -87,12 +95,12 @@ def text_method(value: Value, name: str, args: Args) -> Value:
             "items",
             "copy",
         ):
-            return Value(text=value.text, taints=value.taints)
-        return Value(taints=value.taints, name=value.name)
+            return ProgramValue(text=value.text, taints=value.taints)
+        return ProgramValue(taints=value.taints, name=value.name)
     match name:
         case "join" if value.known:
             if first.items is None:
-                return Value(taints=taints)
+                return ProgramValue(taints=taints)
             out = text_value("", taints)
             for index, item in enumerate(first.items):
                 out = concat(out, item if index == 0 else concat(value, item))
@@ -112,10 +120,12 @@ def text_method(value: Value, name: str, args: Args) -> Value:
             | "expandtabs"
         ):
             if name == "encode" and value.known and not args:
-                return Value(text=value.text.encode("utf-8", "replace").decode("latin-1"), name=BYTES, taints=taints)
+                return ProgramValue(
+                    text=value.text.encode("utf-8", "replace").decode("latin-1"), name=BYTES, taints=taints
+                )
             if value.known and not args and name not in ("decode", "encode"):
                 return text_value(str(getattr(value.text, name)()), taints)
-            return Value(text=value.text, taints=taints, name=value.name)
+            return ProgramValue(text=value.text, taints=taints, name=value.name)
         case "replace" if value.known and len(args) > 1 and first.known and args[1].known and first.text:
             return text_value(value.text.replace(first.text, args[1].text), taints)
         case "format" if value.known:
@@ -125,14 +135,14 @@ def text_method(value: Value, name: str, args: Args) -> Value:
             return text_value(filled if "{" not in filled else UNKNOWN, taints)
         case "split" if value.known and (not args or (first.known and first.text)):
             parts = value.text.split(first.text if args else None)
-            return Value(items=tuple(text_value(part) for part in parts[:256]), taints=taints)
+            return ProgramValue(items=tuple(text_value(part) for part in parts[:256]), taints=taints)
         case _:
-            return Value(taints=taints)
+            return ProgramValue(taints=taints)
 
 
-def _decoded(value: Value, codec: str) -> Value:
+def _decoded(value: ProgramValue, codec: str) -> ProgramValue:
     try:
         text = value.text.encode("latin-1", "replace").decode(codec if codec.isascii() else "utf-8", "replace")
     except (LookupError, ValueError):
-        return Value(taints=value.taints | {"decoded"})
+        return ProgramValue(taints=value.taints | {"decoded"})
     return text_value(text, value.taints)

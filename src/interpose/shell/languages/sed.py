@@ -7,14 +7,14 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN, Lowering, Stream
+from interpose.shell.invocation import UNKNOWN, Lowering, Stream
 
 _SPECIAL = frozenset("\\\\()*+?{}|[]")
 MAX_WITH_STAR = 4096
 """How long a text may be for a pattern with `.*`, which looks at the rest of the line from each place."""
 
 
-class Substitution(Struct, frozen=True):
+class SedSubstitution(Struct, frozen=True):
     """One `s` command."""
 
     pattern: str
@@ -22,13 +22,13 @@ class Substitution(Struct, frozen=True):
     flags: str
 
 
-class Command(Struct, frozen=True):
+class SedCommand(Struct, frozen=True):
     """One sed command: its letter, its argument, whether an address limits it, and its substitution if it is `s`."""
 
     letter: str
     argument: str = ""
     addressed: bool = False
-    substitution: Substitution | None = None
+    substitution: SedSubstitution | None = None
 
 
 def lower(code: str, low: Lowering, via: str) -> None:
@@ -37,7 +37,7 @@ def lower(code: str, low: Lowering, via: str) -> None:
         state(step, low, via)
 
 
-def state(step: Command, low: Lowering, via: str) -> None:
+def state(step: SedCommand, low: Lowering, via: str) -> None:
     """State what one command does besides printing."""
     argument = step.argument.strip()
     if step.letter in "rR" and argument:
@@ -54,7 +54,7 @@ def state(step: Command, low: Lowering, via: str) -> None:
             _state_executed(step.substitution, low, via)
 
 
-def _state_executed(step: Substitution, low: Lowering, via: str) -> None:
+def _state_executed(step: SedSubstitution, low: Lowering, via: str) -> None:
     """`s///e` runs the line that comes out. All of it is known only when the pattern takes the whole line."""
     literal = _plain_replacement(step.replacement)
     if literal is not None and step.pattern in (".*", "^.*", "^.*$", ".*$"):
@@ -65,9 +65,9 @@ def _state_executed(step: Substitution, low: Lowering, via: str) -> None:
     low.shell(Stream(None, frozenset({"input"})), via=f"{via} s///e")
 
 
-def commands(code: str) -> list[Command]:
+def commands(code: str) -> list[SedCommand]:
     """The commands of a script, one after the other. What is not understood ends the reading with an `e` of unknown."""
-    found: list[Command] = []
+    found: list[SedCommand] = []
     index = 0
     while index < len(code):
         if code[index] in " \t\n;{}":
@@ -85,28 +85,28 @@ def commands(code: str) -> list[Command]:
         index += 1
         if letter == "s":
             index, substitution = _substitution(code, index)
-            found.append(Command("s", "", addressed, substitution))
+            found.append(SedCommand("s", "", addressed, substitution))
         elif letter == "y":
             index = _skip_delimited(
                 code, _skip_delimited(code, index, code[index : index + 1]) - 1, code[index : index + 1]
             )
-            found.append(Command("y"))
+            found.append(SedCommand("y"))
         elif letter in "aic":
             end = _text_end(code, index)
-            found.append(Command(letter, code[index:end], addressed))
+            found.append(SedCommand(letter, code[index:end], addressed))
             index = end
         elif letter in "rRwWe":
             end = _line_end(code, index)
-            found.append(Command(letter, code[index:end], addressed))
+            found.append(SedCommand(letter, code[index:end], addressed))
             index = end
         elif letter in ":btT":
             end = index
             while end < len(code) and code[end] not in ";\n}":
                 end += 1
-            found.append(Command(letter, code[index:end], addressed))
+            found.append(SedCommand(letter, code[index:end], addressed))
             index = end
         else:
-            found.append(Command(letter, "", addressed))
+            found.append(SedCommand(letter, "", addressed))
     return found
 
 
@@ -166,10 +166,10 @@ def _skip_delimited(code: str, index: int, delimiter: str) -> int:
     return len(code)
 
 
-def _substitution(code: str, index: int) -> tuple[int, Substitution]:
+def _substitution(code: str, index: int) -> tuple[int, SedSubstitution]:
     delimiter = code[index : index + 1]
     if not delimiter:
-        return len(code), Substitution("", "", "")
+        return len(code), SedSubstitution("", "", "")
     middle = _skip_delimited(code, index, delimiter)
     end = _skip_replacement(code, middle, delimiter)
     flags_end = end
@@ -179,7 +179,7 @@ def _substitution(code: str, index: int) -> tuple[int, Substitution]:
         flags_end = _line_end(code, flags_end)
     pattern = code[index + 1 : middle - 1].replace(f"\\{delimiter}", delimiter)
     replacement = code[middle : end - 1].replace(f"\\{delimiter}", delimiter)
-    return flags_end, Substitution(pattern, replacement, code[end:flags_end])
+    return flags_end, SedSubstitution(pattern, replacement, code[end:flags_end])
 
 
 def _skip_replacement(code: str, index: int, delimiter: str) -> int:

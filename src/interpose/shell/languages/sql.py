@@ -11,8 +11,8 @@ import re
 
 from msgspec import Struct
 
-from interpose.shell.languages.sql_tokens import DIALECTS, LEADERS, Token, tokens_of, words_of
-from interpose.shell.model import Lowering
+from interpose.shell.invocation import Lowering
+from interpose.shell.languages.sql_tokens import DIALECTS, LEADERS, SqlToken, tokens_of, words_of
 from interpose.types import Certainty
 
 MAX_NESTING = 4
@@ -59,7 +59,7 @@ _RISKY = re.compile(
 )
 
 
-class Reader(Struct, frozen=True):
+class SqlContext(Struct, frozen=True):
     """Where a statement's effects are said, how surely, and how deep it lies in other SQL."""
 
     low: Lowering
@@ -82,10 +82,10 @@ class Reader(Struct, frozen=True):
 
 def lower(code: str, low: Lowering, via: str) -> None:
     """Say what an SQL text would do."""
-    _read(code, Reader(low, via, "proven"))
+    _read(code, SqlContext(low, via, "proven"))
 
 
-def _read(code: str, reader: Reader) -> None:
+def _read(code: str, reader: SqlContext) -> None:
     if reader.nesting > MAX_NESTING:
         reader.destroys("", "sql-nested", "SQL is nested too deep in SQL to be read.")
         return
@@ -93,13 +93,13 @@ def _read(code: str, reader: Reader) -> None:
         return
     statements = tokens_of(code, DIALECTS.get(reader.via, ""))
     if statements is None:
-        reader = Reader(reader.low, reader.via, "possible", reader.nesting)
+        reader = SqlContext(reader.low, reader.via, "possible", reader.nesting)
         statements = words_of(code)
     for statement in statements:
         _statement(statement, reader)
 
 
-def _statement(tokens: list[Token], reader: Reader) -> None:
+def _statement(tokens: list[SqlToken], reader: SqlContext) -> None:
     if tokens[0].word == "EXPLAIN" and not any(token.word == "ANALYZE" for token in tokens[1:4]):
         return
     start = 0
@@ -128,7 +128,7 @@ def _statement(tokens: list[Token], reader: Reader) -> None:
             _keyword(tokens, index, reader)
 
 
-def _keyword(tokens: list[Token], index: int, reader: Reader) -> None:
+def _keyword(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     word = tokens[index].word
     before, after = _word(tokens, index - 1), _word(tokens, index + 1)
     match word:
@@ -149,7 +149,7 @@ def _keyword(tokens: list[Token], index: int, reader: Reader) -> None:
             _outside(tokens, index, reader)
 
 
-def _outside(tokens: list[Token], index: int, reader: Reader) -> None:
+def _outside(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     """Where a statement leaves the database: files and programs."""
     word = tokens[index].word
     before, after = _word(tokens, index - 1), _word(tokens, index + 1)
@@ -180,7 +180,7 @@ def _outside(tokens: list[Token], index: int, reader: Reader) -> None:
             pass
 
 
-def _drop(tokens: list[Token], index: int, reader: Reader) -> None:
+def _drop(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     kind = _word(tokens, index + 1)
     name = _name(tokens, index + 2)
     if kind == "TEMPORARY":
@@ -190,7 +190,7 @@ def _drop(tokens: list[Token], index: int, reader: Reader) -> None:
     reader.destroys(name, f"sql-drop-{kind.lower()}", f"Drops {thing}; only a backup brings it back.", wide=whole)
 
 
-def _rows(tokens: list[Token], index: int, verb: str, reader: Reader) -> None:
+def _rows(tokens: list[SqlToken], index: int, verb: str, reader: SqlContext) -> None:
     depth = tokens[index].depth
     name = _name(tokens, index + (2 if _word(tokens, index + 1) == "FROM" else 1))
     for position in range(index + 1, min(len(tokens), index + REACH)):
@@ -204,7 +204,7 @@ def _rows(tokens: list[Token], index: int, verb: str, reader: Reader) -> None:
     reader.destroys(name, f"sql-{verb}-all", f"Has no condition: it would {verb} every row of the table.")
 
 
-def _always(condition: list[Token]) -> bool:
+def _always(condition: list[SqlToken]) -> bool:
     """Whether a condition holds for every row: `1=1`, `true`, `'a'='a'`."""
     match [token.text.lower() for token in condition[:4] if token.text not in "()"]:
         case ["true" | "1"] | ["true" | "1", "or", *_]:
@@ -215,7 +215,7 @@ def _always(condition: list[Token]) -> bool:
             return False
 
 
-def _grant(tokens: list[Token], reader: Reader) -> None:
+def _grant(tokens: list[SqlToken], reader: SqlContext) -> None:
     if tokens[0].word == "REVOKE":
         return
     wide = any(token.word in _SUPER for token in tokens[1:4]) or any(
@@ -232,7 +232,7 @@ def _grant(tokens: list[Token], reader: Reader) -> None:
         )
 
 
-def _define(tokens: list[Token], reader: Reader) -> None:
+def _define(tokens: list[SqlToken], reader: SqlContext) -> None:
     kind = _word(tokens, 1)
     name = _name(tokens, 2)
     if kind in ("USER", "ROLE", "LOGIN") and any(token.word in _SUPER for token in tokens[2:]):
@@ -254,7 +254,7 @@ def _define(tokens: list[Token], reader: Reader) -> None:
         reader.destroys(_name(tokens, 4), "sql-replace-table", "Replaces a table and everything in it.")
 
 
-def _dynamic(tokens: list[Token], index: int, reader: Reader) -> None:
+def _dynamic(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     """SQL that is put together from pieces: known pieces are read, unknown ones are a doubt."""
     pieces = tokens[index + 1 : index + REACH]
     literal = "".join(token.text for token in pieces if token.sort == "string")
@@ -270,15 +270,15 @@ def _dynamic(tokens: list[Token], index: int, reader: Reader) -> None:
         )
 
 
-def _is_variable(token: Token) -> bool:
+def _is_variable(token: SqlToken) -> bool:
     return token.sort == "word" and token.word not in ("CONCAT", "FORMAT", "USING", "FROM", "INTO", "N", "IMMEDIATE")
 
 
-def _inside(reader: Reader) -> Reader:
-    return Reader(reader.low, reader.via, reader.certainty, reader.nesting + 1)
+def _inside(reader: SqlContext) -> SqlContext:
+    return SqlContext(reader.low, reader.via, reader.certainty, reader.nesting + 1)
 
 
-def _run(tokens: list[Token], index: int, reader: Reader) -> None:
+def _run(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     code = _string(tokens, index)
     if code:
         reader.low.shell(code, via=f"{reader.via} SQL")
@@ -286,7 +286,7 @@ def _run(tokens: list[Token], index: int, reader: Reader) -> None:
         reader.low.emit("opaque", reader.via, certainty="possible", rule="sql-shell", reason="Runs a program from SQL.")
 
 
-def _file(tokens: list[Token], index: int, reader: Reader, *, writes: bool) -> None:
+def _file(tokens: list[SqlToken], index: int, reader: SqlContext, *, writes: bool) -> None:
     path = _string(tokens, index)
     if not path or path.startswith(("http://", "https://", "s3://")):
         return
@@ -296,23 +296,23 @@ def _file(tokens: list[Token], index: int, reader: Reader, *, writes: bool) -> N
         reader.low.read(path)
 
 
-def _string(tokens: list[Token], index: int) -> str:
+def _string(tokens: list[SqlToken], index: int) -> str:
     return next((token.text for token in tokens[index + 1 : index + 6] if token.sort == "string"), "")
 
 
-def _is_string(tokens: list[Token], index: int) -> bool:
+def _is_string(tokens: list[SqlToken], index: int) -> bool:
     return index < len(tokens) and tokens[index].sort == "string"
 
 
-def _has(tokens: list[Token], index: int, word: str) -> bool:
+def _has(tokens: list[SqlToken], index: int, word: str) -> bool:
     return any(token.word == word and token.depth == tokens[index].depth for token in tokens[index + 1 : index + 40])
 
 
-def _word(tokens: list[Token], index: int) -> str:
+def _word(tokens: list[SqlToken], index: int) -> str:
     return tokens[index].word if 0 <= index < len(tokens) else ""
 
 
-def _name(tokens: list[Token], index: int) -> str:
+def _name(tokens: list[SqlToken], index: int) -> str:
     """The name that starts at `index`, after words such as IF EXISTS."""
     while index < len(tokens) and tokens[index].word in (
         "IF",

@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 
 DIALECTS = {
     "psql": "postgres", "pgcli": "postgres", "cockroach": "postgres", "mysql": "mysql", "mariadb": "mysql",
@@ -29,7 +29,7 @@ _VERSIONED_COMMENT = re.compile(r"/\*!\d*")
 TokenSort = Literal["word", "string", "name", "sign"]
 
 
-class Token(Struct, frozen=True):
+class SqlToken(Struct, frozen=True):
     """A piece of a statement. `word` is its text in capitals if it can be a keyword, else empty."""
 
     text: str
@@ -38,7 +38,7 @@ class Token(Struct, frozen=True):
     depth: int
 
 
-def tokens_of(code: str, dialect: str, *, rest: bool = False) -> list[list[Token]] | None:
+def tokens_of(code: str, dialect: str, *, rest: bool = False) -> list[list[SqlToken]] | None:
     """The statements of a text by the rules of its dialect, or None if it is none or too long. `rest`: see below."""
     if len(code) > MAX_LENGTH:
         return None
@@ -55,7 +55,7 @@ def tokens_of(code: str, dialect: str, *, rest: bool = False) -> list[list[Token
         found = language.tokenize(code)
     except (SqlglotError, ValueError, IndexError):
         return None
-    statements: list[list[Token]] = [[]]
+    statements: list[list[SqlToken]] = [[]]
     depth = 0
     handed_over = False
     for token in found:
@@ -70,25 +70,25 @@ def tokens_of(code: str, dialect: str, *, rest: bool = False) -> list[list[Token
                 # The tokenizer hands the rest of a statement that it does not know over as one text.
                 statements[-1] += [part for inner in tokens_of(token.text, dialect, rest=True) or () for part in inner]
             else:
-                statements[-1].append(Token(token.text, "", "string", depth))
+                statements[-1].append(SqlToken(token.text, "", "string", depth))
         elif token.token_type is TokenType.IDENTIFIER:
-            statements[-1].append(Token(token.text, "", "name", depth))
+            statements[-1].append(SqlToken(token.text, "", "name", depth))
         else:
             for part in token.text.split():
                 sort: TokenSort = "word" if part[0].isalnum() or part[0] in "_#@" else "sign"
-                statements[-1].append(Token(part, part.upper(), sort, depth))
+                statements[-1].append(SqlToken(part, part.upper(), sort, depth))
         handed_over = token.token_type in language.tokenizer_class.COMMANDS and not rest
     return [statement for statement in statements if statement]
 
 
-def words_of(code: str) -> list[list[Token]]:
+def words_of(code: str) -> list[list[SqlToken]]:
     """The statements of a text that is no valid SQL, word by word."""
-    statements: list[list[Token]] = [[]]
+    statements: list[list[SqlToken]] = [[]]
     for part in _CRUDE.findall(code):
         if part == ";":
             statements.append([])
         elif part[0] == "'" and len(part) > 1:
-            statements[-1].append(Token(part[1:-1], "", "string", 0))
+            statements[-1].append(SqlToken(part[1:-1], "", "string", 0))
         else:
-            statements[-1].append(Token(part, part.upper(), "word" if part[0].isalnum() else "sign", 0))
+            statements[-1].append(SqlToken(part, part.upper(), "word" if part[0].isalnum() else "sign", 0))
     return [statement for statement in statements if statement]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.shell.model import UNKNOWN
+from interpose.shell.invocation import UNKNOWN
 
 _CLOSING = {"(": ")", "[": "]", "{": "}", "<": ">"}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "0": "\0", "a": "\a", "e": "\x1b", "\n": ""}
@@ -15,14 +15,14 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 Kind = Literal["string", "command", "name", "mark"]
 
 
-class Token(Struct, frozen=True):
+class ProgramToken(Struct, frozen=True):
     """A string constant, a command in quotes of its own (backticks, `qx`), a dotted name, or any other mark."""
 
     kind: Kind
     text: str
 
 
-class Syntax(Struct, frozen=True, kw_only=True):
+class TokenRules(Struct, frozen=True, kw_only=True):
     """What differs between these languages."""
 
     comments: tuple[str, ...] = ("#",)
@@ -36,40 +36,40 @@ class Syntax(Struct, frozen=True, kw_only=True):
     """What joins two names to one."""
 
 
-def tokens(code: str, syntax: Syntax) -> list[Token]:
+def tokens(code: str, syntax: TokenRules) -> list[ProgramToken]:
     """The tokens of a program, in one pass."""
-    out: list[Token] = []
+    out: list[ProgramToken] = []
     index = 0
     while index < len(code):
         char = code[index]
         if char.isspace():
             if char == "\n":
-                out.append(Token("mark", "\n"))
+                out.append(ProgramToken("mark", "\n"))
             index += 1
         elif _is_comment(code, index, syntax):
             end = code.find("\n", index)
             index = len(code) if end < 0 else end
         elif char in "'\"" or (char == "`" and syntax.backticks):
             text, index = _quoted(code, index + 1, char, "" if char == "'" else char, syntax)
-            out.append(Token("command" if char == "`" else "string", text))
+            out.append(ProgramToken("command" if char == "`" else "string", text))
         elif char == "%" and "%x" in syntax.quote_words and code[index + 1 : index + 2] in ("x", "q", "Q", "w"):
             index = _percent_quote(code, index, syntax, out)
         elif char in _WORD:
             index = _name(code, index, syntax, out)
         else:
-            out.append(Token("mark", char))
+            out.append(ProgramToken("mark", char))
             index += 1
     return out
 
 
-def _is_comment(code: str, index: int, syntax: Syntax) -> bool:
+def _is_comment(code: str, index: int, syntax: TokenRules) -> bool:
     if not code.startswith(syntax.comments, index):
         return False
     # INVARIANT: `$#` and `@#` are perl variables, and a `#` in the middle of a word starts no comment.
     return index == 0 or code[index - 1] not in "$@&\\"
 
 
-def _quoted(code: str, index: int, close: str, kind: str, syntax: Syntax, opened: str = "") -> tuple[str, int]:
+def _quoted(code: str, index: int, close: str, kind: str, syntax: TokenRules, opened: str = "") -> tuple[str, int]:
     """Text up to `close`; `kind` is empty for strings that hold no variables."""
     out: list[str] = []
     depth = 0
@@ -100,7 +100,7 @@ def _escape(char: str, close: str, *, raw: bool) -> str:
     return _ESCAPES.get(char, char)
 
 
-def _hole(code: str, index: int, syntax: Syntax) -> int:
+def _hole(code: str, index: int, syntax: TokenRules) -> int:
     """Where an interpolated value ends, or 0 when none begins here."""
     for start in syntax.holes:
         if code.startswith(start, index):
@@ -115,7 +115,7 @@ def _hole(code: str, index: int, syntax: Syntax) -> int:
     return 0
 
 
-def _name(code: str, index: int, syntax: Syntax, out: list[Token]) -> int:
+def _name(code: str, index: int, syntax: TokenRules, out: list[ProgramToken]) -> int:
     end = index
     while end < len(code):
         if code[end] in _WORD:
@@ -137,21 +137,21 @@ def _name(code: str, index: int, syntax: Syntax, out: list[Token]) -> int:
             text, end = _quoted(
                 code, after + 1, close, "" if word == "q" else word, syntax, mark if close != mark else ""
             )
-            out.append(Token("command" if word == "qx" else "string", text))
+            out.append(ProgramToken("command" if word == "qx" else "string", text))
             return end
     if code[end : end + 1] in "!?" and code[end : end + 1] and code[end + 1 : end + 2] != "=":
         end += 1
         word = code[index:end]
-    out.append(Token("name", word))
+    out.append(ProgramToken("name", word))
     return end
 
 
-def _percent_quote(code: str, index: int, syntax: Syntax, out: list[Token]) -> int:
+def _percent_quote(code: str, index: int, syntax: TokenRules, out: list[ProgramToken]) -> int:
     letter, mark = code[index + 1], code[index + 2 : index + 3]
     if not mark or mark in _WORD or mark.isspace():
-        out.append(Token("mark", "%"))
+        out.append(ProgramToken("mark", "%"))
         return index + 1
     close = _CLOSING.get(mark, mark)
     text, end = _quoted(code, index + 3, close, "" if letter in "qw" else letter, syntax, mark if close != mark else "")
-    out.append(Token("command" if letter == "x" else "string", text))
+    out.append(ProgramToken("command" if letter == "x" else "string", text))
     return end

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.shell.model import Word
+from interpose.shell.invocation import Word
 
 _HOME = ("%userprofile%", "%homepath%", "$env:userprofile", "$home", "%home%", "~")
 _SYSTEM = ("windows", "program files", "program files (x86)", "programdata", "progra~1")

@@ -13,7 +13,7 @@ from interpose.shell.syntax.redirections import BLANKS, Redirections
 from interpose.shell.syntax.tree import (
     AndOr,
     Assignment,
-    Background,
+    BackgroundJob,
     Function,
     Node,
     Not,
@@ -116,7 +116,7 @@ class Commands(Redirections):
             node = AndOr(first, tuple(rest)) if rest else first
             if operator == "&":
                 self.pos += 1
-                return Background(node)
+                return BackgroundJob(node)
             if operator == ";":
                 self.pos += 1
             elif not (self.pos >= self.end or self.text[self.pos] in "\n);" or self.reserved() in CLOSING):

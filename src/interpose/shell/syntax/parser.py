@@ -9,20 +9,20 @@ from interpose.shell.syntax.commands import SEPARATOR, Commands
 from interpose.shell.syntax.tree import (
     ArithmeticCommand,
     ArithmeticFor,
-    Case,
+    CaseCommand,
+    CommandGroup,
     Coprocess,
     For,
-    Group,
     If,
+    LiteralText,
     Node,
     Parsed,
+    ParseProblem,
     Part,
-    Problem,
     RawWord,
     Sequence,
     Span,
     Test,
-    Text,
     While,
 )
 from interpose.shell.syntax.words import NAME, Shared, SyntaxFaultError
@@ -32,7 +32,7 @@ FUNCTION_NAME = re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++")
 EMPTY_PARENTHESES = re.compile(r"[ \t]*+\([ \t]*+\)")
 
 
-class Parser(Commands):
+class ShellParser(Commands):
     """Reads everything. The methods of compound commands start behind the word that introduces them."""
 
     __slots__ = ()
@@ -57,12 +57,12 @@ class Parser(Commands):
             self.not_arithmetic.add(start)
         self.pos = start + 1
         body = self.sequence(")")
-        return Group(body, self.redirects(), True)
+        return CommandGroup(body, self.redirects(), True)
 
     def read_brace(self) -> Node:
         body = self.body("}")
         self.keyword("}")
-        return Group(body, self.redirects(), False)
+        return CommandGroup(body, self.redirects(), False)
 
     def read_if(self) -> Node:
         branches: list[tuple[Sequence, Sequence]] = []
@@ -137,7 +137,7 @@ class Parser(Commands):
             self.lines()
             if self.reserved() == "esac":
                 self.pos += 4
-                return Case(word, tuple(clauses), self.redirects())
+                return CaseCommand(word, tuple(clauses), self.redirects())
             patterns = self._patterns()
             items: list[Node] = []
             self.items(items, "")
@@ -217,11 +217,11 @@ class Parser(Commands):
         while self.pos < self.end and self.text[self.pos] in "()|<>":
             if self.text[self.pos] == "(":
                 self.pos += 1
-                parts.extend([Text("(", False), *self.parts("glob")])
+                parts.extend([LiteralText("(", False), *self.parts("glob")])
                 self.expect(")")
-                parts.append(Text(")", False))
+                parts.append(LiteralText(")", False))
             else:
-                parts.append(Text(self.text[self.pos], False))
+                parts.append(LiteralText(self.text[self.pos], False))
                 self.pos += 1
             parts.extend(self.parts("word"))
         if self.pos == start:
@@ -229,27 +229,27 @@ class Parser(Commands):
         return RawWord(tuple(parts), self.span(start))
 
 
-COMPOUND: dict[str, Callable[[Parser], Node]] = {
-    "(": Parser.read_parentheses,
-    "{": Parser.read_brace,
-    "if": Parser.read_if,
-    "while": Parser.read_while,
-    "until": Parser.read_while,
-    "for": Parser.read_for,
-    "select": Parser.read_for,
-    "case": Parser.read_case,
-    "function": Parser.read_function,
-    "coproc": Parser.read_coproc,
-    "[[": Parser.read_test,
+COMPOUND: dict[str, Callable[[ShellParser], Node]] = {
+    "(": ShellParser.read_parentheses,
+    "{": ShellParser.read_brace,
+    "if": ShellParser.read_if,
+    "while": ShellParser.read_while,
+    "until": ShellParser.read_while,
+    "for": ShellParser.read_for,
+    "select": ShellParser.read_for,
+    "case": ShellParser.read_case,
+    "function": ShellParser.read_function,
+    "coproc": ShellParser.read_coproc,
+    "[[": ShellParser.read_test,
 }
 
 
 def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
     """The tree of `text`. After a fault, reading goes on at the next line. `fixed`: the span of all that comes out."""
     shared = Shared()
-    parser = Parser(text, fixed, shared, depth)
+    parser = ShellParser(text, fixed, shared, depth)
     items = shared.complete
-    problems: list[Problem] = []
+    problems: list[ParseProblem] = []
     while True:
         before = parser.pos
         try:
@@ -261,7 +261,7 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
             items.extend(shared.journal)
             shared.journal.clear()
             position = min(max(fault.position, before), len(text))
-            problems.append(Problem(fault.rule, fault.message, fixed or (position, min(position + 1, len(text)))))
+            problems.append(ParseProblem(fault.rule, fault.message, fixed or (position, min(position + 1, len(text)))))
             line = text.find("\n", position)
             if line < 0 or fault.rule != "syntax" or len(problems) >= MAX_PROBLEMS:
                 break
@@ -273,12 +273,12 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
 
 def expansions_of(text: str) -> tuple[Part, ...]:
     """The parts of `text` as if it stood in double quotes. Text that is not understood is one literal part."""
-    parser = Parser(text, (0, 0), Shared(), 0)
+    parser = ShellParser(text, (0, 0), Shared(), 0)
     try:
         return tuple(parser.parts("here"))
     except SyntaxFaultError:
-        return (Text(text, True),)
+        return (LiteralText(text, True),)
 
 
 def _is_match(word: RawWord) -> bool:
-    return len(word.parts) == 1 and word.parts[0] == Text("=~", False)
+    return len(word.parts) == 1 and word.parts[0] == LiteralText("=~", False)

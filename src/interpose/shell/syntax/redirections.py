@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Self
 
-from interpose.shell.syntax.tree import HereDocument, Part, RawWord, Redirect, Span, Text
+from interpose.shell.syntax.tree import HereDocument, LiteralText, Part, RawWord, Redirect, Span
 from interpose.shell.syntax.words import SyntaxFaultError, Words
 
 BLANKS = re.compile(r"(?:[ \t]|\\\r?\n|\r(?=\n|\Z))*+(?:\#[^\n]*+)?+")
@@ -71,7 +71,7 @@ class Redirections(Words):
         raw = self.text[start : self.pos]
         literal = any(mark in raw for mark in "'\"\\")
         parts = word.parts if literal else ()
-        delimiter = "".join(part.text for part in parts if isinstance(part, Text)) if literal else raw
+        delimiter = "".join(part.text for part in parts if isinstance(part, LiteralText)) if literal else raw
         here = HereDocument(delimiter, literal, strip)
         self.pending.append(here)
         return here
@@ -83,7 +83,7 @@ class Redirections(Words):
             body = self._here_text(here)
             span = self.span(start)
             if here.literal or not any(mark in body for mark in "$`\\"):
-                here.body = RawWord((Text(body, True),), span)
+                here.body = RawWord((LiteralText(body, True),), span)
             else:
                 here.body = RawWord(self._expansions(body, span), span)
 

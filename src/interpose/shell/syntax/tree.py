@@ -11,7 +11,7 @@ Span = tuple[int, int]
 # Words
 
 
-class Text(Struct, frozen=True, gc=False):
+class LiteralText(Struct, frozen=True, gc=False):
     """Literal characters after quote removal. Only unquoted ones can be globs, braces or a tilde."""
 
     text: str
@@ -30,7 +30,7 @@ class Parameter(Struct, frozen=True, gc=False):
     indirect: bool = False
 
 
-class Substitution(Struct, frozen=True, gc=False):
+class CommandSubstitution(Struct, frozen=True, gc=False):
     """`$(...)`, a backquoted command, `<(...)` or `>(...)`."""
 
     kind: Literal["$(", "<(", ">("]
@@ -46,7 +46,7 @@ class Arithmetic(Struct, frozen=True, gc=False):
     quoted: bool
 
 
-Part = Text | Parameter | Substitution | Arithmetic
+Part = LiteralText | Parameter | CommandSubstitution | Arithmetic
 
 
 class RawWord(Struct, frozen=True, gc=False):
@@ -115,7 +115,7 @@ class AndOr(Struct, frozen=True, gc=False):
     rest: tuple[tuple[str, Node], ...]
 
 
-class Background(Struct, frozen=True, gc=False):
+class BackgroundJob(Struct, frozen=True, gc=False):
     body: Node
 
 
@@ -123,7 +123,7 @@ class Sequence(Struct, frozen=True, gc=False):
     items: tuple[Node, ...]
 
 
-class Group(Struct, frozen=True, gc=False):
+class CommandGroup(Struct, frozen=True, gc=False):
     """`{ ...; }`, or `( ... )` when `subshell`."""
 
     body: Sequence
@@ -160,7 +160,7 @@ class ArithmeticFor(Struct, frozen=True, gc=False):
     redirects: tuple[Redirect, ...]
 
 
-class Case(Struct, frozen=True, gc=False):
+class CaseCommand(Struct, frozen=True, gc=False):
     word: RawWord
     clauses: tuple[tuple[tuple[RawWord, ...], Sequence, str], ...]
     redirects: tuple[Redirect, ...]
@@ -191,13 +191,13 @@ class ArithmeticCommand(Struct, frozen=True, gc=False):
     span: Span
 
 
-Compound = Group | If | While | For | ArithmeticFor | Case | Test | ArithmeticCommand
+Compound = CommandGroup | If | While | For | ArithmeticFor | CaseCommand | Test | ArithmeticCommand
 """Commands that carry redirections of their own."""
 
-Node = Simple | Pipeline | Not | AndOr | Background | Sequence | Function | Coprocess | Compound
+Node = Simple | Pipeline | Not | AndOr | BackgroundJob | Sequence | Function | Coprocess | Compound
 
 
-class Problem(Struct, frozen=True):
+class ParseProblem(Struct, frozen=True):
     """A part of the text that could not be understood. `rule` is `syntax`, `too-large` or `too-deep`."""
 
     rule: str
@@ -209,4 +209,4 @@ class Parsed(Struct, frozen=True):
     """The tree of everything that was understood, and what was not."""
 
     script: Sequence
-    problems: tuple[Problem, ...]
+    problems: tuple[ParseProblem, ...]

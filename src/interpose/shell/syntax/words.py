@@ -11,15 +11,15 @@ from abc import ABC, abstractmethod
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import (
     Arithmetic,
+    CommandSubstitution,
     HereDocument,
+    LiteralText,
     Node,
     Parameter,
     Part,
     RawWord,
     Sequence,
     Span,
-    Substitution,
-    Text,
 )
 
 MAX_NESTING = 40
@@ -159,7 +159,7 @@ class Words(ABC):
         while True:
             plain = run.match(text, self.pos)
             if plain is not None:
-                parts.append(Text(plain.group(), quoted))
+                parts.append(LiteralText(plain.group(), quoted))
                 self.pos = plain.end()
             if self.pos >= end:
                 return parts
@@ -168,13 +168,13 @@ class Words(ABC):
                 if level == 0:
                     return parts
                 level -= 1
-                parts.append(Text(character, quoted))
+                parts.append(LiteralText(character, quoted))
                 self.pos += 1
             elif character == opener:
                 level += 1
                 if level > MAX_LEVELS:
                     raise SyntaxFaultError("too many open brackets", self.pos, "too-deep")
-                parts.append(Text(character, quoted))
+                parts.append(LiteralText(character, quoted))
                 self.pos += 1
             elif not self._special(character, context, quoted, parts):
                 return parts
@@ -194,7 +194,7 @@ class Words(ABC):
                 self.pos += 1
                 inner = SINGLE.match(self.text, self.pos)
                 self.pos = inner.end() if inner else self.pos
-                parts.append(Text(inner.group() if inner else "", True))
+                parts.append(LiteralText(inner.group() if inner else "", True))
                 self.expect("'")
             case "`":
                 self._backquote(quoted, parts)
@@ -202,16 +202,16 @@ class Words(ABC):
                 start = self.pos
                 self.pos += 2
                 body = self._body(")")
-                parts.append(Substitution("<(" if character == "<" else ">(", body, quoted, self.span(start)))
+                parts.append(CommandSubstitution("<(" if character == "<" else ">(", body, quoted, self.span(start)))
             case "(" if context == "word" and parts and self.text[self.pos - 1] in "?*+@!":
                 self.pos += 1
-                parts.append(Text("(", False))
+                parts.append(LiteralText("(", False))
                 parts.extend(self.parts("glob"))
                 self.expect(")")
-                parts.append(Text(")", False))
+                parts.append(LiteralText(")", False))
             case "\r" if context == "word" and not self.text.startswith("\n", self.pos + 1):
                 self.pos += 1
-                parts.append(Text("\r", quoted))
+                parts.append(LiteralText("\r", quoted))
             case _:
                 return False
         return True
@@ -223,13 +223,13 @@ class Words(ABC):
             return
         if not following:
             self.pos = self.end
-            parts.append(Text("\\", True))
+            parts.append(LiteralText("\\", True))
         elif (
             quoted and following not in ('$`"\\' if context != "here" else "$`\\") and following != CLOSERS.get(context)
         ):
-            parts.append(Text("\\" + following, True))
+            parts.append(LiteralText("\\" + following, True))
         else:
-            parts.append(Text(following, True))
+            parts.append(LiteralText(following, True))
 
     def _double(self, parts: list[Part], context: str) -> None:
         """A double-quoted part. Inside `"${x:-...}"` a double quote toggles back, which has no further meaning."""
@@ -241,7 +241,7 @@ class Words(ABC):
         if inner or context == "brace-double":
             parts.extend(inner)
         else:
-            parts.append(Text("", True))
+            parts.append(LiteralText("", True))
 
     def _backquote(self, quoted: bool, parts: list[Part]) -> None:
         start = self.pos
@@ -250,7 +250,7 @@ class Words(ABC):
         self.expect("`")
         code = (BACKQUOTE_ESCAPES_QUOTED if quoted else BACKQUOTE_ESCAPES).sub(r"\1", inner.group() if inner else "")
         span = self.span(start)
-        parts.append(Substitution("$(", self.nested(code, span), quoted, span))
+        parts.append(CommandSubstitution("$(", self.nested(code, span), quoted, span))
 
     def _body(self, closer: str) -> Sequence:
         self.enter()
@@ -266,7 +266,7 @@ class Words(ABC):
                 if not (text.startswith("(", start + 2) and self._arithmetic(quoted, parts)):
                     self.pos = start + 2
                     body = self._body(")")
-                    parts.append(Substitution("$(", body, quoted, self.span(start)))
+                    parts.append(CommandSubstitution("$(", body, quoted, self.span(start)))
             case "{":
                 self.pos = start + 2
                 self.enter()
@@ -280,7 +280,7 @@ class Words(ABC):
             case "'" if not quoted:
                 inner = ANSI.match(text, start + 2)
                 self.pos = inner.end() if inner else start + 2
-                parts.append(Text(ansi_c(inner.group() if inner else ""), True))
+                parts.append(LiteralText(ansi_c(inner.group() if inner else ""), True))
                 self.expect("'")
             case '"' if not quoted:
                 self.pos = start + 1
@@ -289,7 +289,7 @@ class Words(ABC):
                 name = DIGITS_OR_NAME.match(text, start + 1)
                 if name is None:
                     self.pos = start + 1
-                    parts.append(Text("$", quoted))
+                    parts.append(LiteralText("$", quoted))
                 else:
                     self.pos = name.end()
                     parts.append(Parameter(name.group(), quoted))
@@ -332,7 +332,7 @@ class Words(ABC):
         text = self.text
         if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
             self.pos += 1
-            return Substitution("$(", self.sequence("}"), quoted, self.span(start))
+            return CommandSubstitution("$(", self.sequence("}"), quoted, self.span(start))
         operator, indirect = "", False
         after = text[self.pos + 1 : self.pos + 2]
         if text.startswith("#", self.pos) and after != "}" and PARAMETER.match(text, self.pos + 1):
@@ -376,10 +376,10 @@ class Words(ABC):
                 operator += self.text[self.pos]
                 self.pos += 1
             begin = self.pos
-            parts = self.parts("pattern") or [Text("", False)]
+            parts = self.parts("pattern") or [LiteralText("", False)]
             if self.pos == begin and self.text.startswith("/", begin):
                 self.pos += 1
-                parts = [Text("/", False), *self.parts("pattern")]
+                parts = [LiteralText("/", False), *self.parts("pattern")]
             argument = RawWord(tuple(parts), self.span(begin))
             if self.text.startswith("/", self.pos):
                 self.pos += 1

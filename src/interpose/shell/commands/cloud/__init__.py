@@ -1,0 +1,1 @@
+"""Command lines of clouds, clusters and containers, and infrastructure as code."""

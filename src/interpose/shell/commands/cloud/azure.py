@@ -1,0 +1,99 @@
+"""Azure: az and azcopy."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.cloud.aws import SECRET, transfer
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.verbs import find_verb, is_local, only_talks, verb_of
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import Invocation, Lowering, Stream
+
+_VALUES = words(
+    """
+    --account-key --account-name --assignee --container-name --file --location --method --name --output --query
+    --resource-group --role --scope --scripts --source --subscription --uri --url --vault-name -c -f -g -l -m -n -o -u
+    """
+)
+_OWN_SETTINGS = words("account bicep cache cloud config configure extension local-context")
+_REACH = 6
+
+
+@command("az")
+def az(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=_VALUES, bundle=False)
+    texts = [word.text for word in opts.operands]
+    if only_talks(inv.args):
+        return
+    method = opts.value("--method", "-m")
+    role = opts.value("--role")
+    match texts[:3]:
+        case ["rest", *_] if method is not None and method.text.lower() in ("delete", "put", "patch"):
+            url = opts.value("--url", "--uri", "-u")
+            low.emit(
+                "infra.destroy", url.text if url else "", rule="az-rest", reason="Changes a resource by its address."
+            )
+        case ["vm" | "vmss", "run-command", *_]:
+            for script in opts.values("--scripts"):
+                low.shell(script, via="az vm run-command")
+        case ["ad", "sp", "create-for-rbac"] | ["ad", "app", "credential"] | ["ad", "sp", "credential"] if (
+            "list" not in texts
+        ):
+            low.emit(
+                "privilege", " ".join(texts), rule="az-credential", grants=True, reason="Makes a lasting credential."
+            )
+        case ["role", "assignment", "create"] if role is not None and role.text.lower() in _POWERFUL:
+            low.emit("privilege", role.text, rule="az-grant", grants=True, reason="Gives wide rights.")
+        case ["account", "get-access-token", *_] | ["keyvault", "secret", "show"]:
+            low.output(Stream(taints=SECRET))
+        case ["storage", "blob" | "file" | "fs", "upload" | "upload-batch" | "file"]:
+            content = [low.read(path) for path in opts.values("--file", "-f", "--source", "-s")]
+            low.emit("net.upload", " ".join(texts), secret=any("secret" in stream.taints for stream in content))
+            _verbs(inv, low)
+        case ["storage", "blob", "sync"] if opts.has("--delete-destination"):
+            low.emit("data.destroy", " ".join(texts), rule="az-sync-delete", reason=_MIRROR)
+        case _:
+            _verbs(inv, low)
+
+
+_POWERFUL = words("contributor owner user-access-administrator")
+_MIRROR = "Deletes in the target whatever the source does not have."
+
+
+def _verbs(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=_VALUES, bundle=False)
+    texts = [word.text for word in opts.operands]
+    name = opts.value("--name", "-n", "--resource-group", "-g")
+    for index, word in enumerate(opts.operands[:_REACH]):
+        if index and find_verb((word,), also=words("disable failover purge cancel")) is not None:
+            low.emit(
+                "infra.destroy",
+                name.text if name is not None else " ".join(texts[index + 1 :]),
+                at=word,
+                rule=f"az-{verb_of(word.text)}",
+                reason=f"`az {' '.join(texts[: index + 1])}` takes away something that others may use.",
+                recoverable=texts[0] in _OWN_SETTINGS or is_local(texts[:index]),
+                wide=texts[:2] == ["group", "delete"],
+                forced=opts.has("--yes", "-y"),
+            )
+            return
+        if word.text in ("list", "show", "create", "update", "add", "get", "exists", "set"):
+            return
+
+
+@command("azcopy")
+def azcopy(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=("--from-to", "--include-pattern", "--exclude-pattern", "--log-level"), bundle=False)
+    if only_talks(inv.args):
+        return
+    paths = opts.operands[1:]
+    deletes = opts.value("--delete-destination")
+    match opts.word(0):
+        case "remove" | "rm":
+            low.emit("data.destroy", opts.word(1), rule="azcopy-remove", reason="Deletes blobs.")
+        case "sync" if deletes is not None and deletes.text == "true":
+            low.emit("data.destroy", opts.word(2), rule="azcopy-sync-delete", reason=_MIRROR)
+        case "copy" | "cp" | "sync" if len(paths) >= 2:
+            transfer(paths[0], paths[1], low, recursive=opts.has("--recursive"))
+        case _:
+            pass

@@ -1,0 +1,252 @@
+"""Kubernetes: kubectl, oc, helm, and the tools that carry a kubectl inside."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.verbs import general, only_talks
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import Invocation, Lowering, Stream, Word
+
+_VALUES = words(
+    """
+    --as --as-group --as-uid --cache-dir --certificate-authority --client-certificate --client-key --cluster
+    --container --context --field-manager --field-selector --filename --grace-period --image --kubeconfig
+    --kustomize --label-selector --namespace --output --password --pod-selector --profile --profile-output
+    --replicas --request-timeout --selector --server --template --timeout --tls-server-name --token --type
+    --user --username -c -f -k -l -n -o -p -s -v
+    """
+)
+_WHOLE = words(
+    """
+    apiservice apiservices clusterrole clusterroles crd crds customresourcedefinition customresourcedefinitions
+    namespace namespaces node nodes no ns project projects
+    """
+)
+_DATA = words("persistentvolume persistentvolumeclaim persistentvolumeclaims persistentvolumes pv pvc statefulset sts")
+_SECRET_FORMS = ("yaml", "json", "jsonpath", "go-template", "custom-columns", "template")
+_HELM_VALUES = words(
+    """
+    --kube-apiserver --kube-as-group --kube-as-user --kube-ca-file --kube-context --kube-token --kubeconfig
+    --namespace --registry-config --repository-cache --repository-config --timeout -n
+    """
+)
+
+
+@command("kubectl", "oc", "kubecolor", "k", "kubectl.docker")
+def kubectl(inv: Invocation, low: Lowering) -> None:
+    own, inner = _split(inv.args)
+    opts = parse(own, values=_VALUES)
+    sub = opts.word(0)
+    if sub in ("exec", "rsh", "debug", "run"):
+        command_words = (*opts.operands[2:], *inner) if sub in ("exec", "rsh") else inner
+        if sub == "debug" and opts.word(1).startswith(("node/", "no/", "nodes/")):
+            low.emit(
+                "privilege",
+                opts.word(1),
+                grants=True,
+                rule="kubectl-node",
+                reason="Opens a node of the cluster as root.",
+            )
+        if command_words:
+            low.run(command_words, via=f"{inv.name} {sub}")
+        return
+    if only_talks(inv.args):
+        return
+    match sub:
+        case "delete":
+            _delete(opts, low)
+        case "apply" | "create" | "replace" | "set" | "edit" | "patch":
+            _change(sub, opts, low)
+        case "get" | "config" | "extract":
+            _secrets(sub, opts, low)
+        case "cp":
+            _copy(opts, low)
+        case _:
+            _disturb(sub, opts, low)
+
+
+@command("helm", "helm3")
+def helm(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=_HELM_VALUES)
+    renderer = opts.value("--post-renderer")
+    if renderer is not None:
+        low.run((renderer,), via="helm --post-renderer")
+    if only_talks(inv.args):
+        return
+    match opts.word(0):
+        case "uninstall" | "delete" | "del" | "un":
+            low.emit(
+                "infra.destroy",
+                _rest(opts),
+                rule="helm-uninstall",
+                reason="Removes a release and everything it runs in the cluster.",
+                instead=f"helm status {opts.word(1)}" if opts.word(1) else "",
+            )
+        case "rollback":
+            low.emit(
+                "infra.destroy",
+                _rest(opts),
+                rule="helm-rollback",
+                reason="Replaces what runs in the cluster by an older revision.",
+            )
+        case "upgrade" if opts.has("--force", "--reset-values", "--force-replace"):
+            low.emit(
+                "infra.destroy",
+                _rest(opts),
+                rule="helm-upgrade-force",
+                reason="Deletes and makes anew what it cannot change, or forgets the values that were set.",
+                instead="helm diff upgrade " + _rest(opts),
+            )
+        case "push":
+            low.emit("package.publish", _rest(opts), rule="helm-push", reason="Publishes a chart.")
+        case "repo" | "plugin" if opts.word(1) in ("remove", "rm", "uninstall"):
+            low.emit("infra.destroy", _rest(opts), recoverable=True)
+        case _:
+            pass
+
+
+@command("minikube", "k3s", "microk8s", "k0s")
+def carrier(inv: Invocation, low: Lowering) -> None:
+    """Tools that carry a kubectl, and otherwise follow the general rule."""
+    opts = parse(inv.args, values=("-p", "--profile"), stop=True)
+    if opts.word(0) in ("kubectl", "helm"):
+        rest = [word for word in opts.operands[1:] if word.text != "--"]
+        low.run((opts.operands[0], *rest), via=inv.name)
+    elif opts.word(0) == "ssh" and opts.operands[1:]:
+        low.run(tuple(word for word in opts.operands[1:] if word.text != "--"), via=f"{inv.name} ssh")
+    else:
+        general(inv, low)
+
+
+def _split(args: tuple[Word, ...]) -> tuple[tuple[Word, ...], tuple[Word, ...]]:
+    for index, word in enumerate(args):
+        if word.text == "--":
+            return args[:index], args[index + 1 :]
+    return args, ()
+
+
+def _rest(opts: Options) -> str:
+    return " ".join(word.text for word in opts.operands[1:])
+
+
+def _delete(opts: Options, low: Lowering) -> None:
+    kinds = {word.text.partition("/")[0].partition(".")[0].lower() for word in opts.operands[1:]}
+    kinds |= {kind for word in opts.operands[1:2] for kind in word.text.lower().split(",")}
+    everywhere = opts.has("-A", "--all-namespaces") and opts.has("--all")
+    whole = bool(kinds & _WHOLE) or everywhere or ("all" in kinds and opts.has("--all"))
+    if kinds & _DATA:
+        reason = "Deletes storage in the cluster, and with it the data."
+    elif whole:
+        reason = "Deletes a whole namespace, node or kind of resource with everything in it."
+    else:
+        reason = "Deletes resources that run in the cluster."
+    file = opts.value("-f", "--filename", "-k", "--kustomize")
+    low.emit(
+        "infra.destroy",
+        _rest(opts) or (file.text if file else ""),
+        rule="kubectl-delete",
+        reason=reason,
+        wide=whole,
+        forced=opts.has("--force", "--now"),
+        instead=f"kubectl get {_rest(opts)}" if _rest(opts) else "",
+    )
+
+
+def _change(sub: str, opts: Options, low: Lowering) -> None:
+    for file in opts.values("-f", "--filename"):
+        if file.text.startswith(("http://", "https://")):
+            low.emit("net.download", file.text, at=file)
+        elif file.text != "-":
+            low.read(file)
+    if sub == "replace" and opts.has("--force"):
+        low.emit(
+            "infra.destroy",
+            _rest(opts),
+            rule="kubectl-replace-force",
+            reason="Deletes the resources before it creates them again.",
+            instead="kubectl diff -f " + file_text(opts),
+        )
+    elif sub == "apply" and opts.has("--prune"):
+        low.emit("infra.destroy", _rest(opts), rule="kubectl-prune", reason="Deletes whatever the files do not name.")
+    elif sub == "create" and opts.word(1) in ("clusterrolebinding", "rolebinding"):
+        role = opts.value("--clusterrole")
+        if role is not None and role.text in ("cluster-admin", "admin"):
+            low.emit(
+                "privilege",
+                _rest(opts),
+                rule="kubectl-admin",
+                grants=True,
+                reason="Gives someone full rights on the cluster.",
+            )
+    elif sub == "patch" and any(
+        '"finalizers":null' in word.text.replace(" ", "") for word in opts.values("-p", "--patch")
+    ):
+        low.emit(
+            "infra.destroy", _rest(opts), rule="kubectl-finalizers", reason="Skips the clean-up that protects data."
+        )
+
+
+def file_text(opts: Options) -> str:
+    """The manifest that a command names."""
+    file = opts.value("-f", "--filename")
+    return file.text if file is not None else "-"
+
+
+def _secrets(sub: str, opts: Options, low: Lowering) -> None:
+    form = opts.value("-o", "--output")
+    kinds = opts.word(1).lower().split(",")
+    match sub:
+        case "get":
+            shows = form is not None and form.text.startswith(_SECRET_FORMS)
+            reads = shows and any(kind.partition("/")[0].partition(".")[0] in ("secret", "secrets") for kind in kinds)
+        case "config":
+            reads = opts.word(1) == "view" and opts.has("--raw")
+            if opts.word(1) in ("delete-cluster", "delete-context", "delete-user", "unset"):
+                low.emit(
+                    "infra.destroy", _rest(opts), rule="kubectl-config-delete", reason="Removes access to a cluster."
+                )
+        case _:
+            reads = "secret" in opts.word(1)
+    if reads:
+        low.emit("secret.read", _rest(opts), rule="kubectl-secret", reason="Prints secrets of the cluster.")
+        low.output(Stream(taints=frozenset({"secret"})))
+
+
+def _copy(opts: Options, low: Lowering) -> None:
+    if len(opts.operands) < 3:
+        return
+    source, target = opts.operands[1], opts.operands[2]
+    if ":" not in source.text:
+        low.read(source, recursive=True)
+    if ":" not in target.text:
+        low.write(target)
+
+
+def _disturb(sub: str, opts: Options, low: Lowering) -> None:
+    """Commands that take running work down without deleting its description."""
+    replicas = opts.value("--replicas")
+    if sub == "drain" or (sub == "adm" and opts.word(1) == "drain"):
+        low.emit("infra.destroy", _rest(opts), rule="kubectl-drain", reason="Evicts everything that runs on a node.")
+    elif sub == "scale" and replicas is not None and replicas.text == "0":
+        low.emit("infra.destroy", _rest(opts), rule="kubectl-scale-zero", reason="Stops every copy of a service.")
+    elif sub == "rollout" and opts.word(1) == "undo":
+        low.emit(
+            "infra.destroy",
+            _rest(opts),
+            rule="kubectl-rollout-undo",
+            reason="Replaces what runs by an older revision.",
+            instead="kubectl rollout history " + " ".join(word.text for word in opts.operands[2:]),
+        )
+    elif sub == "taint" and any(word.text.endswith(":NoExecute") for word in opts.operands):
+        low.emit("infra.destroy", _rest(opts), rule="kubectl-taint", reason="Evicts everything that runs on a node.")
+    elif sub == "adm" and opts.word(1) == "prune" and opts.has("--confirm"):
+        low.emit("infra.destroy", _rest(opts), rule="oc-prune", reason="Deletes old builds, images or deployments.")
+    elif sub == "adm" and opts.word(1) == "policy" and any("admin" in word.text for word in opts.operands[2:]):
+        low.emit(
+            "privilege",
+            _rest(opts),
+            rule="kubectl-admin",
+            grants=True,
+            reason="Gives someone full rights on the cluster.",
+        )

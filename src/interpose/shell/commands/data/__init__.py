@@ -1,0 +1,1 @@
+"""Clients of databases and stores, and migration tools."""

@@ -1,0 +1,1 @@
+"""Commands that make, find, copy, change, pack and remove files."""

@@ -1,0 +1,155 @@
+"""Copying, moving and linking: what is read, what is overwritten, and what is gone afterwards."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from interpose.shell.commands.files.deletion import TREE
+from interpose.shell.commands.files.modes import state_mode
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.streams import informs, says_nothing
+from interpose.shell.invocation import EMPTY_STREAM, Invocation, Lowering, Stream, Word
+
+_ALIASES = {
+    "--target-directory": "-t",
+    "--no-target-directory": "-T",
+    "--suffix": "-S",
+    "--recursive": "-r",
+    "-R": "-r",
+    "-a": "-r",
+    "--archive": "-r",
+    "--force": "-f",
+    "--symbolic": "-s",
+    "--symbolic-link": "-s",
+    "--directory": "-d",
+    "--mode": "-m",
+    "--owner": "-o",
+    "--group": "-g",
+    "--dry-run": "--dry-run",
+}
+_LONG = ("--help", "--version", "--backup", "--update", "--verbose", "--no-clobber", "--interactive", "--parents")
+
+
+class Transfer(Struct, frozen=True):
+    """Sources and where each of them lands."""
+
+    pairs: tuple[tuple[Word, Word], ...]
+    opts: Options
+
+
+def _transfer(inv: Invocation, low: Lowering, values: tuple[str, ...] = ("-t", "-S")) -> Transfer:
+    aliases = dict(_ALIASES)
+    if inv.name in ("cp", "gcp"):
+        # For cp, -d keeps links and has nothing to do with directories.
+        aliases["-d"] = "--no-dereference"
+    opts = parse(inv.args, values=values, aliases=aliases, long=_LONG)
+    if informs(opts):
+        return Transfer((), opts)
+    says_nothing(opts, low)
+    into = opts.value("-t")
+    operands = opts.operands
+    if into is not None:
+        return Transfer(tuple((source, _inside(into, source)) for source in operands), opts)
+    if len(operands) < 2:
+        return Transfer(tuple((source, _inside(Word("."), source)) for source in operands), opts)
+    *sources, target = operands
+    if len(sources) > 1 or _names_directory(target):
+        return Transfer(tuple((source, _inside(target, source)) for source in sources), opts)
+    return Transfer(((sources[0], target),), opts)
+
+
+def _names_directory(target: Word) -> bool:
+    return target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..", "~")
+
+
+def _inside(directory: Word, source: Word) -> Word:
+    name = source.text.rstrip("/").rpartition("/")[2]
+    text = f"{directory.text.rstrip('/')}/{name}" if name not in ("", ".", "..") else directory.text
+    return Word(text, directory.span, directory.glob, directory.quoted, directory.taints | source.taints)
+
+
+def _is_null(path: str) -> bool:
+    return path == "/dev/null"
+
+
+def _read(source: Word, low: Lowering, *, recursive: bool) -> Stream:
+    return EMPTY_STREAM if _is_null(low.path(source)) else low.read(source, recursive=recursive)
+
+
+def _write(target: Word, source: Word, content: Stream, low: Lowering) -> None:
+    if _is_null(low.path(target)):
+        return
+    if _is_null(low.path(source)):
+        low.write(target, content, emptied=True)
+    else:
+        low.write(target, content)
+
+
+@command("cp", "gcp")
+def cp(inv: Invocation, low: Lowering) -> None:
+    transfer = _transfer(inv, low)
+    for source, target in transfer.pairs:
+        _write(target, source, _read(source, low, recursive=transfer.opts.has("-r")), low)
+
+
+@command("mv", "gmv")
+def mv(inv: Invocation, low: Lowering) -> None:
+    transfer = _transfer(inv, low)
+    for source, target in transfer.pairs:
+        if _is_null(low.path(target)) or low.path(target).startswith("/dev/null/"):
+            low.delete(source, recursive=True, forced=True)
+            continue
+        content = low.read(source, moved=True)
+        low.delete(source, recursive=True, moved=True)
+        _write(target, source, content, low)
+
+
+@command("rename", "prename", "file-rename", "mmv")
+def rename(inv: Invocation, low: Lowering) -> None:
+    """The first operand is a Perl expression or a literal to replace; the files only change their names."""
+    opts = parse(inv.args, values=("-e",))
+    files = opts.operands if opts.has("-e") else opts.operands[1:]
+    for path in files:
+        low.write(path, renamed=True)
+
+
+@command("ln", "gln", "link", "symlink")
+def ln(inv: Invocation, low: Lowering) -> None:
+    transfer = _transfer(inv, low)
+    for source, link in transfer.pairs:
+        symbolic = transfer.opts.has("-s")
+        path = low.path(source)
+        if symbolic and not source.text.startswith(("/", "~")) and source.known:
+            # A symbolic link is resolved from where it lies.
+            path = low.path(f"{low.path(link).rpartition('/')[0]}/{source.text}")
+        content = EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True)
+        details = {"link": path} if symbolic else {"linked": path}
+        low.write(link, content, emptied=_is_null(path), **details)
+
+
+_INSTALL_VALUES = ("-t", "-S", "-m", "-o", "-g", "--strip-program", "--context")
+
+
+@command("install", "ginstall")
+def install(inv: Invocation, low: Lowering) -> None:
+    transfer = _transfer(inv, low, _INSTALL_VALUES)
+    if informs(transfer.opts):
+        return
+    mode = transfer.opts.value("-m")
+    strip = transfer.opts.value("--strip-program")
+    if transfer.opts.has("-d"):
+        for directory in transfer.opts.operands:
+            low.emit("fs.write", low.path(directory), at=directory, directory=True)
+            _state_mode(directory, mode, low)
+        return
+    for source, target in transfer.pairs:
+        _write(target, source, _read(source, low, recursive=TREE in source.taints), low)
+        _state_mode(target, mode, low)
+        if strip is not None:
+            low.run((strip, target), via="install --strip-program")
+
+
+def _state_mode(target: Word, mode: Word | None, low: Lowering) -> None:
+    if mode is not None:
+        state_mode(target, mode, low, recursive=False)

@@ -1,0 +1,1 @@
+"""git: its own options, and one module for each part of its subcommands."""

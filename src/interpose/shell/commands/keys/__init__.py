@@ -1,0 +1,1 @@
+"""Programs that keep secrets and keys."""

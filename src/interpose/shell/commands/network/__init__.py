@@ -1,0 +1,1 @@
+"""Commands that talk to other machines: fetching, sending, logging in."""

@@ -1,0 +1,1 @@
+"""Package managers, build tools and toolchains."""

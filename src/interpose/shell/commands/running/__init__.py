@@ -1,0 +1,1 @@
+"""Commands that run other commands or code: shells, interpreters, wrappers, builtins, agents."""

@@ -1,0 +1,163 @@
+"""Environment variables that make other programs run code: in front of a command, exported, or given to `env`."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.shared.peel import base_name, run_inner
+from interpose.shell.invocation import Invocation, Lowering, Stream, Word
+
+COMMANDS = frozenset({
+    "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR",
+    "GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR", "PAGER",
+    "MANPAGER", "EDITOR", "VISUAL", "FCEDIT", "BROWSER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH",
+    "KUBE_EDITOR", "AWS_PAGER", "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "PSQL_PAGER", "PSQL_EDITOR", "HGEDITOR",
+    "RIPGREP_PREPROCESSOR",
+})  # fmt: skip
+"""The value is a command that some program runs through a shell."""
+
+PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"})
+"""The value is expanded by the shell each time it is shown, command substitutions included."""
+
+STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR"})
+"""The value names a file that is run when an interpreter starts."""
+
+LIBRARIES = frozenset({
+    "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_FORCE_FLAT_NAMESPACE", "GCONV_PATH", "GIT_EXEC_PATH",
+    "GIT_TEMPLATE_DIR", "PYTHONHOME", "OPENSSL_CONF",
+})  # fmt: skip
+"""The value names code that is loaded into every program started."""
+
+INTERPRETER_OPTIONS: dict[str, tuple[str, ...]] = {
+    "NODE_OPTIONS": ("--require", "-r", "--import", "--loader", "--experimental-loader", "--eval", "-e"),
+    "PERL5OPT": ("-M", "-m", "-d", "-e", "-I"),
+    "RUBYOPT": ("-r", "-e", "-I"),
+    "JAVA_TOOL_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
+    "_JAVA_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
+    "JDK_JAVA_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
+}
+"""Options that an interpreter takes from its environment, and those among them that load or run code."""
+
+GIT_CODE_KEYS = ("core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.hookspath", "core.askpass",
+                 "alias.", "diff.external", "credential.helper", "filter.", "sequence.editor",
+                 "gpg.program")  # fmt: skip
+
+HISTORY_OFF: dict[str, tuple[str, ...]] = {
+    "HISTFILE": ("", "/dev/null"),
+    "HISTSIZE": ("0",),
+    "HISTFILESIZE": ("0",),
+    "SAVEHIST": ("0",),
+    "HISTIGNORE": ("*",),
+}
+
+_HOOKS_OFF = {"HUSKY": "0", "HUSKY_SKIP_HOOKS": "", "LEFTHOOK": "0", "SKIP": "", "OVERCOMMIT_DISABLE": "1"}
+"""Variables by which hooks are skipped, and the value with which they are; an empty one: with any."""
+
+SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
+"""Variables that the shell itself looks at, exported or not."""
+
+_ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - judged, not used
+_SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node")
+
+
+def assign(name: str, value: Word, low: Lowering, running: str = "") -> None:
+    """State what follows from giving `name` this value; `running` is the command that gets it, if known."""
+    text = value.text
+    if name in COMMANDS:
+        _command_value(name, value, low)
+    elif name in PROMPTS:
+        if "$(" in text or "`" in text:
+            low.shell(Word(f'printf %s "{text}"', value.span, taints=value.taints), via=name)
+    elif name in STARTUP_FILES:
+        _startup_file(name, value, low, running)
+    elif name in LIBRARIES:
+        if text:
+            _code_from_environment(name, value, low)
+    elif name in INTERPRETER_OPTIONS:
+        if any(part.startswith(INTERPRETER_OPTIONS[name]) for part in text.split()):
+            _code_from_environment(name, value, low)
+    elif name == "PATH":
+        _search_path(value, low)
+    elif name in HISTORY_OFF:
+        if text in HISTORY_OFF[name]:
+            history_off(low, value)
+    else:
+        _by_prefix(name, value, low, running)
+
+
+def run_with(given: tuple[tuple[str, Word], ...], inner: tuple[Word, ...], low: Lowering, via: str) -> None:
+    """Run a command with assignments in front of it."""
+    for name, value in given:
+        assign(name, value, low, base_name(inner[0]))
+    run_inner(inner, low, via, given)
+
+
+def history_off(low: Lowering, at: Word | None = None) -> None:
+    """The record of what was run is switched off or thrown away."""
+    low.emit("guard.tamper", "shell history", at=at, rule="history-off",
+             reason="Without its history, nobody sees what was run in the shell")  # fmt: skip
+
+
+def _command_value(name: str, value: Word, low: Lowering) -> None:
+    low.shell(value, via=name)
+    words = [word.rpartition("/")[2] for word in value.text.split(None, 3)[:2]]
+    if name == "PROMPT_COMMAND" or any(word in _SHELLS for word in words):
+        _code_from_environment(name, value, low)
+
+
+def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
+    if not value.text or (name == "ENV" and ("/" not in value.text or running not in ("sh", "dash", "ksh", "ash"))):
+        return
+    _code_from_environment(name, value, low)
+    if name != "ZDOTDIR":
+        low.run_file(value, via=name, language="python" if name == "PYTHONSTARTUP" else "bash")
+
+
+def _search_path(value: Word, low: Lowering) -> None:
+    for part in value.text.split(":"):
+        if "\ufffc" in part:
+            # What stood in PATH before comes first from here on: later entries only add commands.
+            break
+        if any(part == place or part.startswith(place + "/") for place in _ANYONE_WRITES):
+            low.emit("persistence", part, certainty="possible", at=value, rule="path-hijack",
+                     reason="Commands would be looked up first in a directory that anyone can write to")  # fmt: skip
+            break
+
+
+def _by_prefix(name: str, value: Word, low: Lowering, running: str) -> None:
+    if name.startswith("BASH_FUNC_"):
+        _code_from_environment(name, value, low)
+        body = value.text.partition("{")[2].rpartition("}")
+        low.shell(Word(body[0] + ";" + body[2].lstrip("; "), value.span, taints=value.taints), via="exported function")
+        low.shell(Word(body[2].lstrip("; "), value.span, taints=value.taints), via="exported function")
+    elif name.startswith("GIT_CONFIG_KEY_") or name == "GIT_CONFIG_PARAMETERS":
+        if any(key in value.text.lower() for key in GIT_CODE_KEYS):
+            _code_from_environment(name, value, low)
+    elif name.startswith("INTERPOSE_"):
+        low.emit("guard.tamper", name, at=value, rule="own-settings",
+                 reason="This changes how the guard itself works")  # fmt: skip
+    elif _is_one_liner(value.text):
+        _code_from_environment(name, value, low)
+    elif running == "git" and name in _HOOKS_OFF and _HOOKS_OFF[name] in ("", value.text):
+        low.emit("guard.tamper", name, at=value, rule="git-no-verify",
+                 reason="The repository's hooks would be skipped")  # fmt: skip
+
+
+def _is_one_liner(text: str) -> bool:
+    words = text.split(None, 2)
+    return (
+        len(words) > 2
+        and words[0].rpartition("/")[2] in _SHELLS
+        and words[1] in ("-c", "-e", "-lc", "-ec", "-E", "--eval", "-pe")
+    )
+
+
+def _code_from_environment(name: str, value: Word, low: Lowering) -> None:
+    low.emit("opaque", f"{name}={value.text}", certainty="possible", at=value, rule="environment-code",
+             reason=f"{name} makes other programs run code that this command does not show")  # fmt: skip
+
+
+def show_environment(inv: Invocation, low: Lowering) -> None:
+    """The whole environment is printed: for a filter to look something up, or for everybody to read."""
+    low.output(Stream(taints=frozenset({"env", "secret"})))
+    if not inv.piped_out:
+        low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                 reason="Prints the whole environment, with the tokens and passwords in it")  # fmt: skip

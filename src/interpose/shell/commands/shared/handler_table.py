@@ -1,0 +1,56 @@
+"""The table of command handlers, and the decorator that fills it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+
+from interpose.shell.invocation import Invocation, Lowering
+
+Handler = Callable[[Invocation, Lowering], None]
+
+HANDLERS: dict[str, Handler] = {}
+"""Every command that has a handler. To run one, ask `handler_of`: its family may not be imported yet."""
+_LATER: dict[str, str] = {}
+"""Commands whose handler is not imported yet, and the module that brings it."""
+
+
+def command(*names: str) -> Callable[[Handler], Handler]:
+    """Register a handler for these command names. A name belongs to one handler."""
+
+    def register(handler: Handler) -> Handler:
+        for name in names:
+            if name in HANDLERS and name not in _LATER:
+                raise ValueError(f"two handlers for the command {name!r}")
+            HANDLERS[name] = handler
+            _LATER.pop(name, None)
+        return handler
+
+    return register
+
+
+def import_later(name: str, module: str) -> None:
+    """Let `module` be imported when its command `name` is met."""
+    if name not in HANDLERS:
+        HANDLERS[name] = _not_imported
+        _LATER[name] = module
+
+
+def handler_of(name: str) -> Handler | None:
+    """The handler of a command. Raises ImportError if its family is broken: that is our fault, not the command's."""
+    if name in _LATER:
+        _import(name, _LATER[name])
+    return HANDLERS.get(name)
+
+
+def _import(name: str, module: str) -> None:
+    try:
+        import_module(module)
+    except Exception as error:
+        raise ImportError(f"{module} cannot be imported: {error}") from error
+    if name in _LATER:
+        raise ImportError(f"{module} has no handler for the command {name!r}")
+
+
+def _not_imported(inv: Invocation, _: Lowering) -> None:
+    raise ImportError(f"the handler of {inv.name!r} is not imported")

@@ -1,0 +1,1 @@
+"""The machine: disks, processes, services, timers, accounts, and Windows' own programs."""

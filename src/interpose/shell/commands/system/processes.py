@@ -1,0 +1,154 @@
+"""Ending processes: which ones, and how many at once."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.streams import informs
+from interpose.shell.commands.shared.watchers import WATCHER, names_watcher
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+
+_EVERY = frozenset({"every-process"})
+_BROAD = words(
+    """
+    python python2 python3 node java ruby perl php bun deno sh bash zsh fish dash ksh ssh sshd tmux screen nginx apache2
+    httpd postgres mysqld mariadbd mongod redis-server docker dockerd containerd kubelet systemd init launchd cron crond
+    chrome chromium firefox safari code electron xorg xwayland gnome-shell kwin finder dock windowserver sudo login
+    networkmanager dbus-daemon pulseaudio pipewire rsyslogd auditd claude codex gemini cursor
+    """
+)
+"""Names under which more runs than the agent started."""
+
+
+_HARD = frozenset({"-9", "-KILL", "-SIGKILL", "KILL", "SIGKILL", "9"})
+
+
+@command("kill")
+def kill(inv: Invocation, low: Lowering) -> None:
+    """`-1` as a target is every process; as an option it is a signal."""
+    args = list(inv.args)
+    hard = any(word.text.upper() in _HARD for word in args[:2])
+    if args and args[0].text in ("-l", "-L", "-t", "--list", "--table", "-0", "--help", "--version"):
+        return
+    if args and args[0].text in ("-s", "-n", "-q", "--signal", "-q"):
+        if len(args) > 1 and args[1].text in ("0", "EXIT"):
+            return
+        args = args[2:]
+    elif args and args[0].text.startswith("-") and len(args) > 1:
+        args = args[1:]
+    for word in args:
+        if word.text != "--":
+            _kill(word, low, hard=hard)
+
+
+def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
+    text = target.text
+    if text == "-1":
+        low.emit("process.kill", text, at=target, rule="kill-all", wide=True)
+    elif text == "1":
+        low.emit(
+            "process.kill", text, at=target, rule="kill-init", reason="Ends the first process, and the machine with it."
+        )
+    elif target.taints & WATCHER:
+        _state_watcher(target, low)
+    elif target.taints & _EVERY:
+        low.emit("process.kill", "all", at=target, rule="kill-all", wide=True)
+    elif UNKNOWN in text:
+        low.emit("process.kill", text, certainty="unknown", at=target, recoverable=True)
+    elif hard and text.isdecimal():
+        low.emit("process.kill", text, at=target, rule="kill-hard", instead=f"kill {text}",
+                 reason="Ends a process at once, so that it cannot save or clean up")  # fmt: skip
+    else:
+        low.emit("process.kill", text, at=target, recoverable=True)
+
+
+@command("ps")
+def ps(inv: Invocation, low: Lowering) -> None:
+    """`e` among the options without a dash shows the environment of every process."""
+    first = inv.args[0].text if inv.args else ""
+    opts = parse(inv.args, values=("-o", "-p", "-u", "-U", "-C", "-t", "-g", "-q", "-G"), aliases={"--format": "-o"})
+    columns = [word.text.partition("=")[0] for word in opts.values("-o")]
+    if columns == ["pid"] and opts.has("-e", "-A"):
+        low.output(Stream(taints=_EVERY))
+    if first.isalpha() and "e" in first and set(first) <= _PS_LETTERS:
+        low.output(Stream(taints=frozenset({"env", "secret"})))
+        low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                 reason="Prints the environment of processes, with the tokens and passwords in it")  # fmt: skip
+
+
+@command("pgrep", "pidof", "pidwait")
+def find_process(inv: Invocation, low: Lowering) -> None:
+    """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
+    opts = parse(inv.args, values=_PKILL_VALUES)
+    watcher = any(names_watcher(word.text) for word in opts.operands)
+    low.output(Stream(taints=WATCHER if watcher else NOTHING))
+
+
+def _state_watcher(target: Word, low: Lowering) -> None:
+    low.emit("guard.tamper", target.text, at=target, rule="guard-kill", reason="Ends what watches over the agent.")
+
+
+_PS_LETTERS = frozenset("aceflmjrsTuvwxX")
+
+_PKILL_VALUES = words(
+    """
+    -u -U -g -G -P -s -t -F -r --signal --euid --uid --group --parent --session --terminal --pidfile --ns --runstates
+    --cgroup -O --older -d -o -y -Z --user -n -N
+    """
+)
+
+
+@command("pkill", "killall", "skill", "slay", "killall5", "xkill", "fuser")
+def by_name(inv: Invocation, low: Lowering) -> None:
+    """Ends all processes of a name or of a user."""
+    values = tuple(v for v in _PKILL_VALUES if v not in _FLAGS.get(inv.name, ()))
+    opts = parse(inv.args, values=values, bundle=inv.name != "fuser")
+    if informs(opts) or opts.has("-l", "--list", "-V"):
+        return
+    if inv.name == "fuser":
+        if opts.has("-k", "--kill") or any(name.startswith("-k") for name, _ in opts.given):
+            low.emit("process.kill", opts.word(0), recoverable=True)
+        return
+    if not opts.operands:
+        _by_user(inv, opts, low)
+        return
+    if any(word.text in _GENTLE for word in inv.args):
+        low.emit("process.kill", opts.word(0), recoverable=True)
+        return
+    for pattern in opts.operands:
+        _by_pattern(pattern, opts, low)
+
+
+_FLAGS = {
+    "pkill": ("-n", "-o", "-N", "-y"),
+    "killall": ("-g", "-r", "-d", "-v", "-P", "-t"),
+    "fuser": ("-n", "-u", "-s"),
+}
+
+
+def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
+    if inv.name == "killall5":
+        low.emit("process.kill", "all", rule="kill-all", wide=True)
+    elif opts.has("-F", "--pidfile"):
+        low.emit("process.kill", "", recoverable=True)
+    elif opts.given:
+        low.emit("process.kill", "", rule="kill-user", reason="Ends every process of a user, group or terminal.")
+
+
+_GENTLE = words("-0 -HUP -SIGHUP -USR1 -SIGUSR1 -USR2 -SIGUSR2 -CONT -SIGCONT -WINCH -SIGWINCH")
+"""Signals that ask a program to look at its settings or to go on, and end nothing that listens to them."""
+
+
+def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
+    text = pattern.text
+    name = text.strip("^$.*").lower()
+    if names_watcher(name):
+        _state_watcher(pattern, low)
+    elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
+        low.emit("process.kill", text, at=pattern, rule="kill-by-name",
+                 reason=f"Ends every process called {text}, not only those that were started here.")  # fmt: skip
+    elif UNKNOWN in text:
+        low.emit("process.kill", text, certainty="unknown", at=pattern, recoverable=not opts.has("-9"))
+    else:
+        low.emit("process.kill", text, at=pattern, recoverable=True)

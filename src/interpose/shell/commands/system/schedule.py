@@ -1,0 +1,149 @@
+"""Commands that run something later or somewhere else on this machine: cron, at, terminals kept open."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.streams import informs, standard_input
+from interpose.shell.invocation import Invocation, Lowering, Stream, Word
+
+_LATER = "Runs something later, when nobody looks."
+
+
+@command("crontab", "fcrontab")
+def crontab(inv: Invocation, low: Lowering) -> None:
+    """The table of jobs: shown, replaced or removed."""
+    opts = parse(inv.args, values=("-u", "-n", "-c"))
+    if informs(opts) or opts.has("-l", "-V", "-T"):
+        return
+    if opts.has("-r"):
+        low.emit("data.destroy", "crontab", rule="crontab-remove", reason="Removes all scheduled jobs of this user.",
+                 instead="crontab -l")  # fmt: skip
+        return
+    low.emit("persistence", "crontab", rule="crontab", reason=_LATER)
+    content = (
+        standard_input(inv) if opts.word(0) == "-" else low.read(opts.operands[0]) if opts.operands else Stream("")
+    )
+    if content.text or "remote" in content.taints:
+        low.shell(_jobs(content), via="cron")
+
+
+def _jobs(table: Stream) -> Stream:
+    """The commands of a crontab: what stands after the five fields of time, or after `@daily` and its kind."""
+    if table.text is None:
+        return table
+    jobs: list[str] = []
+    for line in table.text.splitlines():
+        fields = line.split(None, 1 if line.lstrip().startswith("@") else 5)
+        if fields and not line.lstrip().startswith("#") and len(fields) in (2, 6):
+            jobs.append(fields[-1])
+    return Stream("\n".join(jobs), table.taints)
+
+
+@command("at", "batch")
+def at(inv: Invocation, low: Lowering) -> None:
+    """Jobs come from standard input or a file."""
+    opts = parse(inv.args, values=("-f", "-q", "-t"))
+    if informs(opts) or opts.has("-l", "-V", "-c"):
+        return
+    if opts.has("-d", "-r"):
+        low.emit("data.destroy", opts.word(0), rule="jobs-remove", reason="Removes a scheduled job.")
+        return
+    low.emit("persistence", inv.name, rule="at-job", reason=_LATER)
+    script = opts.value("-f")
+    if script is not None:
+        low.run_file(script, via=inv.name)
+    elif inv.stdin is not None:
+        low.shell(inv.stdin, via=inv.name)
+
+
+_TMUX_RUNS = frozenset(
+    {
+        "new-session", "new", "new-window", "neww", "split-window", "splitw", "respawn-pane", "respawnp",
+        "respawn-window", "respawnw", "display-popup", "popup", "run-shell", "run", "pipe-pane", "pipep",
+    }
+)  # fmt: skip
+_TMUX_VALUES = tuple(f"-{letter}" for letter in "censtxyFlLSfTwhbBE")
+_KEYS = frozenset(
+    {"Enter", "C-m", "C-c", "C-d", "Escape", "Space", "Tab", "BSpace", "KPEnter", "Up", "Down", "C-j", "C-z"}
+)
+
+
+@command("tmux")
+def tmux(inv: Invocation, low: Lowering) -> None:
+    """A window runs a command; keys sent to one are typed into its shell."""
+    opts = parse(inv.args, values=("-L", "-S", "-f", "-c", "-T"), stop=True)
+    for code in opts.values("-c"):
+        low.shell(code, via="tmux")
+    for words in _commands(opts.operands):
+        _tmux(words, low)
+
+
+def _commands(words: tuple[Word, ...]) -> list[tuple[Word, ...]]:
+    """tmux takes several commands in a row, separated by a word that is or ends in `;`."""
+    found: list[tuple[Word, ...]] = []
+    current: list[Word] = []
+    for word in words:
+        if word.text.endswith(";"):
+            if len(word.text) > 1:
+                current.append(Word(word.text[:-1], word.span, taints=word.taints))
+            found.append(tuple(current))
+            current = []
+        else:
+            current.append(word)
+    return [*found, tuple(current)]
+
+
+def _tmux(words: tuple[Word, ...], low: Lowering) -> None:
+    if not words:
+        return
+    verb, rest = words[0].text, words[1:]
+    if verb in _TMUX_RUNS:
+        opts = parse(rest, values=_TMUX_VALUES, stop=True)
+        if len(opts.operands) == 1:
+            low.shell(opts.operands[0], via="tmux")
+        elif opts.operands:
+            low.run(opts.operands, via="tmux")
+    elif verb in ("send-keys", "send"):
+        opts = parse(rest, values=("-t", "-N"))
+        for word in opts.operands:
+            if word.text not in _KEYS:
+                low.shell(word, via="tmux")
+    elif verb in ("if-shell", "if"):
+        for word in parse(rest, values=("-t",)).operands[:1]:
+            low.shell(word, via="tmux")
+    elif verb == "kill-server":
+        low.emit(
+            "process.kill", "tmux", rule="kill-terminals", reason="Ends every tmux session and all that runs in them."
+        )
+    elif verb.startswith("kill-"):
+        low.emit("process.kill", "tmux", recoverable=True)
+
+
+@command("screen")
+def screen(inv: Invocation, low: Lowering) -> None:
+    """`screen -dmS name command`, and `-X stuff` that types into a window."""
+    values = ("-S", "-c", "-e", "-h", "-p", "-r", "-s", "-t", "-T", "-L_")
+    opts = parse(inv.args, values=values, stop=True)
+    if opts.has("-ls", "-list", "-v", "-wipe"):
+        return
+    if not opts.has("-X"):
+        if opts.operands and not opts.has("-r", "-x", "-R"):
+            low.run(opts.operands, via="screen")
+        return
+    words = opts.operands
+    if words and words[0].text in ("stuff", "exec", "screen"):
+        for word in words[1:]:
+            low.shell(word, via="screen")
+    elif words and words[0].text in ("quit", "kill"):
+        low.emit("process.kill", "screen", recoverable=True)
+
+
+@command("zellij", "byobu", "dtach", "abduco")
+def terminals(inv: Invocation, low: Lowering) -> None:
+    """Other programs that keep a terminal: what follows `--` or the socket is run."""
+    texts = [word.text for word in inv.args]
+    if "--" in texts:
+        low.run(inv.args[texts.index("--") + 1 :], via=inv.name)
+    elif inv.name in ("dtach", "abduco") and len(inv.args) > 2:
+        low.run(inv.args[2:], via=inv.name)

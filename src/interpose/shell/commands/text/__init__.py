@@ -1,0 +1,1 @@
+"""Commands that print, search, cut and edit text."""

@@ -1,0 +1,1 @@
+"""Version control besides git itself: forges and other systems."""
