@@ -15,8 +15,12 @@ from interpose.approvals import (
 )
 from interpose.build import (
     add_builtin_interceptors,
+    add_policy,
     get_global_interceptor_registry,
     initialize_global_interceptors,
+    open_engine,
+    open_ledger,
+    open_service,
     reset_global_interceptors,
 )
 from interpose.chain import InterceptorChain
@@ -41,7 +45,16 @@ from interpose.flow.status_lines import InterceptorEvent, format_event, logging_
 from interpose.guarded import guarded
 from interpose.interceptor import Interceptor, Registration
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES, TOOL_GROUPS, mcp_name, normalize_tool_name
+from interpose.tools import (
+    KNOWN_TOOL_NAMES,
+    TOOL_ALIASES,
+    TOOL_GROUPS,
+    command_of,
+    mcp_name,
+    normalize_tool_name,
+    paths_of,
+    urls_of,
+)
 from interpose.toolsets import ToolSet
 from interpose.types import (
     Allow,
@@ -116,6 +129,8 @@ __all__ = [
     "UnknownHookPointError",
     "Verdict",
     "add_builtin_interceptors",
+    "add_policy",
+    "command_of",
     "create_interceptor_registry",
     "format_event",
     "get_global_interceptor_registry",
@@ -125,8 +140,13 @@ __all__ = [
     "logging_sink",
     "mcp_name",
     "normalize_tool_name",
+    "open_engine",
+    "open_ledger",
+    "open_service",
+    "paths_of",
     "reset_global_interceptors",
     "terminal_sink",
+    "urls_of",
 ]
 
 

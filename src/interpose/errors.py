@@ -73,6 +73,9 @@ class UnloadableError(InterposeError, ValueError):
         super().__init__("\n".join(map(str, problems)))
         self.problems = problems
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.problems,))
+
 
 class PolicyError(UnloadableError):
     """Rule files cannot be loaded."""
@@ -139,11 +142,18 @@ class ScopeError(ApprovalError, ValueError):
 
 
 class BlockedError(InterposeError):
-    """The call was blocked. `response` is what the agent would have been given."""
+    """The call was blocked, or its result withheld. `response` is what the agent would have been given.
 
-    def __init__(self, response: dict[str, Any]) -> None:
-        super().__init__(f"{response['tool']} was blocked: {response['reason']}")
+    `verdict` says who decided, and why.
+    """
+
+    def __init__(self, response: dict[str, Any], verdict: Any = None) -> None:
+        super().__init__(f"{response['tool']} was {response['status']}: {response['reason']}")
         self.response = response
+        self.verdict = verdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.response, self.verdict))
 
 
 class RefusedError(InterposeError):
@@ -152,6 +162,9 @@ class RefusedError(InterposeError):
     def __init__(self, verdict: Any) -> None:
         super().__init__(verdict.reason)
         self.verdict = verdict
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self), (self.verdict,))
 
 
 class InterceptError(InterposeError):

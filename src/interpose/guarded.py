@@ -80,7 +80,7 @@ def _engine(engine: Engine | None) -> Engine:
 
 def _answer(done: ToolRun, on_block: OnBlock) -> Any:
     if done.outcome.denied and on_block == "raise":
-        raise BlockedError(done.response)
+        raise BlockedError(done.response, done.verdict)
     return done.response
 
 

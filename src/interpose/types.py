@@ -257,9 +257,9 @@ class Transform(Struct, Generic[T], frozen=True):
 
     payload: T
     reason: str = ""
+    rule: str = ""
     detail: str = ""
     """More than the reason says by itself, such as a judge's own words."""
-    rule: str = ""
 
 
 class Confirm(Struct, frozen=True):

@@ -37,8 +37,9 @@ Nothing is executed, nobody is asked and nothing is recorded.
 exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 a configuration or rules that can't be loaded
 
 --jsonl reads one {"id", "tool", "args", "cwd"} a line on stdin and writes one {"id", "decision", "rule", "severity",
-"reason", "effects"} a line. A row without a directory is judged here. --guards-only leaves out rules, plugins and
-configuration, and judges rows without a directory in a neutral one: for comparing with others."""
+"reason", "effects", "interceptor"} a line, and the "arguments" that would run if they are others. A row without a
+directory is judged here. --guards-only leaves out rules, plugins and configuration, and judges rows without a
+directory in a neutral one: for comparing with others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -217,6 +218,7 @@ def _details(judged: Judged) -> dict[str, Any]:
         "reason": judged.reason,
         "effects": judged.effects,
         "interceptor": judged.interceptor,
+        **({} if judged.arguments is None else {"arguments": judged.arguments}),
     }
 
 

@@ -38,7 +38,7 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
         if rewritten is None:
             denials.append(_denial(cutting[0]))
         else:
-            others.append(Transform(rewritten, _reason(cutting[0]), _detail(cutting[0])))
+            others.append(Transform(rewritten, _reason(cutting[0]), detail=_detail(cutting[0])))
     if not denials:
         return Report(tuple(others), tuple(notes), revision)
     first, *rest = sorted(denials, key=lambda denial: -SEVERITY_WEIGHT[denial.severity])
