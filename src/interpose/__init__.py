@@ -38,6 +38,7 @@ from interpose.errors import (
     PolicyError,
     RefusedError,
     RegistrationError,
+    ToolError,
     ToolSetError,
     UnknownHookPointError,
 )
@@ -121,6 +122,7 @@ __all__ = [
     "Run",
     "StandingAnswer",
     "ToolCall",
+    "ToolError",
     "ToolOutcome",
     "ToolRun",
     "ToolSet",

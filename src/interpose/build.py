@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from os import PathLike
     from pathlib import Path
 
-    from interpose.approvals import ConfirmationHandler
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
     from interpose.config.builtins import Builtin
     from interpose.config.model import Config, InterceptorSettings
     from interpose.config.model import Webhook as WebhookSettings
-    from interpose.engine import Recorder
+    from interpose.engine import Confirming, Recorder
     from interpose.errors import PolicyError
     from interpose.flow.status_lines import Verbose
     from interpose.ledger import Ledger, LedgerSettings
@@ -47,7 +46,7 @@ def open_engine(
     config: Config | None = None,
     cwd: str = "",
     *,
-    confirm: ConfirmationHandler | None = None,
+    confirm: Confirming | None = None,
     recorder: Recorder | None = None,
     verbose: Verbose = "off",
     sinks: Iterable[Callable[[str], object]] = (),

@@ -5,19 +5,27 @@ Every method has a twin for async callers whose name begins with `a`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar, get_args
 
-from interpose.approvals import ConfirmationHandler, StandingAnswer
+from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
+from interpose.function_tools import FunctionTool, ToolTable
 from interpose.registry import InterceptorRegistry
 from interpose.toolsets import ToolSet
-from interpose.types import EMPTY, Context, Message, Params, ToolCall, ToolOutcome, Verdict
+from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+Confirming = ConfirmationHandler | Callable[[PermissionRequest], object]
+"""Who answers questions: a handler, or a plain function that takes the request and says True or not."""
 
 
 class Engine:
@@ -27,7 +35,7 @@ class Engine:
         self,
         interceptors: Interceptors | None = None,
         *,
-        confirm: ConfirmationHandler | None = None,
+        confirm: Confirming | None = None,
         standing: Sequence[StandingAnswer] = (),
         recorder: Recorder | None = None,
         tools: ToolSet | None = None,
@@ -42,42 +50,73 @@ class Engine:
         `shell_tools` are names of tools whose command is judged as a shell command, besides those that are known.
         """
         self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else interceptors
-        self.confirm = confirm
+        self.confirm = as_handler(confirm)
         self.standing = tuple(standing)
         self.recorder = recorder
         self.tools = tools or ToolSet.all()
         self.shell_tools = frozenset(shell_tools)
+        if verbose not in get_args(Verbose):
+            raise ValueError(f'verbose must be "off", "on" or "full", not {verbose!r}')
         self.verbose: Verbose = verbose
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
+        self.functions = ToolTable()
+
+    def tool(self, function: F, /) -> F:
+        """Register a function as a tool of its own name: `@engine.tool`. It stays the function that it is."""
+        self.add_tool(function)
+        return function
+
+    def add_tool(
+        self,
+        function: Callable[..., Any],
+        name: str = "",
+        *,
+        requires_confirmation: NeedsConfirmation | None = None,
+    ) -> None:
+        """Register a function, a bound method or a partial as a tool, under its own name or another."""
+        self.functions.add(FunctionTool(function, name, requires_confirmation=requires_confirmation))
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, context: Context | None = None) -> Any:
+        """Call a registered tool by name behind the interceptors. Returns what the agent gets; never raises."""
+        return self.run(context).call(name, arguments).response
+
+    async def acall(
+        self, name: str, arguments: Mapping[str, Any] | None = None, *, context: Context | None = None
+    ) -> Any:
+        """`call` for async callers; the tool may be async."""
+        return (await self.run(context).acall(name, arguments)).response
 
     def run(
         self,
         context: Context | None = None,
         *,
         on_event: Iterable[Listener] = (),
-        confirm: ConfirmationHandler | None = None,
+        confirm: Confirming | None = None,
     ) -> Run:
         """Start a run: one metadata bag, and listeners and a confirmation handler for this run only."""
-        return Run(self.flow(context or Context(), on_event=on_event, confirm=confirm), context or Context())
+        context = context or Context()
+        return Run(self.flow(context, on_event=on_event, confirm=confirm), context, self.functions)
 
     def flow(
         self,
         context: Context,
         *,
         on_event: Iterable[Listener] = (),
-        confirm: ConfirmationHandler | None = None,
+        confirm: Confirming | None = None,
     ) -> RunFlow:
         """The same run as generators, for surfaces that drive it themselves."""
-        return RunFlow(self, context, on_event, confirm or self.confirm)
+        return RunFlow(self, context, on_event, as_handler(confirm) or self.confirm)
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
-        return Engine(
+        child = Engine(
             self.interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder,
             tools=(tools or ToolSet.inherit()).resolve(self.tools), shell_tools=self.shell_tools, verbose=self.verbose,
             sinks=self.sinks,
         )  # fmt: skip
+        child.functions = self.functions
+        return child
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """What the interceptors say about a call. Nobody is asked and nothing runs."""
@@ -102,8 +141,8 @@ class Engine:
 class Run:
     """One run of an agent."""
 
-    def __init__(self, flow: RunFlow, context: Context) -> None:
-        self._flow, self._context = flow, context
+    def __init__(self, flow: RunFlow, context: Context, functions: ToolTable | None = None) -> None:
+        self._flow, self._context, self._functions = flow, context, functions or ToolTable()
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -176,6 +215,21 @@ class Run:
     ) -> ToolRun:
         """`run_tool` for async callers."""
         return await drive_async(self._flow.tool(call, execute, requires_confirmation))
+
+    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str = "") -> ToolRun:
+        """The whole flow of one call of a registered tool. A name that nobody registered is an error result."""
+        return drive(self._flow.tool(*self._called(name, arguments, call_id)))
+
+    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str = "") -> ToolRun:
+        """`call` for async callers."""
+        return await drive_async(self._flow.tool(*self._called(name, arguments, call_id)))
+
+    def _called(
+        self, name: str, arguments: Mapping[str, Any] | None, call_id: str
+    ) -> tuple[ToolCall, Tool, NeedsConfirmation | None]:
+        found = self._functions.find(name)
+        call = ToolCall(name, dict(arguments or {}), call_id or new_id(), self._context)
+        return call, partial(self._functions.execute, name), found.requires_confirmation if found else None
 
     def run_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
         """Several calls at once: all are decided, questions are put as one batch, then the calls run in order."""

@@ -6,6 +6,7 @@ InterposeError
 │   ├── UnknownHookPointError its hook point does not exist
 │   └── MatcherError          its matcher is no regular expression, or can match nothing
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
+├── ToolError                 a call of a tool that nobody registered
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
@@ -60,6 +61,10 @@ class MatcherError(RegistrationError):
 
 class InvalidCallError(InterposeError, ValueError):
     """This is not a call."""
+
+
+class ToolError(InterposeError, LookupError):
+    """There is no such tool."""
 
 
 class ToolSetError(InterposeError, ValueError):
@@ -194,6 +199,19 @@ def text_of(value: object) -> str:
         return str.__str__(str(value)) or name_of(value)
     except BaseException:  # noqa: BLE001 - a hostile __str__ must not escape into the pipeline
         return name_of(value)
+
+
+def logged(error: BaseException, who: str) -> BaseException:
+    """The error, which is in the log at debug level with its traceback: who looks for a mistake finds it there."""
+    import logging
+
+    log = logging.getLogger("interpose")
+    if log.isEnabledFor(logging.DEBUG):
+        try:
+            log.debug("%s failed: %s", who, text_of(error), exc_info=(type(error), error, error.__traceback__))
+        except Exception:  # noqa: BLE001, S110 - an error that can't be written is still an error
+            pass
+    return error
 
 
 def name_of(value: object) -> str:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Literal
 
-from interpose.engine import Engine, NeedsConfirmation, ToolRun
+from interpose.engine import Engine, NeedsConfirmation, Run, ToolRun
 from interpose.errors import BlockedError
+from interpose.function_tools import FunctionTool
 from interpose.types import Context, ToolCall
 
 OnBlock = Literal["return", "raise"]
+OnToolError = Literal["return", "raise"]
 
 
 def guarded(
@@ -19,51 +21,48 @@ def guarded(
     engine: Engine | None = None,
     context: Context | None = None,
     on_block: OnBlock = "return",
+    on_error: OnToolError = "return",
     requires_confirmation: NeedsConfirmation | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Put a function behind the interceptors, as the tool `tool` (default: the function's name).
 
-    Its parameters become the call's arguments by name, and interceptors may rewrite them. A blocked call returns the
-    blocked result, or raises BlockedError with `on_block="raise"`. Without an engine, the global interceptors decide
-    and nobody can be asked. Works on sync and async functions.
+    Its parameters become the call's arguments by name (a method's `self` does not), and interceptors may rewrite them.
+    A blocked call, or one whose result is withheld, returns what the agent gets, or raises BlockedError with
+    `on_block="raise"`. What the function raises is returned as an error result, or raised with `on_error="raise"`, as
+    is the failure of an interceptor that refused the call. Without an engine, the global one decides, which has your
+    configuration and policy, and nobody can be asked. Works on sync and async functions and on methods.
     """
     given: object = tool
     if given is not None and not isinstance(given, str):
         raise TypeError(f"guarded takes the name of a tool, not {given!r}: write @guarded()")
-    if on_block not in ("return", "raise"):
-        raise ValueError(f'on_block must be "return" or "raise", not {on_block!r}')
+    for name, value in (("on_block", on_block), ("on_error", on_error)):
+        if value not in ("return", "raise"):
+            raise ValueError(f'{name} must be "return" or "raise", not {value!r}')
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        import inspect
+        behind = FunctionTool(function, tool or "", requires_confirmation=requires_confirmation)
 
-        signature = inspect.signature(function)
-        name = tool or function.__name__
+        def prepared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Run, ToolCall, Callable[[Any], Any]]:
+            arguments, receiver = behind.bind(args, kwargs)
+            call = ToolCall(behind.name, arguments, context=context or Context())
+            run = _engine(engine).run(call.context)
+            return run, call, lambda final: behind.execute(final, receiver)
 
-        def call_of(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> ToolCall:
-            bound = signature.bind(*args, **kwargs)
-            bound.apply_defaults()
-            return ToolCall(name, _by_name(signature, bound.arguments), context=context or Context())
-
-        def execute(arguments: dict[str, Any]) -> Any:
-            bound = _bind(signature, arguments)
-            return function(*bound.args, **bound.kwargs)
-
-        if inspect.iscoroutinefunction(function):
+        if behind.is_async:
 
             @wraps(function)
             async def run_async(*args: Any, **kwargs: Any) -> Any:
-                call = call_of(args, kwargs)
-                run = _engine(engine).run(call.context)
+                run, call, execute = prepared(args, kwargs)
                 done = await run.arun_tool(call, execute, requires_confirmation=requires_confirmation)
-                return _answer(done, on_block)
+                return _answer(done, on_block, on_error)
 
             return run_async
 
         @wraps(function)
         def run_sync(*args: Any, **kwargs: Any) -> Any:
-            call = call_of(args, kwargs)
-            run = _engine(engine).run(call.context)
-            return _answer(run.run_tool(call, execute, requires_confirmation=requires_confirmation), on_block)
+            run, call, execute = prepared(args, kwargs)
+            done = run.run_tool(call, execute, requires_confirmation=requires_confirmation)
+            return _answer(done, on_block, on_error)
 
         return run_sync
 
@@ -78,36 +77,12 @@ def _engine(engine: Engine | None) -> Engine:
     return global_engine()
 
 
-def _answer(done: ToolRun, on_block: OnBlock) -> Any:
-    if done.outcome.denied and on_block == "raise":
-        raise BlockedError(done.response, done.verdict)
+def _answer(done: ToolRun, on_block: OnBlock, on_error: OnToolError) -> Any:
+    if on_error == "raise" and done.outcome.error is not None:
+        raise done.outcome.error
+    if on_block == "raise":
+        if done.outcome.denied:
+            raise BlockedError(done.response, done.verdict)
+        if done.after is not None and not done.after.allowed:
+            raise BlockedError(done.response, done.after)
     return done.response
-
-
-def _by_name(signature: Any, bound: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by name; `**kwargs` are laid flat beside the others."""
-    flat: dict[str, Any] = {}
-    for name, value in bound.items():
-        if signature.parameters[name].kind is signature.parameters[name].VAR_KEYWORD:
-            flat.update(value)
-        else:
-            flat[name] = value
-    return flat
-
-
-def _bind(signature: Any, arguments: Mapping[str, Any]) -> Any:
-    """The way back: also after a rewrite that added, dropped or renamed arguments."""
-    import inspect
-
-    left = dict(arguments)
-    given: dict[str, Any] = {}
-    for name, parameter in signature.parameters.items():
-        if parameter.kind is parameter.VAR_KEYWORD:
-            given[name] = {key: left.pop(key) for key in list(left) if key not in signature.parameters}
-        elif name in left:
-            given[name] = left.pop(name)
-        elif parameter.default is parameter.empty and parameter.kind is not parameter.VAR_POSITIONAL:
-            raise TypeError(f"the rewritten call has no argument {name!r}")
-    if left:
-        raise TypeError(f"the rewritten call has arguments that the function does not take: {', '.join(sorted(left))}")
-    return inspect.BoundArguments(signature, given)

@@ -20,9 +20,22 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
 
-from interpose.driving import is_awaitable
+from interpose.driving import is_async, is_awaitable
+from interpose.errors import name_of
 from interpose.points import POINTS
-from interpose.types import Decision, HookPoint, InterceptorKind, Mode, OnError, Report, Verdict
+from interpose.types import (
+    Allow,
+    Confirm,
+    Decision,
+    Deny,
+    HookPoint,
+    InterceptorKind,
+    Mode,
+    OnError,
+    Report,
+    Transform,
+    Verdict,
+)
 
 In = TypeVar("In")
 Consult = Callable[[Any], object]
@@ -85,53 +98,65 @@ def class_style(interceptor: Any) -> Behaviour:
     def look(payload: Any, _verdict: Verdict[Any]) -> object:
         return intercept(payload)
 
-    return Behaviour(intercept, look, getattr(interceptor, "observe", None), _is_async(intercept))
+    return Behaviour(intercept, look, getattr(interceptor, "observe", None), is_async(intercept))
 
 
 def handler_style(point: HookPoint, handler: Callable[[Any, Any], object]) -> Behaviour:
     """The behaviour of a function `handler(input, output)`."""
     spec = POINTS[point]
     make_input, make_output = spec.input, spec.output
+    said = _Returned(handler)
 
     def consult(payload: Any) -> object:
         output = make_output(payload)
         answer = handler(make_input(payload), output)
         if answer is None:
             return output.decision()
-        return _finish(answer, output)
+        return _Late(answer, output, said) if is_awaitable(answer) else said(answer, output)
 
     def look(payload: Any, verdict: Verdict[Any]) -> object:
         output = make_output(payload)
         output.show(verdict)
         return handler(make_input(payload), output)
 
-    return Behaviour(consult, look, is_async=_is_async(handler))
+    return Behaviour(consult, look, is_async=is_async(handler))
 
 
-_CO_COROUTINE = 0x80  # inspect.CO_COROUTINE, without importing inspect
+class _Returned:
+    """What a handler's return value means: a decision counts, anything else is ignored with one warning.
+
+    INVARIANT: only the exact type is asked. What a handler left in its output counts all the same.
+    """
+
+    def __init__(self, handler: Callable[..., object]) -> None:
+        self._handler, self._warned = handler, False
+
+    def __call__(self, answer: object, output: Any) -> object:
+        if type(answer) in _DECISIONS:
+            return answer
+        if answer is not None and not self._warned:
+            self._warned = True
+            import logging
+
+            name = getattr(self._handler, "__qualname__", None) or name_of(self._handler)
+            text = "%s returned %s, which is ignored: change `output`, or return Allow, Transform, Confirm or Deny"
+            logging.getLogger("interpose").warning(text, name, name_of(answer))
+        return output.decision()
 
 
-def _is_async(function: object) -> bool:
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return bool(code is not None and code.co_flags & _CO_COROUTINE)
-
-
-def _finish(answer: object, output: Any) -> object:
-    """A handler may be async, and may return a decision instead of changing its output. Anything else is malformed."""
-    return _Late(answer, output) if is_awaitable(answer) else answer
+_DECISIONS = frozenset({Allow, Transform, Confirm, Deny, Report})
 
 
 class _Late:
     """What an async handler will have said. Can be closed unheard, as a coroutine can."""
 
-    __slots__ = ("_answer", "_output")
+    __slots__ = ("_answer", "_output", "_said")
 
-    def __init__(self, answer: Any, output: Any) -> None:
-        self._answer, self._output = answer, output
+    def __init__(self, answer: Any, output: Any, said: _Returned) -> None:
+        self._answer, self._output, self._said = answer, output, said
 
     def __await__(self) -> Generator[Any, Any, object]:
-        late = yield from self._answer.__await__()
-        return self._output.decision() if late is None else late
+        return self._said((yield from self._answer.__await__()), self._output)
 
     def close(self) -> None:
         self._answer.close()

@@ -25,7 +25,7 @@ from typing import Any, cast, get_args
 from msgspec.structs import replace
 
 from interpose.driving import Failure, Flow, ask
-from interpose.errors import name_of, text_of
+from interpose.errors import logged, name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
 from interpose.types import (
@@ -40,6 +40,7 @@ from interpose.types import (
     Severity,
     Transform,
     Verdict,
+    same,
 )
 
 MAX_ROUNDS = 3
@@ -58,7 +59,7 @@ class _Chain:
     """The state of one decision."""
 
     __slots__ = (
-        "approval", "approver", "asks", "decided_by", "denied", "findings", "original", "payload", "policies",
+        "approval", "approver", "asks", "decided_by", "denied", "errors", "findings", "original", "payload", "policies",
         "timings",
     )  # fmt: skip
 
@@ -67,6 +68,7 @@ class _Chain:
         self.original: Any = _UNCHANGED
         self.approver = self.approval = ""
         self.findings: list[Finding] = []
+        self.errors: list[BaseException] = []
         self.asks: list[Finding] = []
         self.denied: Deny | None = None
         self.decided_by: Finding | None = None
@@ -113,6 +115,7 @@ def decide(
             # Observers are shown the final state. Only a failure of theirs is noted.
             answer = yield from ask(entry, entry.look, chain.payload, verdict)
             if type(answer) is Failure:
+                chain.errors.append(logged(answer.error, entry.id))
                 chain.findings.append(_finding(entry, "error", text_of(answer.error), "", "warning", "", ""))
     return verdict if len(chain.findings) == len(verdict.findings) else _verdict(chain, verdict.elapsed_ns)
 
@@ -121,11 +124,13 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
     """Add one answer to the chain. True if it replaced the payload."""
     problem = _problem(entry, chain.payload, answer)
     if problem:
+        if type(answer) is Failure:
+            chain.errors.append(logged(answer.error, entry.id))
         answer = _note_failure(chain, entry, problem)
     match answer:
         case Report():
             return _take_report(chain, entry, answer)
-        case Transform(payload=new, reason=reason, detail=detail, rule=rule) if not _same(chain.payload, new):
+        case Transform(payload=new, reason=reason, detail=detail, rule=rule) if not _same(entry, chain.payload, new):
             new, described = _rewrite(entry, chain.payload, new)
             said = _finding(entry, "rewrite", reason or described, rule, "info", described, "", detail)
             _note(chain, entry, said)
@@ -297,9 +302,13 @@ def _misfit(entry: Registration, old: Any, new: object) -> str:
     return f"returned a rewrite that does not fit: {why}" if why else ""
 
 
-def _same(old: Any, new: Any) -> bool:
+def _same(entry: Registration, old: Any, new: Any) -> bool:
+    if old is new:
+        return True
     try:
-        return bool(old == new)
+        if entry.name is None:
+            return bool(old == new)
+        return all(same(getattr(old, name), getattr(new, name)) for name in POINTS[entry.name].rewritable)
     except BaseException:  # noqa: BLE001 - a payload that can't be compared counts as changed
         return False
 
@@ -312,7 +321,7 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         outcome, decision = "deny", chain.denied
     elif chain.asks and not chain.approver:
         first = chain.asks[0]
-        message = "\n".join(ask.reason for ask in chain.asks)
+        message = "\n".join(dict.fromkeys(ask.reason for ask in chain.asks))
         outcome, decision = "ask", Confirm(
             message, first.rule, first.severity, first.part, first.instead, first.detail, first.summary
         )  # fmt: skip
@@ -326,5 +335,5 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten,
         approver=chain.approver, elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
         original=chain.original if chain.rewritten else None, approval=chain.approval,
-        decided_by=decided_by,
+        decided_by=decided_by, errors=tuple(chain.errors),
     )  # fmt: skip

@@ -25,6 +25,7 @@ from interpose.types import (
     Transform,
     Verdict,
     freeze,
+    same,
     thaw,
 )
 
@@ -227,7 +228,7 @@ class ToolBeforeOutput(_Output):
 
     def changed(self) -> ToolCall | None:
         args, call = self._args, self._payload
-        if args is _UNREAD or args == call.arguments:
+        if args is _UNREAD or same(args, call.arguments):
             return None
         if not isinstance(args, dict):
             raise InvalidModificationError(f"output.args must be a dict, not {type(args).__name__}")
@@ -254,7 +255,7 @@ class ToolAfterOutput(_Output):
         self._result = value
 
     def changed(self) -> ToolOutcome | None:
-        if self._result is _UNREAD or self._result is self._payload.result or self._result == self._payload.result:
+        if self._result is _UNREAD or same(self._result, self._payload.result):
             return None
         return cast("ToolOutcome", replace(self._payload, result=freeze(self._result)))
 
@@ -273,7 +274,7 @@ class MessageBeforeOutput(_Output):
         old: Message = self._payload
         message: object = self.message
         metadata: object = self.metadata
-        if message == old.text and metadata == old.metadata:
+        if message == old.text and same(metadata, old.metadata):
             return None
         if not isinstance(message, str):
             raise InvalidModificationError(f"output.message must be a str, not {type(message).__name__}")
@@ -332,13 +333,17 @@ class PointSpec(Struct, frozen=True):
         if type(new) is not self.payload:
             return f"a {self.payload.__name__} was expected, not {type(new).__name__}"
         for name in self.payload.__struct_fields__:  # type: ignore[attr-defined]  # payloads are Structs
-            if name not in self.rewritable and getattr(new, name) != getattr(old, name):
+            if name not in self.rewritable and not _kept(getattr(new, name), getattr(old, name)):
                 return f"{name} may not be changed"
         return _wrong_type(new)
 
     def merged(self, old: Any, new: Any) -> Any:
         """`old` with the rewritable fields of `new`. Nothing else is taken over, whatever a lying `__eq__` let pass."""
         return replace(old, **{name: getattr(new, name) for name in self.rewritable})
+
+
+def _kept(new: Any, old: Any) -> bool:
+    return new is old or same(new, old) or (isinstance(old, Struct) and type(new) is type(old) and bool(new == old))
 
 
 _FIELD_TYPES: Mapping[type, tuple[tuple[str, type], ...]] = {
@@ -371,7 +376,7 @@ def _wrong_params(params: Params) -> str:
 
 
 def _changed_keys(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    return [str(key) for key in {**old, **new} if key not in old or key not in new or old[key] != new[key]]
+    return [str(key) for key in {**old, **new} if key not in old or key not in new or not same(old[key], new[key])]
 
 
 def _describe_call(old: ToolCall, new: ToolCall) -> str:

@@ -104,13 +104,19 @@ def _check_tool_matcher(id: str, point: HookPoint | None, matcher: re.Pattern[st
     known = (*KNOWN_TOOL_NAMES, *declared)
     if any(matcher.search(name) for name in known):
         return
-    alias = next((alias for alias in TOOL_ALIASES if matcher.search(alias)), None)
-    hint = f" It matches {alias!r}, which interceptors see as {TOOL_ALIASES[alias]!r}." if alias else ""
+    hint = _alias_hint(matcher)
     raise MatcherError(
         f'Interceptor "{id}": tool_matcher /{matcher.pattern}/ does not match any known tool name.{hint} '
         "Tools of plugins and MCP servers can be declared with registry.declare_tools(). "
         f"Known tools: {', '.join(known)}"
     )
+
+
+def _alias_hint(matcher: re.Pattern[str]) -> str:
+    """What a matcher for an agent's own name of a tool should say instead: interceptors see one name for all."""
+    anyway = re.compile(matcher.pattern, matcher.flags | re.IGNORECASE)
+    alias = next((alias for alias in TOOL_ALIASES if anyway.search(alias)), "")
+    return f" It matches {alias!r}, which interceptors see as {TOOL_ALIASES[alias]!r}." if alias else ""
 
 
 def _behaviour(id: str, point: HookPoint | None, handler: object, interceptor: object) -> Behaviour:

@@ -99,6 +99,12 @@ class InterceptorRegistry:
 
     def on(self, name: str | HookPoint, *, id: str | None = None, **options: Any) -> Callable[[H], H]:
         """`add` as a decorator. Without an id, the function's own name is taken."""
+        given: object = name
+        if callable(given):
+            raise RegistrationError(
+                "@registry.on needs the name of a hook point: write "
+                f'@registry.on("tool.before") above {getattr(given, "__qualname__", given)}'
+            )
 
         def register(handler: H) -> H:
             self.add(id=id or f"{handler.__module__}.{handler.__qualname__}", name=name, handler=handler, **options)

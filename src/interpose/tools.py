@@ -6,6 +6,7 @@ Every agent has its own names for the same few tools. Interceptors see one canon
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
@@ -317,9 +318,10 @@ def _command(key: str, value: object) -> str | None:
     if key == "commands":
         texts = [_command("command", item) for item in value]
         return None if None in texts else "\n".join(text for text in texts if text is not None)
-    if not all(isinstance(word, str) for word in value):
+    words = [word for word in map(path_text, value) if isinstance(word, str)]
+    if len(words) != len(value):
         return None
-    return value[0] if len(value) == 1 else shlex.join(value)
+    return words[0] if len(words) == 1 else shlex.join(words)
 
 
 def _words(value: object) -> str:
@@ -355,7 +357,8 @@ def cwds_of(call: ToolCall) -> tuple[str, ...]:
     arguments = call.arguments
     if len(arguments) == 1 and "command" in arguments:
         return ()
-    named = [value for key, value in arguments.items() if _plain_key(key) in _CWD and isinstance(value, str) and value]
+    given = (path_text(value) for key, value in arguments.items() if _plain_key(key) in _CWD)
+    named = [value for value in given if isinstance(value, str) and value]
     return tuple(dict.fromkeys(named))
 
 
@@ -396,15 +399,28 @@ def _path_values(key: str, value: object, names: frozenset[str]) -> Iterator[tup
     if isinstance(value, dict):
         for inner, item in value.items():
             if _plain_key(inner) in names:
-                yield from ((f"{key}.{inner}", text) for text in (item if isinstance(item, list | tuple) else [item]))
+                items = item if isinstance(item, list | tuple) else [item]
+                yield from ((f"{key}.{inner}", path_text(text)) for text in items)
     elif isinstance(value, list | tuple):
         for item in value:
             if isinstance(item, dict):
                 yield from _path_values(key, item, names)
             else:
-                yield key, item
+                yield key, path_text(item)
     else:
-        yield key, value
+        yield key, path_text(value)
+
+
+def path_text(value: object) -> object:
+    """A `pathlib.Path`, or anything else that says it is a path, as text; any other value as it is."""
+    kind = type(value)
+    if kind is str or not hasattr(kind, "__fspath__"):
+        return value
+    try:
+        text = os.fspath(value)  # type: ignore[call-overload]  # its type has __fspath__
+    except Exception:  # noqa: BLE001 - of a class that only says so: it stays what nobody can read
+        return value
+    return os.fsdecode(text) if isinstance(text, bytes) else text
 
 
 def _plain_key(key: object) -> str:

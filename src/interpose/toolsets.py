@@ -8,7 +8,7 @@ from enum import StrEnum
 from msgspec import Struct
 
 from interpose.errors import ToolSetError
-from interpose.tools import normalize_tool_name
+from interpose.tools import TOOL_GROUPS, normalize_tool_name
 
 
 class _Kind(StrEnum):
@@ -42,7 +42,7 @@ class ToolSet(Struct, frozen=True):
 
     @staticmethod
     def specific(names: Iterable[str]) -> ToolSet:
-        """These tools."""
+        """These tools. A group such as `group:fs` stands for all of its tools."""
         return ToolSet(_Kind.SPECIFIC, _canonical(names))
 
     @staticmethod
@@ -98,4 +98,9 @@ class ToolSet(Struct, frozen=True):
 def _canonical(names: Iterable[str]) -> frozenset[str]:
     if isinstance(names, str):
         raise ToolSetError(f"a tool set takes a list of names, not the one text {names!r}")
-    return frozenset(normalize_tool_name(name) for name in names)
+    found: set[str] = set()
+    for name in names:
+        if name.startswith("group:") and name not in TOOL_GROUPS:
+            raise ToolSetError(f"there is no group {name!r} of tools; groups: {', '.join(TOOL_GROUPS)}")
+        found.update(TOOL_GROUPS.get(name) or (normalize_tool_name(name),))
+    return frozenset(found)

@@ -103,6 +103,28 @@ def thaw(value: Any) -> Any:
     return value
 
 
+def same(one: Any, other: Any, depth: int = MAX_DEPTH) -> bool:
+    """Whether two values are the same JSON-like data. Objects of other types are compared by identity, never asked:
+    an array has no truth, and a class of somebody's own may say anything."""
+    if one is other:
+        return True
+    kind, others = type(one), type(other)
+    if kind in _SCALARS or others in _SCALARS:
+        return kind is others and bool(one == other)
+    if depth <= 0:
+        return False
+    if issubclass(kind, dict) and issubclass(others, dict):
+        return dict.__len__(one) == dict.__len__(other) and all(
+            key in other and same(value, other[key], depth - 1) for key, value in dict.items(one)
+        )
+    for sequence in (list, tuple):
+        if issubclass(kind, sequence) and issubclass(others, sequence):
+            return len(one) == len(other) and all(map(same, one, other, [depth - 1] * len(one)))
+    return False
+
+
+_SCALARS = frozenset({str, int, float, bool, bytes, complex, type(None)})
+
 EMPTY: FrozenDict = FrozenDict()
 
 
@@ -190,6 +212,8 @@ class ToolOutcome(Struct, frozen=True):
     denied: bool = False
     duration_ns: int = 0
     approver: str = ""
+    error: BaseException | None = None
+    """What the tool raised, or the interceptor whose failure refused the call. For programs; records have its text."""
 
 
 class Message(Struct, frozen=True):
@@ -364,6 +388,8 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """Nanoseconds per interceptor, in the order in which they ran."""
     original: T | None = None
     approval: str = ""
+    errors: tuple[BaseException, ...] = ()
+    """What interceptors raised. Each is a finding, too."""
     decided_by: Finding | None = None
     """What the decision is made of: the refusal, the first question, the last rewrite. None if nobody objected."""
 

@@ -27,7 +27,7 @@ MAY_USE: dict[str, set[str]] = {
     "tools": {"types", "errors", "formats"},
     "toolsets": {"tools", "errors"},
     "points": {"types", "errors"},
-    "interceptor": {"types", "points", "driving"},
+    "interceptor": {"types", "errors", "points", "driving"},
     "registration": {"types", "errors", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration"},
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
@@ -38,7 +38,8 @@ MAY_USE: dict[str, set[str]] = {
     "reading": {"types", "tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
-    "engine": FLOW - {"chain", "engine"},
+    "function_tools": {"errors", "tools", "driving", "flow"},
+    "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
     "guards": LEAVES | {"tools", "reading", "shell", "paths", "secrets"},
@@ -50,7 +51,7 @@ MAY_USE: dict[str, set[str]] = {
     "service": FLOW | {"policy", "config", "ledger", "store"},
     "plugins": {"errors", "registry"},
     "build": FLOW | {"reading", "service", "config", "guards", "plugins", "policy", "ledger", "store"},
-    "guarded": FLOW | {"build"},
+    "guarded": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
@@ -59,7 +60,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.hosts": FLOW | {"formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "server": LEAVES
-    | {"build", "config", "ledger", "observability", "service"}
+    | {"build", "driving", "config", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
     "install": LEAVES | {"formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW

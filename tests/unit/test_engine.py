@@ -212,7 +212,7 @@ def test_deny_in_tool_after_withholds_the_result(registry: InterceptorRegistry) 
     registry.add(id="o", name="tool.before", interceptor=Observer())
     registry.add(id="b", name="tool.after", handler=block)
     answer = Engine(registry).run_tool(LS, lambda _: "the secret")
-    assert answer == {"status": "blocked", "tool": "exec", "reason": "no"}
+    assert answer == {"status": "withheld", "tool": "exec", "reason": "no", "ran": True}
     assert observed == [answer]
 
 

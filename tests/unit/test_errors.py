@@ -50,7 +50,6 @@ def test_a_blocked_error_carries_the_answer_that_the_agent_would_get() -> None:
     ("name", "text"),
     [
         ("ValueError", "bad value"),
-        ("KeyboardInterrupt", "KeyboardInterrupt"),
         ("silent", "SilentError"),
         ("broken __str__", "BrokenTextError"),
         ("__str__ of a number", "NoTextError"),

@@ -140,7 +140,7 @@ def test_results_are_rewritten_and_withheld(registry: InterceptorRegistry) -> No
     assert (done.response, done.outcome.result) == ("***", "***")
     assert keep.log[-1][2].rewritten
     registry.add(id="no", name="tool.after", handler=lambda _i, o: setattr(o, "block", True))
-    assert Engine(registry).run().after(ToolOutcome(LS, "secret")).response["status"] == "blocked"
+    assert Engine(registry).run().after(ToolOutcome(LS, "secret")).response["status"] == "withheld"
 
 
 def test_an_outcome_without_a_decision_has_a_record_that_says_so(registry: InterceptorRegistry) -> None:

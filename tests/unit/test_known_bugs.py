@@ -213,7 +213,7 @@ def test_openclaw_1_3_an_exception_in_tool_after_is_declared_by_on_error(registr
     assert Engine(registry).run_tool(LS, lambda _: "finished") == "finished"
     registry.clear()
     registry.add(id="broken", name="tool.after", handler=lambda _i, _o: 1 / 0)
-    assert Engine(registry).run_tool(LS, lambda _: "finished")["status"] == "blocked"
+    assert Engine(registry).run_tool(LS, lambda _: "finished")["status"] == "withheld"
 
 
 @pytest.mark.parametrize("point", ["message.before", "params.before"])

@@ -149,9 +149,9 @@ def test_not_even_with_a_name_that_claims_to_be_equal(registry: InterceptorRegis
             return Transform(replace(call, name=Liar("rm"), call_id=Liar("x"), arguments={"command": "pwd"}))
 
     registry.add(id="swap", name="tool.before", interceptor=Swap())
-    payload = Engine(registry).decide(CALL).payload
-    assert (type(payload.name), type(payload.call_id)) == (str, str)
-    assert payload.arguments == {"command": "pwd"}
+    verdict = Engine(registry).decide(CALL)
+    assert (type(verdict.payload.name), type(verdict.payload.call_id)) == (str, str)
+    assert (verdict.outcome, verdict.payload.arguments) == ("deny", CALL.arguments)
 
 
 @pytest.mark.parametrize("field", ["message", "metadata", "context"])
@@ -176,7 +176,7 @@ def test_tool_after_changes_the_result_alone(registry: InterceptorRegistry, fiel
 
     registry.add(id="swap", name="tool.after", interceptor=Swap())
     answer = Engine(registry).run_tool(ToolCall("exec", {}), lambda _: "secret")
-    assert answer["status"] == "blocked"
+    assert answer["status"] == "withheld"
 
 
 def test_observers_see_the_final_state_and_change_nothing(registry: InterceptorRegistry) -> None:

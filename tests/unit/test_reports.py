@@ -57,7 +57,7 @@ def test_notes_decide_nothing_and_carry_the_name_of_who_said_them() -> None:
 def test_details_reach_findings_and_verdicts() -> None:
     rewrite = ToolCall("exec", {"command": "pwd"}, "id", original_name="exec")
     note = Finding(interceptor="i0", said="note", reason="n (d)", detail="d", summary="n")
-    asked = decide(Report((Transform(rewrite, "r", "d"), Confirm("q (d)", detail="d", summary="q")), (note,)))
+    asked = decide(Report((Transform(rewrite, "r", detail="d"), Confirm("q (d)", detail="d", summary="q")), (note,)))
     assert [(found.said, found.detail, found.summary) for found in asked.findings] == [
         ("note", "d", "n"), ("rewrite", "d", ""), ("ask", "d", "q"),
     ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol
+from typing import Protocol, cast
 
 from interpose.driving import Ask, Failure, Flow, called, is_async
 from interpose.errors import name_of, text_of
@@ -58,13 +58,28 @@ class NobodyAsked:
 class CallbackConfirmation:
     """Asks a function of the embedding program."""
 
-    def __init__(self, callback: Callable[[PermissionRequest], bool | Awaitable[bool]]) -> None:
+    def __init__(self, callback: Callable[[PermissionRequest], object]) -> None:
         self._callback = callback
         self.immediate = is_async(callback)
 
     def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
-        """What the function says."""
-        return self._callback(request)
+        """What the function says. Anything but True is no."""
+        return cast("bool", self._callback(request))
+
+
+def as_handler(confirm: object) -> ConfirmationHandler | None:
+    """Who answers questions: an object with `confirm(request)`, or a plain function. TypeError for anything else."""
+    if confirm is None:
+        return None
+    if not isinstance(confirm, type):
+        method = called(getattr, (confirm, "confirm", None))
+        if callable(method) or type(method) is Failure:  # one that breaks when it is looked at says no when it is asked
+            return cast("ConfirmationHandler", confirm)
+        if callable(confirm):
+            return CallbackConfirmation(confirm)
+    raise TypeError(
+        f"confirm must be a function that takes a request, or an object with confirm(request), not {confirm!r}"
+    )
 
 
 class StandingAnswer(Protocol):

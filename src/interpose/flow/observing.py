@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from interpose.driving import Failure, Flow, ask
-from interpose.errors import text_of
+from interpose.errors import logged, text_of
 from interpose.interceptor import Registration
 from interpose.types import Finding
 
@@ -19,6 +19,13 @@ def observe_all(entries: Iterable[Registration], payload: Any, outcome: Any) -> 
             continue
         answer = yield from ask(entry, entry.observe, payload, outcome)
         if type(answer) is Failure:
+            _warn(entry.id, logged(answer.error, entry.id))
             reason = f"observe failed: {text_of(answer.error)}"
             findings.append(Finding(interceptor=entry.id, said="error", reason=reason, mode=entry.mode))
     return tuple(findings)
+
+
+def _warn(id: str, error: BaseException) -> None:
+    import logging
+
+    logging.getLogger("interpose").warning("%s: observe failed: %s", id, text_of(error))

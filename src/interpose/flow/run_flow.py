@@ -20,9 +20,10 @@ from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
 from interpose.driving import Execute, Failure, Flow, Keep, Record, called
-from interpose.errors import InvalidCallError, text_of
+from interpose.errors import InvalidCallError, logged, text_of
 from interpose.flow.batch import run_batch
 from interpose.flow.observing import observe_all
+from interpose.flow.result_streams import is_stream, stream_of
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.interceptor import Registration
@@ -157,11 +158,48 @@ class RunFlow:
             start = perf_counter_ns()
             answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
             outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
+            if is_stream(answer) and self._is_looked_at(snapshot, entries, call):
+                return self._streamed(snapshot, entries, verdict, outcome)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
             raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
         return done
+
+    def _is_looked_at(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> bool:
+        """Whether anybody wants to know what comes of a call. If not, its result is none of our business."""
+        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        return bool(after) or self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
+
+    def _streamed(
+        self,
+        snapshot: Snapshot,
+        entries: tuple[Registration, ...],
+        verdict: Verdict[ToolCall],
+        outcome: ToolOutcome,
+    ) -> ToolRun:
+        """A result that comes piece by piece. What stands behind the tool follows when it has ended."""
+        call, start = outcome.call, perf_counter_ns() - outcome.duration_ns
+
+        def judge(piece: Any) -> Flow[tuple[Any, bool]]:
+            _, shown, after = yield from self._after(snapshot, replace(outcome, result=piece), look_only=False)
+            return shown, after is None or after.allowed
+
+        def end(kept: Any, error: BaseException | None) -> Flow[ToolOutcome]:
+            answer = kept if error is None else Failure(error)
+            final = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
+            yield from observe_all(entries, call, final)
+            yield from self._finish(verdict, final, None)
+            return final
+
+        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        filters = [
+            entry.handler.text_filter()
+            for entry in after
+            if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
+        ]
+        stream = stream_of(outcome.result, filters, judge, end)
+        return ToolRun(stream, verdict, replace(outcome, result=stream))
 
     def before(self, call: ToolCall, wish: NeedsConfirmation | None = None) -> Flow[Verdict[ToolCall]]:
         """The first half of a call that somebody else runs."""
@@ -270,14 +308,14 @@ class RunFlow:
             shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
-            withheld = _blocked(call, verdict.reason)
+            withheld = _withheld(call, verdict.reason)
             return replace(outcome, result=withheld), withheld, verdict
         if not verdict.rewritten:
             return outcome, outcome.result, verdict
         try:
             result = thaw(freeze(verdict.payload.result))
         except BaseException as error:  # noqa: BLE001 - as above, of an interceptor's making
-            result = _blocked(call, f"The rewritten result can't be handed on: {text_of(error)}")
+            result = _withheld(call, f"The rewritten result can't be handed on: {text_of(error)}")
         return replace(outcome, result=result), result, verdict
 
     def _record(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
@@ -323,18 +361,24 @@ class RunFlow:
 
 def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
     if type(answer) is Failure:
-        result = {"status": "error", "tool": call.name, "error": text_of(answer.error)}
-        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns, approver=approver)
+        error = logged(answer.error, call.name)
+        result = {"status": "error", "tool": call.name, "error": text_of(error)}
+        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns, approver=approver, error=error)
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
 def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     call = verdict.payload
-    return ToolOutcome(call, _blocked(call, reason or verdict.reason), is_error=True, denied=True)
+    blocked = {"status": "blocked", "tool": call.name, "reason": reason or verdict.reason or BLOCKED}
+    if verdict.instead:
+        blocked["instead"] = verdict.instead
+    error = verdict.errors[0] if verdict.errors else None
+    return ToolOutcome(call, blocked, is_error=True, denied=True, error=error)
 
 
-def _blocked(call: ToolCall, reason: str) -> dict[str, Any]:
-    return {"status": "blocked", "tool": call.name, "reason": reason or BLOCKED}
+def _withheld(call: ToolCall, reason: str) -> dict[str, Any]:
+    """In the place of a result. The tool ran: an agent must not think that it can try again."""
+    return {"status": "withheld", "tool": call.name, "reason": reason or BLOCKED, "ran": True}
 
 
 RECORD = "interpose:record"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from interpose.secrets import Found, Redactor
 from interpose.types import Allow, ToolOutcome, Transform
+
+if TYPE_CHECKING:
+    from interpose.secrets.stream import StreamRedactor
 
 ID = "builtin:secret-redaction"
 
@@ -15,7 +19,8 @@ ID = "builtin:secret-redaction"
 class SecretRedaction:
     """Replaces secrets in results by `[redacted:<kind>:<digest>]`.
 
-    Limits: it sees text, bytes, mappings and sequences; an object of another type passes as it is. A secret without a
+    Limits: it sees text, bytes, mappings, sequences, dataclasses, pydantic models and what a generator or an open file
+    gives piece by piece; an object of another type passes as it is. A secret without a
     telling shape, name or place (a bare password in prose), one cut into several strings, and one inside an archive, an
     image or encrypted data are not found.
     """
@@ -33,6 +38,12 @@ class SecretRedaction:
         if not found:
             return Allow()
         return Transform(replace(outcome, result=result), reason=_said(found))
+
+    def text_filter(self) -> StreamRedactor:
+        """For a result that comes piece by piece: a secret may begin in one piece and end in another."""
+        from interpose.secrets.stream import StreamRedactor
+
+        return StreamRedactor(self._redactor)
 
 
 def _said(found: tuple[Found, ...]) -> str:

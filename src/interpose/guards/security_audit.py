@@ -146,7 +146,7 @@ class _Scene:
         if mark.strength == "soft" and inside and touch.kind != "read":
             return None
         return Confirm(
-            f"Access denied: {_shown(touch.text)} contains sensitive data: it {_where(touch, path)}{mark.reason}.",
+            f"{_shown(touch.text)} contains sensitive data: it {_where(touch, path)}{mark.reason}.",
             "secret",
             "error",
             touch.text,

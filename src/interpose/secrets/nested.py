@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from copy import copy
 from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from interpose.types import FrozenDict, FrozenList
 
@@ -18,6 +22,26 @@ _SECRET_PARTS = ("data", "stringData")
 _KEYS, _KEY_LENGTH = 4096, 64
 _PLAIN_KEYS: set[str] = set()
 """Keys that are no secrets: those of tools' arguments come with every call."""
+
+
+def fields_of(value: object) -> tuple[str, ...]:
+    """The names of what an object holds, if its class says so: a dataclass, a pydantic model, attrs, a Struct."""
+    kind = type(value)
+    try:
+        for mark in ("__dataclass_fields__", "__pydantic_fields__", "__struct_fields__"):
+            found = getattr(kind, mark, None)
+            if isinstance(found, dict | tuple):
+                return tuple(name for name in found if isinstance(name, str))
+        return tuple(one.name for one in getattr(kind, "__attrs_attrs__", ()))
+    except BaseException:  # noqa: BLE001 - a metaclass can raise anything
+        return ()
+
+
+def _field(value: object, name: str) -> Any:
+    try:
+        return getattr(value, name)
+    except BaseException:  # noqa: BLE001 - what can't be read shows nothing
+        return None
 
 
 class Nested:
@@ -44,7 +68,25 @@ class Nested:
                     return self._withhold("too-deep")
                 return self._mapping(value, depth) if isinstance(value, dict) else self._items(value, name, depth)
             case _:
-                return value
+                names = fields_of(value)
+                if names and depth >= MAX_DEPTH:
+                    return self._withhold("too-deep")
+                return self._object(value, names, depth) if names else value
+
+    def _object(self, value: Any, names: tuple[str, ...], depth: int) -> Any:
+        """A copy with other fields, made without its class being asked: it may be frozen, and may check what it is."""
+        changed = {
+            name: new for name in names if (new := self._walk(old := _field(value, name), name, depth + 1)) is not old
+        }
+        if not changed:
+            return value
+        other = copy(value)
+        for name, new in changed.items():
+            if isinstance(other, Struct):
+                force_setattr(other, name, new)
+            else:
+                object.__setattr__(other, name, new)
+        return other
 
     def _text(self, text: str, name: str) -> str:
         self._left -= len(text)

@@ -123,6 +123,9 @@ def test_a_failing_handler_denies(name: str) -> None:
 
 def test_a_handler_that_breaks_when_it_is_looked_at_denies() -> None:
     class Broken:
+        def confirm(self, _request: Any) -> bool:
+            return True
+
         @property
         def confirm_batch(self) -> Any:
             raise RuntimeError("no")

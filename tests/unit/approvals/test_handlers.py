@@ -90,15 +90,21 @@ def test_async_handlers_for_sync_and_async_callers(answer: bool) -> None:
 
 @pytest.mark.parametrize("name", [name for name in GARBAGE if name != "True"])
 def test_anything_but_true_is_a_no(name: str) -> None:
-    done = run_with(CallbackConfirmation(lambda _: GARBAGE[name]()))  # type: ignore[arg-type, return-value]
+    done = run_with(CallbackConfirmation(lambda _: GARBAGE[name]()))
     assert done.response["status"] == "blocked"
 
 
-@pytest.mark.parametrize("handler", [object(), lambda _: True, "yes", 1])
-def test_a_handler_that_is_none_is_a_no_and_no_crash(handler: Any) -> None:
-    done = run_with(handler)
-    assert done.response["status"] == "blocked"
-    assert done.response["reason"].startswith("Confirmation failed (")
+@pytest.mark.parametrize("handler", [object(), "yes", 1, AutoApprove])
+def test_a_handler_that_is_none_is_told_at_once(handler: Any) -> None:
+    with pytest.raises(TypeError, match="confirm must be a function"):
+        run_with(handler)
+    with pytest.raises(TypeError, match="confirm must be a function"):
+        Engine().run(confirm=handler)
+
+
+def test_a_plain_function_is_a_handler() -> None:
+    assert run_with(lambda _request: True).response == "ran"
+    assert run_with(lambda _request: 1).response["status"] == "blocked"
 
 
 def test_permission_ask_may_reword_and_refuse_but_not_approve() -> None:

@@ -28,7 +28,7 @@ def _ask(tool: str, **arguments: object) -> Allow | Confirm | Deny:
 def test_the_reason_says_what_it_is_and_what_to_do_instead() -> None:
     decision = _ask("read", path="~/.ssh/id_rsa")
     assert isinstance(decision, Confirm)
-    assert decision.message.startswith('Access denied: "~/.ssh/id_rsa" contains sensitive data')
+    assert decision.message.startswith('"~/.ssh/id_rsa" contains sensitive data')
     assert "SSH keys" in decision.message
     assert decision.rule == "secret"
     assert decision.part == "~/.ssh/id_rsa"
