@@ -1,0 +1,154 @@
+"""Calls that somebody else runs: one closed set of answers, one record, one question."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from interpose import Confirm, Context, Deny, ToolCall, ToolOutcome, Transform
+from interpose.build import record_undecided
+from interpose.driving import drive
+from interpose.flow.hosted import (
+    FAIL_OPEN,
+    REWRITTEN,
+    Abilities,
+    AskThem,
+    Go,
+    GoWith,
+    HostedAnswer,
+    Refuse,
+    WaitFor,
+)
+from interpose.ledger import search
+from interpose.ledger.record import Record
+from interpose.service.service import Service
+from interpose.store.protocols import Query
+from interpose.types import Allow, Decision
+from tests.servers import config_in, service_in
+
+HOOK = Context(session_id="s", source="hook:claude-code", cwd="/w")
+GATEWAY = Context(session_id="s", source="gateway", cwd="/w")
+ALL = Abilities(ask=True, rewrite=True)
+NOTHING = Abilities()
+
+
+class ByCommand:
+    """Says what the command says."""
+
+    def intercept(self, call: ToolCall) -> Decision[ToolCall]:
+        match call.arguments.get("command", ""):
+            case "deny":
+                return Deny("No.", "r")
+            case "ask" | "rewrite and ask":
+                return Confirm("Sure?", "q")
+            case "rewrite":
+                return Transform(call.with_arguments({"command": "echo safe"}), "safer", "w")
+            case _:
+                return Allow()
+
+
+class RewritesToo:
+    """Rewrites what another asks about."""
+
+    def intercept(self, call: ToolCall) -> Decision[ToolCall]:
+        if call.arguments.get("command") == "rewrite and ask":
+            return Transform(call.with_arguments({"command": "ask"}))
+        return Allow()
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Iterator[Service]:
+    with service_in(tmp_path, packs=()) as opened:
+        registry: Any = opened.policies.shared.engine.interceptors
+        registry.clear()
+        registry.add(id="by-command", name="tool.before", interceptor=ByCommand(), priority=5)
+        registry.add(id="rewrites", name="tool.before", interceptor=RewritesToo(), priority=9)
+        yield opened
+
+
+def put(service: Service, command: str, can: Abilities = ALL, context: Context = HOOK, key: str = "") -> HostedAnswer:
+    call = ToolCall("Bash", {"command": command}, context=context)
+    return drive(service.hosted(context, can).before(call, key=key))
+
+
+def kept(service: Service) -> list[Record]:
+    service.ledger.flush()
+    return search(service.store, Query(), 10)
+
+
+ANSWERS = [
+    ("nobody objects", "ls", ALL, Go),
+    ("refused", "deny", ALL, Refuse),
+    ("they ask their person", "ask", ALL, AskThem),
+    ("they can't ask: our queue", "ask", NOTHING, WaitFor),
+    ("they can run other arguments", "rewrite", ALL, GoWith),
+    ("they can't: refused, with what could run", "rewrite", NOTHING, Refuse),
+    ("they would ask about the call as it came", "rewrite and ask", ALL, Refuse),
+    ("our queue shows what would run", "rewrite and ask", NOTHING, WaitFor),
+]
+
+
+@pytest.mark.parametrize(("note", "command", "can", "kind"), ANSWERS, ids=[case[0] for case in ANSWERS])
+def test_the_closed_set_of_answers(service: Service, note: str, command: str, can: Abilities, kind: type) -> None:
+    answer = put(service, command, can)
+    assert type(answer) is kind, note
+    if isinstance(answer, GoWith):
+        assert answer.arguments == {"command": "echo safe"}
+    if isinstance(answer, Refuse) and answer.other_form is not None:
+        assert (answer.verdict.rule, answer.verdict.reason) == ("rewritten", REWRITTEN)
+        assert answer.verdict.instead == answer.other_form.arguments["command"]
+    if isinstance(answer, WaitFor):
+        assert answer.verdict.approval
+
+
+def test_a_wrapped_call_gets_its_wrapper_back(service: Service) -> None:
+    call = ToolCall("tool_call", {"name": "bash", "arguments": {"command": "rewrite"}}, context=HOOK)
+    answer = drive(service.hosted(HOOK, ALL).before(call))
+    assert isinstance(answer, GoWith)
+    assert answer.arguments == {"name": "bash", "arguments": {"command": "echo safe"}}
+
+
+def test_two_surfaces_that_see_one_call_share_its_decision_and_its_record(service: Service) -> None:
+    first, second = put(service, "ls", key="toolu_1"), put(service, "ls", context=GATEWAY, key="toolu_1")
+    assert isinstance(first, Go)
+    assert isinstance(second, Go)
+    assert second.verdict.payload.call_id == first.verdict.payload.call_id
+    outcome = ToolOutcome(ToolCall("Bash", {"command": "ls"}), "a b")
+    drive(service.hosted(GATEWAY, NOTHING).after(outcome, key="toolu_1"))
+    [record] = kept(service)
+    assert (record.call_id, record.outcome) == (first.verdict.payload.call_id, "success")
+
+
+def test_a_question_that_their_person_answers_is_put_once(service: Service) -> None:
+    assert isinstance(put(service, "ask", key="toolu_2"), AskThem)
+    joined = put(service, "ask", context=GATEWAY, key="toolu_2")
+    assert isinstance(joined, Go), "the person was asked where the call was seen first"
+
+
+def test_the_same_text_without_the_hosts_name_is_another_call(service: Service) -> None:
+    first, second = put(service, "ls"), put(service, "ls", context=GATEWAY)
+    assert first.verdict.payload.call_id != second.verdict.payload.call_id
+
+
+def test_questions_that_nobody_may_be_asked_are_refused(service: Service) -> None:
+    service.config = replace(service.config, approvals=replace(service.config.approvals, ask="refuse"))
+    for can in (ALL, NOTHING):
+        answer = put(service, "ask", can)
+        assert isinstance(answer, Refuse)
+        assert answer.verdict.rule == "questions-refused"
+        assert "Sure?" in answer.verdict.reason
+    assert service.desk.asked() == []
+
+
+def test_what_is_let_through_undecided_is_in_the_ledger(tmp_path: Path) -> None:
+    config = config_in(tmp_path)
+    call = ToolCall("exec", {"command": "ls"}, context=HOOK)
+    record_undecided(config, call, "the disk is full")
+    with service_in(tmp_path) as service:
+        [record] = kept(service)
+    assert (record.call_id, record.decision, record.rule) == (call.call_id, "allow", FAIL_OPEN)
+    assert "let through undecided: the disk is full" in record.findings[0].reason
