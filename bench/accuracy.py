@@ -2,6 +2,9 @@
 
     python -m bench.accuracy CASES.jsonl ...            (--no-peers: only ourselves)
 
+Each row is one decision of the whole engine, from call to verdict: guards, rules and configuration. `guards only`
+leaves the rules out, as peers have none.
+
 A case is {"id", "source", "tool", "args", "cwd"?, "expect": allow|ask|deny, "accept": [...]}. Only `exec` rows count.
 """
 
@@ -30,9 +33,11 @@ def main() -> None:
     parser.add_argument("--no-peers", action="store_true")
     options = parser.parse_args()
     rows = [row for path in options.files for row in _load(path) if row["tool"] == "exec"]
-    ours = [sys.executable, "-c", "import sys; from interpose.cli import main; sys.exit(main(['check', '--jsonl']))"]
+    ours = [sys.executable, "-m", "interpose", "check", "--jsonl"]
     print(f"{datetime.now(UTC):%Y-%m-%d}, {len(rows)} commands")
-    _table("interpose", rows, peers.Peer("interpose", ours, Path.cwd()))
+    _table("interpose, as it is shipped", rows, peers.Peer("interpose", ours, Path.cwd()))
+    guards = [*ours, "--guards-only"]
+    _table("interpose, guards only", rows, peers.Peer("interpose guards", guards, Path.cwd()))
     if options.no_peers:
         return
     with tempfile.TemporaryDirectory() as place:

@@ -1,21 +1,26 @@
 """How long one decision takes: new short commands, commands seen before, and one of 640 segments; beside our peers.
 
+One decision is one call through the engine as it is shipped, from call to verdict. The guards alone are a line of their
+own, as peers have no rules.
+
 python -m bench.check_speed            (--no-peers: only ourselves)
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import statistics
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import peers
-from interpose.guards.command_safety_guard import CommandSafetyGuard
-from interpose.types import Context, ToolCall, freeze
+from interpose import Context, Engine, ToolCall, open_engine
+from interpose.build import open_guards
 
 SHORT = [
     "ls -la src", "git status", "git diff HEAD~{n}", "npm test", "rm -rf build{n}", "cat README.md | head -{n}",
@@ -74,7 +79,10 @@ def main() -> None:
     commands = [shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in SHORT]
     print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, {len(commands)} commands")
     print(f"{'':34} {'new':>10} {'seen':>10} {'640 parts':>12}")
-    _line("interpose", *_ours(commands))
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["HOME"] = home  # nobody's rules and configuration but the shipped ones
+        _line("interpose, whole engine", *_ours(open_engine, commands))
+        _line("interpose, guards only", *_ours(open_guards, commands))
     if options.no_peers:
         return
     text = "\0".join([*(long_command(run) for run in range(LONG_RUNS)), *commands])
@@ -98,24 +106,24 @@ def _line(name: str, new: float, seen: float, long: float) -> None:
     print(f"{name:34} {new:10.1f} {seen:10.1f} {long:12.1f}")
 
 
-def _ours(commands: list[str]) -> tuple[float, float, float]:
-    context = Context(cwd="/workspace/project")
-    calls = [ToolCall("exec", freeze({"command": command}), "bench", context) for command in commands]
-    warm = CommandSafetyGuard(home="/home/dev")
-    for call in calls[: len(SHORT)]:
-        warm.intercept(call)
-    guard = CommandSafetyGuard(home="/home/dev")
-    new = _p50(guard, list({call.arguments["command"]: call for call in calls}.values()))
-    seen = _p50(guard, calls)
-    long = [ToolCall("exec", freeze({"command": long_command(run)}), "bench", context) for run in range(LONG_RUNS)]
-    return new, seen, _p50(guard, long)
+def _ours(opened: Callable[[], Engine], commands: list[str]) -> tuple[float, float, float]:
+    engine, place = opened(), f"/workspace/{opened.__name__}"  # a directory of its own: nothing was seen there before
+    for command in SHORT:
+        engine.decide(_call(command, "/elsewhere"))
+    new = _p50(engine, [_call(command, place) for command in dict.fromkeys(commands)])
+    seen = _p50(engine, [_call(command, place) for command in commands])
+    return new, seen, _p50(engine, [_call(long_command(run), place) for run in range(LONG_RUNS)])
 
 
-def _p50(guard: CommandSafetyGuard, calls: list[ToolCall]) -> float:
+def _call(command: str, place: str) -> ToolCall:
+    return ToolCall("exec", {"command": command}, "bench", Context(cwd=place))
+
+
+def _p50(engine: Engine, calls: list[ToolCall]) -> float:
     spent = []
     for call in calls:
         start = time.perf_counter_ns()
-        guard.intercept(call)
+        engine.decide(call)
         spent.append(time.perf_counter_ns() - start)
     return statistics.median(spent) / 1000
 

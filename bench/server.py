@@ -1,6 +1,8 @@
 """What the decision server does on one core, beside a bare uvicorn app that echoes JSON. Needs `wrk` and `taskset`.
 
-    python -m bench.server [SECONDS]
+    python -m bench.server [SECONDS] [--beside PYTHON]
+
+`--beside` is the interpreter of another checkout's .venv: its server is measured in the same turns.
 
 The server has one core to itself and wrk the other. Our server runs as it is shipped: all guards, the `baseline` pack,
 the ledger at level `written`. Both are measured in turns, and only their ratio says something.
@@ -8,6 +10,7 @@ the ledger at level `written`. Both are measured in turns, and only their ratio 
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import http.client
 import os
@@ -67,19 +70,29 @@ LOADS = (Load("seen before", 0.0), Load("half new of a thousand", 0.5))
 def main() -> None:
     if not shutil.which("wrk"):
         sys.exit("wrk is missing: it is Debian's package of that name")
-    seconds = int(sys.argv[1]) if len(sys.argv) > 1 else SECONDS
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("seconds", type=int, nargs="?", default=SECONDS)
+    parser.add_argument("--beside", metavar="PYTHON", default="")
+    options = parser.parse_args()
+    seconds = options.seconds
+    servers = {"interpose": sys.executable} | ({"beside": options.beside} if options.beside else {})
     print(f"{datetime.now(UTC):%Y-%m-%d}, one core, {CONNECTIONS} connections, {TURNS} turns of {seconds} s\n")
     print(f"{'':28}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'p99/p50':>9}{'errors':>8}{'of bare':>9}")
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        with bare(root, ECHO_PORT), ours_at(root, PORT):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(bare(root, ECHO_PORT))
+            ports = {"bare uvicorn": ECHO_PORT}
+            for number, (name, python) in enumerate(servers.items()):
+                (root / name).mkdir()
+                ports[name] = PORT + number
+                stack.enter_context(ours_at(root / name, PORT + number, python))
             for load in LOADS:
                 script = lua(root, load)
-                turns = [(measure(ECHO_PORT, script, seconds), measure(PORT, script, seconds)) for _ in range(TURNS)]
-                floor = median([one for one, _ in turns])
-                found = median([one for _, one in turns])
-                line(f"bare uvicorn, {load.name}"[:28], floor, floor)
-                line(f"interpose, {load.name}"[:28], found, floor)
+                turns = [{name: measure(port, script, seconds) for name, port in ports.items()} for _ in range(TURNS)]
+                floor = median([turn["bare uvicorn"] for turn in turns])
+                for name in ports:
+                    line(f"{name}, {load.name}"[:28], median([turn[name] for turn in turns]), floor)
 
 
 def line(name: str, found: Figures, floor: Figures) -> None:
@@ -103,20 +116,20 @@ def bare(root: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @contextlib.contextmanager
-def ours_at(root: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def ours_at(root: Path, port: int, python: str = sys.executable) -> Iterator[subprocess.Popen[bytes]]:
     """Our server as it is shipped, with a home of its own."""
     home = {name: str(root / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
     (root / "XDG_RUNTIME_DIR").mkdir(mode=0o700)
-    with process(["-m", "interpose", "serve", "--port", str(port)], root, port, home) as child:
+    with process(["-m", "interpose", "serve", "--port", str(port)], root, port, home, python) as child:
         yield child
 
 
 @contextlib.contextmanager
 def process(
-    arguments: list[str], cwd: Path, port: int, environment: dict[str, str]
+    arguments: list[str], cwd: Path, port: int, environment: dict[str, str], python: str = sys.executable
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A server on a core of its own, once it answers."""
-    command = ["taskset", "-c", "0", sys.executable, *arguments]
+    command = ["taskset", "-c", "0", python, *arguments]
     with subprocess.Popen(command, cwd=cwd, env=os.environ | environment, stdout=subprocess.DEVNULL) as child:
         try:
             wait_for(port)
