@@ -29,6 +29,7 @@ from interpose.errors import logged, name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
 from interpose.types import (
+    NOTHING_RAISED,
     Allow,
     Confirm,
     Decision,
@@ -36,6 +37,7 @@ from interpose.types import (
     Finding,
     Outcome,
     Pending,
+    Raised,
     Report,
     Severity,
     Transform,
@@ -335,5 +337,5 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten,
         approver=chain.approver, elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
         original=chain.original if chain.rewritten else None, approval=chain.approval,
-        decided_by=decided_by, errors=tuple(chain.errors),
+        decided_by=decided_by, errors=Raised(chain.errors) if chain.errors else NOTHING_RAISED,
     )  # fmt: skip

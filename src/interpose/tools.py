@@ -218,6 +218,11 @@ def _unwrapped(call: ToolCall) -> ToolCall:
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
 
 
+def is_wrapper(name: str) -> bool:
+    """Whether a tool's calls only carry calls of other tools."""
+    return normalize_tool_name(name) in WRAPPER_TOOLS
+
+
 def carrying(name: str, arguments: Mapping[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
     """The arguments of an agent's own call, so that what it carries has the arguments `inner`.
 

@@ -200,6 +200,18 @@ class ToolCall(Struct, frozen=True, dict=True):
         return ToolCall(self.name, arguments, self.call_id, self.context, self.metadata, self.original_name)
 
 
+class Raised(tuple[BaseException, ...]):
+    """Exceptions, kept for programs. They are not asked how they would like to be shown: that can raise anything."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return f"<{len(self)} raised>"
+
+
+NOTHING_RAISED = Raised()
+
+
 class ToolOutcome(Struct, frozen=True):
     """What became of a call, as `tool.after` and `observe` see it. A `denied` call never ran.
 
@@ -212,8 +224,13 @@ class ToolOutcome(Struct, frozen=True):
     denied: bool = False
     duration_ns: int = 0
     approver: str = ""
-    error: BaseException | None = None
-    """What the tool raised, or the interceptor whose failure refused the call. For programs; records have its text."""
+    errors: Raised = NOTHING_RAISED
+    """What the tool raised, or the interceptors that refused the call by failing. For programs; records have texts."""
+
+    @property
+    def error(self) -> BaseException | None:
+        """The first of them."""
+        return self.errors[0] if self.errors else None
 
 
 class Message(Struct, frozen=True):
@@ -388,7 +405,7 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """Nanoseconds per interceptor, in the order in which they ran."""
     original: T | None = None
     approval: str = ""
-    errors: tuple[BaseException, ...] = ()
+    errors: Raised = NOTHING_RAISED
     """What interceptors raised. Each is a finding, too."""
     decided_by: Finding | None = None
     """What the decision is made of: the refusal, the first question, the last rewrite. None if nobody objected."""

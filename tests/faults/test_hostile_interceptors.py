@@ -197,10 +197,11 @@ both = pytest.mark.parametrize("use_async", [False, True], ids=["sync caller", "
 def test_no_error_escapes_and_none_allows(step: str, name: str, use_async: bool) -> None:
     done, ran = run_all(engine_for(step, lambda: throw(name)), use_async)
     assert type(done.response) is dict
-    assert done.response["status"] == "blocked"
+    assert done.response["status"] == ("withheld" if step.startswith("after") else "blocked")
     assert type(done.response["reason"]) is str
     assert done.response["reason"]
     assert "the secret" not in str(done.response)
+    assert repr(done), "no error is asked how it looks"
     assert bool(ran) is step.startswith("after")
 
 
@@ -220,7 +221,7 @@ def test_no_garbage_escapes_and_none_allows(step: str, name: str, use_async: boo
     if step.startswith("confirm handler") and name == "True":
         return  # that is the one answer that lets a call run
     done, ran = run_all(engine_for(step, GARBAGE[name]), use_async)
-    assert done.response["status"] == "blocked"
+    assert done.response["status"] == ("withheld" if step.startswith("after") else "blocked")
     assert bool(ran) is step.startswith("after")
 
 
@@ -284,7 +285,7 @@ def test_a_rewrite_to_garbage_is_refused(name: str) -> None:
         registry = create_interceptor_registry()
         registry.add(id="hostile", name=point, interceptor=Interceptor(lambda: Transform(FIELDS[name]())))
         done, _ = run_all(Engine(registry), use_async=False)
-        assert done.response["status"] == "blocked"
+        assert done.response["status"] in ("blocked", "withheld")
 
 
 @pytest.mark.parametrize(
@@ -448,7 +449,7 @@ def test_a_rewritten_result_that_refuses_to_be_read_is_withheld() -> None:
     registry = create_interceptor_registry()
     registry.add(id="hostile", name="tool.after", interceptor=Rewrite())
     answer = Engine(registry).run_tool(LS, lambda _: "ran")
-    assert answer["status"] == "blocked"
+    assert answer["status"] == "withheld"
 
 
 def test_a_reason_that_is_an_evil_text_is_shown_as_a_plain_one() -> None:

@@ -20,7 +20,7 @@ from interpose.driving import Failure, Flow, Keep
 from interpose.errors import text_of
 from interpose.flow.pending_calls import PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
-from interpose.tools import carrying, command_of, plain_arguments
+from interpose.tools import carrying, command_of, is_wrapper, plain_arguments
 from interpose.types import (
     EMPTY,
     Allow,
@@ -50,6 +50,8 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """Put our question to its own person."""
     rewrite: bool = False
     """Run other arguments than those that it came with."""
+    rewrite_carried: bool = False
+    """Also where its call only carries another, as a wrapper of tools does: the arguments are then the wrapper's."""
 
 
 class Go(Struct, frozen=True):
@@ -160,7 +162,7 @@ class Hosted:
         return verdict
 
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
-        if not self._can.rewrite:
+        if not self._can.rewrite or (is_wrapper(call.name) and not self._can.rewrite_carried):
             return (yield from self._not_run(verdict))
         self._pending.open(call, verdict, key)
         return GoWith(verdict, carrying(call.name, call.arguments, plain_arguments(verdict.payload)))

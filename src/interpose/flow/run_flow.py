@@ -44,6 +44,7 @@ from interpose.types import (
     Message,
     Params,
     Pending,
+    Raised,
     ToolCall,
     ToolOutcome,
     Verdict,
@@ -363,7 +364,9 @@ def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> To
     if type(answer) is Failure:
         error = logged(answer.error, call.name)
         result = {"status": "error", "tool": call.name, "error": text_of(error)}
-        return ToolOutcome(call, result, is_error=True, duration_ns=duration_ns, approver=approver, error=error)
+        return ToolOutcome(
+            call, result, is_error=True, duration_ns=duration_ns, approver=approver, errors=Raised((error,))
+        )
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
@@ -372,8 +375,7 @@ def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     blocked = {"status": "blocked", "tool": call.name, "reason": reason or verdict.reason or BLOCKED}
     if verdict.instead:
         blocked["instead"] = verdict.instead
-    error = verdict.errors[0] if verdict.errors else None
-    return ToolOutcome(call, blocked, is_error=True, denied=True, error=error)
+    return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
 
 
 def _withheld(call: ToolCall, reason: str) -> dict[str, Any]:

@@ -105,9 +105,10 @@ def test_the_closed_set_of_answers(service: Service, note: str, command: str, ca
         assert answer.verdict.approval
 
 
-def test_a_wrapped_call_gets_its_wrapper_back(service: Service) -> None:
+def test_a_carried_call_gets_its_wrapper_back_where_that_can_be_run(service: Service) -> None:
     call = ToolCall("tool_call", {"name": "bash", "arguments": {"command": "rewrite"}}, context=HOOK)
-    answer = drive(service.hosted(HOOK, ALL).before(call))
+    assert isinstance(drive(service.hosted(HOOK, ALL).before(call)), Refuse)
+    answer = drive(service.hosted(HOOK, replace(ALL, rewrite_carried=True)).before(call))
     assert isinstance(answer, GoWith)
     assert answer.arguments == {"name": "bash", "arguments": {"command": "echo safe"}}
 

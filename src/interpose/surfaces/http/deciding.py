@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REWRITES = Abilities(rewrite=True)
+REWRITES = Abilities(rewrite=True, rewrite_carried=True)
 """Answers that have a place for another call than the one that was asked about."""
 AS_IT_CAME = Abilities()
 
