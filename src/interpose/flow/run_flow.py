@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ from interpose.driving import Execute, Failure, Flow, Keep, Record, called
 from interpose.errors import InvalidCallError, logged, text_of
 from interpose.flow.batch import run_batch
 from interpose.flow.observing import observe_all
-from interpose.flow.result_streams import is_stream, stream_of
+from interpose.flow.result_streams import TextFilter, is_stream, stream_of
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.interceptor import Registration
@@ -158,9 +158,12 @@ class RunFlow:
         if verdict.allowed:
             start = perf_counter_ns()
             answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
-            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
             if is_stream(answer) and self._is_looked_at(snapshot, entries, call):
-                return self._streamed(snapshot, entries, verdict, outcome)
+                filters = called(self._text_filters, (snapshot, call))
+                if type(filters) is not Failure:
+                    return self._streamed(snapshot, entries, verdict, answer, cast("list[TextFilter]", filters))
+                answer = filters  # what can't be searched is not handed on
+            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
@@ -177,10 +180,12 @@ class RunFlow:
         snapshot: Snapshot,
         entries: tuple[Registration, ...],
         verdict: Verdict[ToolCall],
-        outcome: ToolOutcome,
+        result: Any,
+        filters: list[TextFilter],
     ) -> ToolRun:
         """A result that comes piece by piece. What stands behind the tool follows when it has ended."""
-        call, start = outcome.call, perf_counter_ns() - outcome.duration_ns
+        call, start = verdict.payload, perf_counter_ns()
+        outcome = ToolOutcome(call, approver=verdict.approver)
 
         def judge(piece: Any) -> Flow[tuple[Any, bool]]:
             _, shown, after = yield from self._after(snapshot, replace(outcome, result=piece), look_only=False)
@@ -193,14 +198,13 @@ class RunFlow:
             yield from self._finish(verdict, final, None)
             return final
 
-        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
-        filters = [
-            entry.handler.text_filter()
-            for entry in after
-            if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
-        ]
-        stream = stream_of(outcome.result, filters, judge, end)
+        stream = stream_of(result, filters, judge, end)
         return ToolRun(stream, verdict, replace(outcome, result=stream))
+
+    def _text_filters(self, snapshot: Snapshot, call: ToolCall) -> list[TextFilter]:
+        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        enforcing = (entry.handler for entry in after if entry.mode == "enforce")
+        return [handler.text_filter() for handler in enforcing if hasattr(handler, "text_filter")]
 
     def before(self, call: ToolCall, wish: NeedsConfirmation | None = None) -> Flow[Verdict[ToolCall]]:
         """The first half of a call that somebody else runs."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interpose import Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
+from interpose import Allow, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
 from interpose.types import ToolOutcome
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -158,6 +158,20 @@ def test_an_async_generator_that_nobody_reads_to_its_end(engine: Engine, kept: K
 
     asyncio.run(main())
     assert [outcome.result for outcome in kept.outcomes] == ["again\n"]
+
+
+def test_a_filter_that_fails_withholds_the_stream(kept: Kept) -> None:
+    class Broken:
+        def intercept(self, _outcome: ToolOutcome) -> Any:
+            return Allow()
+
+        def text_filter(self) -> Any:
+            raise RuntimeError("no patterns")
+
+    registry = create_interceptor_registry()
+    registry.add(id="broken", name="tool.after", interceptor=Broken())
+    answer = Engine(registry, recorder=kept).run_tool(CALL, lambda _: pieces(SECRET))
+    assert answer == {"status": "error", "tool": "exec", "error": "no patterns"}
 
 
 def test_where_nobody_looks_the_generator_is_handed_on() -> None:
