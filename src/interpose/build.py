@@ -44,7 +44,7 @@ _global: Engine | None = None
 
 def open_engine(
     config: Config | None = None,
-    cwd: str = "",
+    cwd: str | PathLike[str] = "",
     *,
     confirm: Confirming | None = None,
     recorder: Recorder | None = None,
@@ -64,8 +64,9 @@ def open_engine(
     """
     import os
 
-    engines = open_engines(config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow)
-    return engines.engine(Context(cwd=cwd or os.getcwd()))  # noqa: PTH109 - a plain text, as the shell would say it
+    place = os.path.abspath(cwd or ".")  # noqa: PTH100 - links stay as they are named
+    engines = open_engines(config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow, cwd=place)
+    return engines.engine(Context(cwd=place))
 
 
 def open_engines(
@@ -85,7 +86,7 @@ def open_engines(
     from interpose.policy.rule_places import project_files
     from interpose.service.project_engines import Files, ProjectEngines
 
-    config = config or load_config()
+    config = _given(config)
 
     def ruled(files: Files) -> RuledEngine:
         return _ruled_engine(config, recorder, files, follow=follow, memory=memory, rules=rules, options=options)
@@ -104,15 +105,25 @@ def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None 
     """The engine of a directory together with its rules, for those who explain them. Raises PolicyError."""
     from interpose.policy.rule_places import project_files
 
-    config = config or load_config()
+    config = _given(config)
     files = project_files(cwd)
     return _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
 
 
 def open_guards(config: Config | None = None, **options: Any) -> Engine:
     """The engine without any rules: the built-in interceptors and plugins alone, as they are configured."""
-    config = config or load_config()
+    config = _given(config)
     return _engine(config, _registry(config), None, options)
+
+
+def _given(config: Config | None) -> Config:
+    from interpose.config.model import Config
+
+    if config is None:
+        return load_config()
+    if not isinstance(config, Config):
+        raise TypeError(f"config must be what load_config() returns, not {config!r}; rule files go to add_policy()")
+    return config
 
 
 def load_config() -> Config:
@@ -150,7 +161,8 @@ def _engine(
     config: Config, registry: InterceptorRegistry, recorder: Recorder | None, options: dict[str, Any]
 ) -> Engine:
     shells = shell_names(config.intercept.shell_tool_names)
-    return Engine(registry, recorder=recorder, shell_tools=shells, **options)
+    refuse = config.approvals.ask == "refuse"
+    return Engine(registry, recorder=recorder, shell_tools=shells, refuse_questions=refuse, **options)
 
 
 def _registry(config: Config) -> InterceptorRegistry:
@@ -192,9 +204,10 @@ def _registered(one: Builtin, wanted: InterceptorSettings | None) -> dict[str, A
 
 
 def add_policy(
-    registry: InterceptorRegistry, *files: str | PathLike[str] | RulePlace, packs: Sequence[str] = ()
+    registry: InterceptorRegistry | Engine, *files: str | PathLike[str] | RulePlace, packs: Sequence[str] = ()
 ) -> PolicyReload:
-    """The rules of these files and packs beside what the registry has. They follow their files (`check`, `watch`).
+    """The rules of these files and packs beside what the registry, or an engine, has. They follow their files
+    (`check`, `watch`).
 
     A file is the user's own; a `RulePlace` says whose rules it holds. Raises PolicyError if they can't be loaded: at
     the start there is no last good policy to fall back on.
@@ -206,6 +219,8 @@ def add_policy(
     from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload
 
+    if isinstance(registry, Engine):
+        registry = cast("InterceptorRegistry", registry.interceptors)
     places = [file if isinstance(file, RulePlace) else RulePlace(fspath(file)) for file in files]
     # INVARIANT: rules are only added. Under an id that is taken they would take the place of those that hold.
     taken = {entry.id for entry in registry.list()}
@@ -213,13 +228,15 @@ def add_policy(
     return PolicyReload(registry, places, packs=packs, register=partial(registrations, id=id))
 
 
-def open_ledger(directory: Path, settings: LedgerSettings | None = None, store_url: str = "") -> Ledger:
+def open_ledger(directory: str | PathLike[str], settings: LedgerSettings | None = None, store_url: str = "") -> Ledger:
     """A ledger over SQLite in this directory, or over the PostgreSQL that the url names; its journal is here always.
 
     Its `recorder` is what an engine takes, `close` ends it. Raises LedgerError or StoreError if the directory or the
     database can't be used.
     """
-    return _ledger_and_store(directory, settings, store_url)[0]
+    from pathlib import Path
+
+    return _ledger_and_store(Path(directory), settings, store_url)[0]
 
 
 def _ledger_and_store(directory: Path, settings: LedgerSettings | None, store_url: str) -> tuple[Ledger, Store]:

@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar, get_args
 
+from msgspec.structs import replace
+
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
+from interpose.errors import InvalidCallError, RegistrationError
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
-from interpose.function_tools import FunctionTool, ToolTable
+from interpose.function_tools import FunctionTool, ToolTable, arguments_of
 from interpose.registry import InterceptorRegistry
 from interpose.toolsets import ToolSet
 from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
@@ -23,6 +26,8 @@ __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "To
 
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+Arguments = Mapping[str, Any] | str | None
 
 Confirming = ConfirmationHandler | Callable[[PermissionRequest], object]
 """Who answers questions: a handler, or a plain function that takes the request and says True or not."""
@@ -40,6 +45,8 @@ class Engine:
         recorder: Recorder | None = None,
         tools: ToolSet | None = None,
         shell_tools: Iterable[str] = (),
+        cwd: str = "",
+        refuse_questions: bool = False,
         verbose: Verbose = "off",
         sinks: Iterable[Callable[[str], object]] = (),
     ) -> None:
@@ -48,6 +55,8 @@ class Engine:
         `confirm` answers what interceptors ask; without one every question is answered no.
 
         `shell_tools` are names of tools whose command is judged as a shell command, besides those that are known.
+        `cwd` is where calls run whose context doesn't say it. With `refuse_questions` nobody is asked: what would be a
+        question is refused.
         """
         self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else interceptors
         self.confirm = as_handler(confirm)
@@ -55,6 +64,8 @@ class Engine:
         self.recorder = recorder
         self.tools = tools or ToolSet.all()
         self.shell_tools = frozenset(shell_tools)
+        self.cwd = cwd
+        self.refuse_questions = refuse_questions
         if verbose not in get_args(Verbose):
             raise ValueError(f'verbose must be "off", "on" or "full", not {verbose!r}')
         self.verbose: Verbose = verbose
@@ -64,6 +75,8 @@ class Engine:
 
     def tool(self, function: F, /) -> F:
         """Register a function as a tool of its own name: `@engine.tool`. It stays the function that it is."""
+        if not callable(function):
+            raise RegistrationError(f"write @engine.tool alone, or engine.add_tool(function, {function!r})")
         self.add_tool(function)
         return function
 
@@ -75,15 +88,19 @@ class Engine:
         requires_confirmation: NeedsConfirmation | None = None,
     ) -> None:
         """Register a function, a bound method or a partial as a tool, under its own name or another."""
-        self.functions.add(FunctionTool(function, name, requires_confirmation=requires_confirmation))
+        tool = FunctionTool(function, name, requires_confirmation=requires_confirmation)
+        self.functions.add(tool)
+        if isinstance(self.interceptors, InterceptorRegistry):  # so that matchers may name it
+            self.interceptors.declare_tools([tool.name])
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, context: Context | None = None) -> Any:
-        """Call a registered tool by name behind the interceptors. Returns what the agent gets; never raises."""
+    def call(self, name: str, arguments: Arguments = None, *, context: Context | None = None) -> Any:
+        """Call a registered tool by name behind the interceptors. Returns what the agent gets; never raises.
+
+        Arguments are a mapping, or the JSON text that a model wrote.
+        """
         return self.run(context).call(name, arguments).response
 
-    async def acall(
-        self, name: str, arguments: Mapping[str, Any] | None = None, *, context: Context | None = None
-    ) -> Any:
+    async def acall(self, name: str, arguments: Arguments = None, *, context: Context | None = None) -> Any:
         """`call` for async callers; the tool may be async."""
         return (await self.run(context).acall(name, arguments)).response
 
@@ -95,7 +112,7 @@ class Engine:
         confirm: Confirming | None = None,
     ) -> Run:
         """Start a run: one metadata bag, and listeners and a confirmation handler for this run only."""
-        context = context or Context()
+        context = self._placed(context or Context())
         return Run(self.flow(context, on_event=on_event, confirm=confirm), context, self.functions)
 
     def flow(
@@ -106,14 +123,17 @@ class Engine:
         confirm: Confirming | None = None,
     ) -> RunFlow:
         """The same run as generators, for surfaces that drive it themselves."""
-        return RunFlow(self, context, on_event, as_handler(confirm) or self.confirm)
+        return RunFlow(self, self._placed(context), on_event, as_handler(confirm) or self.confirm)
+
+    def _placed(self, context: Context) -> Context:
+        return replace(context, cwd=self.cwd) if self.cwd and not context.cwd else context
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
         child = Engine(
             self.interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder,
-            tools=(tools or ToolSet.inherit()).resolve(self.tools), shell_tools=self.shell_tools, verbose=self.verbose,
-            sinks=self.sinks,
+            tools=(tools or ToolSet.inherit()).resolve(self.tools), shell_tools=self.shell_tools, cwd=self.cwd,
+            refuse_questions=self.refuse_questions, verbose=self.verbose, sinks=self.sinks,
         )  # fmt: skip
         child.functions = self.functions
         return child
@@ -216,19 +236,20 @@ class Run:
         """`run_tool` for async callers."""
         return await drive_async(self._flow.tool(call, execute, requires_confirmation))
 
-    def call(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str = "") -> ToolRun:
+    def call(self, name: str, arguments: Arguments = None, *, call_id: str = "") -> ToolRun:
         """The whole flow of one call of a registered tool. A name that nobody registered is an error result."""
         return drive(self._flow.tool(*self._called(name, arguments, call_id)))
 
-    async def acall(self, name: str, arguments: Mapping[str, Any] | None = None, *, call_id: str = "") -> ToolRun:
+    async def acall(self, name: str, arguments: Arguments = None, *, call_id: str = "") -> ToolRun:
         """`call` for async callers."""
         return await drive_async(self._flow.tool(*self._called(name, arguments, call_id)))
 
-    def _called(
-        self, name: str, arguments: Mapping[str, Any] | None, call_id: str
-    ) -> tuple[ToolCall, Tool, NeedsConfirmation | None]:
+    def _called(self, name: str, arguments: Arguments, call_id: str) -> tuple[ToolCall, Tool, NeedsConfirmation | None]:
+        given, problem = arguments_of(arguments)
+        call = ToolCall(name, given, call_id or new_id(), self._context)
+        if problem:
+            return call, partial(_refuse, problem), None
         found = self._functions.find(name)
-        call = ToolCall(name, dict(arguments or {}), call_id or new_id(), self._context)
         return call, partial(self._functions.execute, name), found.requires_confirmation if found else None
 
     def run_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
@@ -238,3 +259,7 @@ class Run:
     async def arun_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
         """`run_tools` for async callers."""
         return await drive_async(self._flow.batch(calls))
+
+
+def _refuse(problem: str, _arguments: dict[str, Any]) -> None:
+    raise InvalidCallError(problem)

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from interpose.driving import is_async
-from interpose.errors import RegistrationError, ToolError
+from interpose.errors import RegistrationError, ToolError, name_of, text_of
 from interpose.flow.run_flow import NeedsConfirmation
 from interpose.tools import normalize_tool_name
 
@@ -73,6 +73,23 @@ class FunctionTool:
         return self.function(*bound.args, **bound.kwargs)
 
 
+def arguments_of(given: object) -> tuple[dict[str, Any], str]:
+    """The arguments that an agent gave, as a mapping or as JSON text, or why they are none."""
+    if given is None:
+        return {}, ""
+    if isinstance(given, str):
+        from interpose.formats import strict_json
+
+        try:
+            given = strict_json.decode(given.encode("utf-8", "surrogatepass"))
+        except ValueError as error:
+            return {}, f"the arguments are no JSON object: {text_of(error)}"
+    if not isinstance(given, Mapping):
+        return {}, f"the arguments must be an object, not {name_of(given)}"
+    wrong = next((key for key in given if not isinstance(key, str)), None)
+    return ({}, f"the arguments must have names, not {name_of(wrong)}") if wrong is not None else (dict(given), "")
+
+
 def _is_in_a_class(function: Any) -> bool:
     """Whether a function was written in the body of a class: then its first parameter is whom it is called on."""
     outer = getattr(function, "__qualname__", "").rpartition(".")[0]
@@ -87,8 +104,9 @@ class ToolTable:
 
     def add(self, tool: FunctionTool) -> None:
         """Register a tool. RegistrationError if the name is taken."""
-        if tool.name in self._tools:
-            raise RegistrationError(f"there is a tool {tool.name!r} already")
+        if (taken := self.find(tool.name)) is not None:
+            also = "" if taken.name == tool.name else f": {taken.name!r} is the same tool by another name"
+            raise RegistrationError(f"there is a tool {tool.name!r} already{also}")
         self._tools[tool.name] = tool
 
     def find(self, name: str) -> FunctionTool | None:

@@ -241,7 +241,8 @@ def _refused_question(asked: Finding, answer: Deny) -> Finding:
     """A question that was answered with no: whose question it was, and what the answer says."""
     return Finding(
         interceptor=asked.interceptor, said="deny", reason=_plain(answer.reason), rule=_plain(answer.rule),
-        severity=_severity(answer.severity), part=_plain(answer.part), instead=_plain(answer.instead),
+        severity=_severity(answer.severity), part=_plain(answer.part) or asked.part,
+        instead=_plain(answer.instead) or asked.instead,
     )  # fmt: skip
 
 

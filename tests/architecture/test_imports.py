@@ -38,7 +38,7 @@ MAY_USE: dict[str, set[str]] = {
     "reading": {"types", "tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
-    "function_tools": {"errors", "tools", "driving", "flow"},
+    "function_tools": {"errors", "tools", "driving", "flow", "formats"},
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},

@@ -135,8 +135,40 @@ def test_mistakes_are_told_at_once(engine: Engine) -> None:
     engine.add_tool(lambda: 1, "one")
     with pytest.raises(RegistrationError, match="there is a tool 'one' already"):
         engine.add_tool(lambda: 2, "one")
+    engine.add_tool(lambda: 3, "bash")
+    with pytest.raises(RegistrationError, match="'bash' is the same tool by another name"):
+        engine.add_tool(lambda: 4, "run_shell_command")
+    with pytest.raises(RegistrationError, match=r"engine.add_tool\(function, 'name'\)"):
+        engine.tool("name")  # type: ignore[type-var]
     with pytest.raises(RegistrationError, match="a tool is a function, not 3"):
         engine.add_tool(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ('{"command": "ls"}', ""),
+        ('{"command": "ls"', "no JSON object"),
+        ('{"command": "ls", "command": "rm"}', "no JSON object"),
+        ("[1]", "must be an object, not list"),
+        ([1], "must be an object, not list"),
+        ({1: 2}, "must have names, not int"),
+        ("\ud800", "no JSON object"),
+    ],
+)
+def test_models_send_arguments_as_text(engine: Engine, given: Any, says: str) -> None:
+    engine.add_tool(lambda command: f"ran {command}", "run_it")
+    answer = engine.call("run_it", given)
+    if says:
+        assert says in answer["error"]
+    else:
+        assert answer == "ran ls"
+
+
+def test_matchers_may_name_registered_tools(engine: Engine, registry: InterceptorRegistry) -> None:
+    engine.add_tool(lambda: "done", "deploy")
+    registry.add(id="no", name="tool.before", tool_matcher="^deploy$", handler=lambda _i, o: setattr(o, "block", True))
+    assert engine.call("deploy")["status"] == "blocked"
 
 
 def test_guarded_methods_show_no_self(registry: InterceptorRegistry) -> None:

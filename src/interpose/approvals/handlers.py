@@ -45,22 +45,14 @@ class AutoDeny:
         return False
 
 
-class NobodyAsked:
-    """Refuses whatever would be asked, as systems without questions do (`approvals.ask: refuse`)."""
-
-    immediate = True
-
-    def confirm(self, request: PermissionRequest, /) -> Deny:
-        """No, and why it was a question."""
-        return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
-
-
 class CallbackConfirmation:
     """Asks a function of the embedding program."""
 
     def __init__(self, callback: Callable[[PermissionRequest], object]) -> None:
         self._callback = callback
         self.immediate = is_async(callback)
+        self.approver = str(getattr(callback, "__qualname__", "") or name_of(callback))
+        """Who says yes, in records."""
 
     def confirm(self, request: PermissionRequest, /) -> bool | Awaitable[bool]:
         """What the function says. Anything but True is no."""
@@ -130,5 +122,5 @@ def put_question(handler: ConfirmationHandler | None, request: PermissionRequest
         reason = f"Confirmation failed ({text_of(answer.error)}): {request.message}"
         return Deny(reason, rule="confirmation-failed")
     if answer is True:
-        return name_of(handler)
+        return handler.approver if type(handler) is CallbackConfirmation else name_of(handler)
     return Deny(f"Confirmation denied: {request.message}", rule="confirmation-denied")

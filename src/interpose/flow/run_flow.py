@@ -96,6 +96,7 @@ class Parts(Protocol):
     recorder: Recorder | None
     tools: ToolSet
     shell_tools: frozenset[str]
+    refuse_questions: bool
     verbose: Verbose
     sinks: tuple[Callable[[str], object], ...]
     wire: WireLog
@@ -140,7 +141,8 @@ class RunFlow:
         """tool.before, and nothing else: nobody is asked, nothing is recorded."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
-        return (yield from decide(entries, call))
+        approve = self._approval(snapshot) if self._parts.refuse_questions else None  # who is never asked says no
+        return (yield from decide(entries, call, approve=approve))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
         """Several calls: all are decided, all questions are put together, then the calls run in order."""
@@ -294,6 +296,8 @@ class RunFlow:
             request = verdict.payload
             if name := standing_answer((*self._parts.standing, *snapshot.standing), request):
                 return name
+            if self._parts.refuse_questions:
+                return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
             return (yield from put_question(self._confirm, request))
 
         return approve

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
-from interpose.approvals import NobodyAsked
 from interpose.engine import Run
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import PendingCalls
@@ -62,13 +61,9 @@ class Service:
         return Hosted(flow, self._pending, context, can, self.activity.count)
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
-        match self.config.approvals.ask:
-            case "refuse":
-                return NobodyAsked()
-            case "host" if can.ask:
-                return TheyAsk()
-            case "host" | "queue":
-                return self.desk.waiting(wait)
+        if self.config.approvals.ask == "host" and can.ask:
+            return TheyAsk()
+        return self.desk.waiting(wait)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""

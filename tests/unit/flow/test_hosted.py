@@ -136,7 +136,7 @@ def test_the_same_text_without_the_hosts_name_is_another_call(service: Service) 
 
 
 def test_questions_that_nobody_may_be_asked_are_refused(service: Service) -> None:
-    service.config = replace(service.config, approvals=replace(service.config.approvals, ask="refuse"))
+    service.policies.shared.engine.refuse_questions = True  # as `approvals.ask: refuse` opens it
     for can in (ALL, NOTHING):
         answer = put(service, "ask", can)
         assert isinstance(answer, Refuse)
