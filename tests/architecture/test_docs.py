@@ -70,6 +70,34 @@ def test_links_lead_somewhere(path: Path) -> None:
         assert (path.parent / target).exists(), f"{path.name}: {target} does not exist"
 
 
+def test_links_within_a_page_lead_to_a_heading() -> None:
+    for path in DOCS:
+        text = path.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+            there = (path.parent / target).read_text(encoding="utf-8") if target else text
+            headings = [_anchor(line) for line in re.findall(r"^#+ (.+)$", there, re.MULTILINE)]
+            assert anchor in headings, f"{name_of(path)}: there is no heading for {target}#{anchor}"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+PAGES_OF_A_NEWCOMER = ("README.md", "docs/python.md", "docs/concepts.md", "docs/getting-started.md", "docs/authoring.md")
+PUBLIC_MODULES = ("interpose", "interpose.testing")
+
+
+@pytest.mark.parametrize("name", PAGES_OF_A_NEWCOMER)
+def test_examples_for_newcomers_import_what_is_public(name: str) -> None:
+    for code in blocks(ROOT / name, "python"):
+        for module in re.findall(r"^\s*(?:from|import) (interpose[\w.]*)", code, re.MULTILINE):
+            assert module in PUBLIC_MODULES, f"{name}: {module}"
+
+
+def test_the_page_about_python_has_examples() -> None:
+    assert len(blocks(ROOT / "docs" / "python.md", "python")) > 10
+
+
 def test_the_readme_has_the_two_commands() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert "scripts/run" in readme
