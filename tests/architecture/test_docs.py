@@ -83,7 +83,13 @@ def _anchor(heading: str) -> str:
     return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
-PAGES_OF_A_NEWCOMER = ("README.md", "docs/python.md", "docs/concepts.md", "docs/getting-started.md", "docs/authoring.md")
+PAGES_OF_A_NEWCOMER = (
+    "README.md",
+    "docs/python.md",
+    "docs/concepts.md",
+    "docs/getting-started.md",
+    "docs/authoring.md",
+)
 PUBLIC_MODULES = ("interpose", "interpose.testing")
 
 
