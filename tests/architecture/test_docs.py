@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -68,6 +70,56 @@ def test_commands_exist(path: Path) -> None:
 def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{path.name}: {target} does not exist"
+
+
+@pytest.mark.parametrize("path", [path for path in DOCS if "$ interpose check" in path.read_text()], ids=name_of)
+def test_answers_of_check_are_real(path: Path, tmp_path: Path) -> None:
+    """Where a page shows what `interpose check` prints, it prints that."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "INTERPOSE_"))}
+    for block in blocks(path, "console"):
+        for command, shown in re.findall(r"^\$ interpose check ([^\n]*)\n((?:(?!\$ )[^\n]*\n)*)", block, re.MULTILINE):
+            if not shown.strip():
+                continue
+            done = subprocess.run(
+                [sys.executable, "-m", "interpose", "check", *shlex.split(command)],
+                capture_output=True, text=True, cwd=tmp_path, check=False, timeout=50,
+                env=kept | {"HOME": str(tmp_path)},
+            )  # fmt: skip
+            assert done.stdout.strip() == shown.strip(), f"{name_of(path)}: interpose check {command}"
+
+
+def test_links_within_a_page_lead_to_a_heading() -> None:
+    for path in DOCS:
+        text = path.read_text(encoding="utf-8")
+        for target, anchor in re.findall(r"\]\(([^)#:]*)#([^)]+)\)", text):
+            there = (path.parent / target).read_text(encoding="utf-8") if target else text
+            headings = [_anchor(line) for line in re.findall(r"^#+ (.+)$", there, re.MULTILINE)]
+            assert anchor in headings, f"{name_of(path)}: there is no heading for {target}#{anchor}"
+
+
+def _anchor(heading: str) -> str:
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
+
+
+PAGES_OF_A_NEWCOMER = (
+    "README.md",
+    "docs/python.md",
+    "docs/concepts.md",
+    "docs/getting-started.md",
+    "docs/authoring.md",
+)
+PUBLIC_MODULES = ("interpose", "interpose.testing")
+
+
+@pytest.mark.parametrize("name", PAGES_OF_A_NEWCOMER)
+def test_examples_for_newcomers_import_what_is_public(name: str) -> None:
+    for code in blocks(ROOT / name, "python"):
+        for module in re.findall(r"^\s*(?:from|import) (interpose[\w.]*)", code, re.MULTILINE):
+            assert module in PUBLIC_MODULES, f"{name}: {module}"
+
+
+def test_the_page_about_python_has_examples() -> None:
+    assert len(blocks(ROOT / "docs" / "python.md", "python")) > 10
 
 
 def test_the_readme_has_the_two_commands() -> None:

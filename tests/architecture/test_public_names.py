@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import re
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import interpose
 from interpose.types import HookPoint
@@ -47,3 +50,10 @@ def test_the_version_is_the_packages_version() -> None:
 def test_hook_points_are_documented() -> None:
     concepts = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
     assert all(f"`{point}`" in concepts for point in HookPoint)
+
+
+@pytest.mark.parametrize("name", interpose.__all__)
+def test_every_public_name_is_on_the_page_about_python(name: str) -> None:
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    listed = page[page.index("\n## Errors\n") :]
+    assert re.search(rf"^\|.*`{name}`", listed, re.MULTILINE), f"no table of docs/python.md has `{name}`"
