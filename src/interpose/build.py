@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 from interpose.config.builtins import BUILTINS
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
-from interpose.tools import KNOWN_TOOL_NAMES, shell_names
+from interpose.tools import KNOWN_TOOL_NAMES
 from interpose.types import Context, Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _ruled_engine(
 def _engine(
     config: Config, registry: InterceptorRegistry, recorder: Recorder | None, options: dict[str, Any]
 ) -> Engine:
-    shells = shell_names(config.intercept.shell_tool_names)
+    shells = config.intercept.shell_tool_names
     refuse = config.approvals.ask == "refuse"
     return Engine(registry, recorder=recorder, shell_tools=shells, refuse_questions=refuse, **options)
 

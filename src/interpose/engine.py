@@ -19,6 +19,7 @@ from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
 from interpose.function_tools import FunctionTool, ToolTable, arguments_of
 from interpose.registry import InterceptorRegistry
+from interpose.tools import shell_names
 from interpose.toolsets import ToolSet
 from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
 
@@ -63,7 +64,7 @@ class Engine:
         self.standing = tuple(standing)
         self.recorder = recorder
         self.tools = tools or ToolSet.all()
-        self.shell_tools = frozenset(shell_tools)
+        self.shell_tools = shell_names(shell_tools)
         self.cwd = cwd
         self.refuse_questions = refuse_questions
         if verbose not in get_args(Verbose):

@@ -129,10 +129,10 @@ def terminal_sink(stream: TextIO | None = None) -> Callable[[str], None]:
 
 
 def logging_sink(logger: logging.Logger | None = None, level: int = 20) -> Callable[[str], None]:
-    """Writes status lines to a logger (default: `interpose.flow.status_lines`, at INFO)."""
+    """Writes status lines to a logger (default: `interpose.status`, at INFO)."""
     import logging
 
-    target = logger or logging.getLogger("interpose.flow.status_lines")
+    target = logger or logging.getLogger("interpose.status")
 
     def write(line: str) -> None:
         target.log(level, "%s", line)
