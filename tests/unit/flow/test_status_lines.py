@@ -230,11 +230,11 @@ def test_the_terminal_sink_writes_to_stderr(capsys: pytest.CaptureFixture[str]) 
 
 
 def test_the_logging_sink(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.INFO, logger="interpose.flow.status_lines"):
+    with caplog.at_level(logging.INFO, logger="interpose.status"):
         logging_sink()("100 % done")
         logging_sink(logging.getLogger("mine"), logging.WARNING)("to mine")
     assert [(r.name, r.levelname, r.getMessage()) for r in caplog.records] == [
-        ("interpose.flow.status_lines", "INFO", "100 % done"),
+        ("interpose.status", "INFO", "100 % done"),
         ("mine", "WARNING", "to mine"),
     ]
 
