@@ -10,6 +10,7 @@ from interpose.secrets import Found, Redactor
 from interpose.types import Allow, ToolOutcome, Transform
 
 ID = "builtin:secret-redaction"
+RULE = "secret-redaction"
 
 
 class SecretRedaction:
@@ -32,7 +33,7 @@ class SecretRedaction:
         result, found = self._redactor.redact_value(outcome.result)
         if not found:
             return Allow()
-        return Transform(replace(outcome, result=result), reason=_said(found))
+        return Transform(replace(outcome, result=result), reason=_said(found), rule=RULE)
 
 
 def _said(found: tuple[Found, ...]) -> str:
