@@ -161,6 +161,8 @@ def test_arguments_are_redacted(provider: Provider) -> None:
     verdict = engine(provider, rule).decide(ToolCall("send", {"text": "the pin is 1234", "to": ["eve"]}))
     assert verdict.outcome == "rewrite"
     assert verdict.payload.arguments == {"text": "the pin is [REDACTED]", "to": ["eve"]}
+    assert [(found.said, found.rule) for found in verdict.findings] == [("rewrite", "no-pins")]
+    assert verdict.rule == "no-pins"
 
 
 QUOTES: list[tuple[str, Any]] = [
