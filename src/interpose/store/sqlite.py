@@ -74,7 +74,8 @@ class SqliteStore(EntryReader):
     ) -> list[StoredEntry]:
         """Entries that match, where the rule of the query stands in one place."""
         select = Select(*conditions(query, self, ruled_by), after, oldest_first)
-        match = "" if query.session or query.call_id or query.request else match_of(needles(query))
+        narrow = query.session or query.call_id or query.request or ruled_by == "call"
+        match = "" if narrow else match_of(needles(query))
         if not query.call_id and not match:
             return self.entries(select.statement("entries", "id", limit))
         # By an index as far as it reaches, and past that by looking. `through` is read once: the index may grow.
