@@ -24,22 +24,28 @@ SYLLABLES = [first + second for first in "bdfgklmnprst" for second in ("a", "e",
 
 
 def entries(records: int) -> Iterator[StoredEntry]:
-    """A decision and an outcome each: 50 rules, a session for each 100 calls, commands of a few words."""
+    """A decision and an outcome each: 50 rules, a session for each 100 calls, commands of a few words.
+
+    Each has a request of its own. A rule rewrites one result in a hundred.
+    """
     chosen = random.Random(6)
     words = ["".join(chosen.choices(SYLLABLES, k=3)) for _ in range(5000)]
     for number in range(records):
         call_id = f"{chosen.getrandbits(128):032x}"
         path = f"/src/{chosen.choice(words)}/{chosen.choice(words)}.py"
+        request = f"{chosen.getrandbits(128):032x}"
         rule = f"rule-{chosen.randrange(50)}" if number % 10 == 0 else ""
         yield StoredEntry(
             writer="bench", seq=2 * number + 1, kind="decided", call_id=call_id, time_ns=number * 1000, prev=b"p" * 32,
             hash=b"h" * 32, body=b"x" * 600, session=f"session-{number // 100}", agent=f"agent-{number % 7}",
             tool=("exec", "read", "write")[number % 3], decision="deny" if rule else "allow", rule=rule,
             text=f"git commit -m '{' '.join(chosen.choices(words, k=5))}' {path}", effects=("fs.write",), paths=(path,),
+            request=request,
         )  # fmt: skip
         yield StoredEntry(
             writer="bench", seq=2 * number + 2, kind="finished", call_id=call_id, time_ns=number * 1000 + 500,
-            prev=b"p" * 32, hash=b"h" * 32, body=b"y" * 250,
+            prev=b"p" * 32, hash=b"h" * 32, body=b"y" * 250, request=request,
+            rules=("secret-redaction",) if number % 100 == 1 else ("rare",) if number % 100_000 == 2 else (),
         )  # fmt: skip
 
 
@@ -65,6 +71,9 @@ def search(store: Store, records: int) -> None:
     queries = {
         "session": Query(session=some.session),
         "rule": Query(rule="rule-7"),
+        "rule of results": Query(rule="secret-redaction"),
+        "rule of few results": Query(rule="rare"),
+        "request": Query(request=some.request),
         "agent": Query(agent="agent-3"),
         "call": Query(call_id=some.call_id),
         "text, in few": Query(text=rare),

@@ -18,6 +18,7 @@ InterposeError
 ├── PluginError               an interceptor of another package that cannot be loaded
 ├── StoreError                a store that can't be reached or that refuses
 │   ├── DamagedStoreError     what it keeps can't be read any more
+│   ├── OutdatedStoreError    it was made by an older version, and is open for reading only
 │   └── SequenceTakenError    another entry has this number in its writer's sequence
 ├── ApprovalError             a question that can't be asked or answered so
 │   ├── UnboundError          it is about something that has no exact form
@@ -116,6 +117,10 @@ class StoreError(InterposeError):
 
 class DamagedStoreError(StoreError):
     """What the store keeps can't be read any more."""
+
+
+class OutdatedStoreError(StoreError):
+    """The store was made by an older version: it must be opened for writing once."""
 
 
 class SequenceTakenError(StoreError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import shutil
 import sys
 import time
@@ -21,7 +22,7 @@ from interpose.cli.calls import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.rendering import Ink, colours_wanted, visible
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
-from interpose.ledger import Broken, Record, records, search, shapes, verify_directory
+from interpose.ledger import Broken, Record, named, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
@@ -30,6 +31,8 @@ HELP = "what was decided and what came of it: search it, count it, verify it, ex
 EXIT_BROKEN = 1
 PAGE = 1000
 POLL_SECONDS = 0.5
+SHOWN = 100
+"""Calls of a request that `show` shows: a caller may give all of its requests the same id."""
 
 _EPILOG = """exit codes: 0 done, found or whole; 1 nothing found, or a ledger that was tampered with;
 64 wrong usage; 70 internal error, or a ledger that can't be read; 78 a configuration that can't be loaded"""
@@ -44,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     tail.add_argument("-f", "--follow", action="store_true", help="go on with new ones as they come")
     finding = acts.add_parser("search", help="records that match, the newest first")
     finding.add_argument("words", nargs="?", metavar="TEXT", help="calls whose arguments or reasons contain this")
-    show = acts.add_parser("show", help="everything about one call")
-    show.add_argument("call", help="a call id, or the #number that tail and search print")
+    show = acts.add_parser("show", help="everything about one call, or about the calls of one request")
+    show.add_argument("call", metavar="ID", help="a call id, a request id, or the #number that tail and search print")
     counting = acts.add_parser("stats", help="decisions over time, rules, agents and slow interceptors, drawn")
     proving = acts.add_parser("verify", help="prove that nothing was changed, removed, added or moved")
     export = acts.add_parser("export", help="one JSON text a line, the oldest first")
@@ -138,26 +141,37 @@ def _search(args: argparse.Namespace, ledger: Opened) -> int:
 
 
 def _show(args: argparse.Namespace, ledger: Opened) -> int:
-    record = _one(args.call, ledger)
-    if record is None:
-        print(f"interpose audit show: there is no call {visible(args.call)}", file=sys.stderr)
+    found = _meant(args.call, ledger)
+    if not found:
+        print(f"interpose audit show: there is no call or request {visible(args.call)}", file=sys.stderr)
         return EXIT_BROKEN
+    shown = found[-SHOWN:]
     if args.json or args.format:
-        for shape in shapes(record, args.format or "record"):
-            _write_json(shape, indent=2)
-    else:
-        print(page(record, Ink(colours_wanted())))
+        for record in shown:
+            for shape in shapes(record, args.format or "record"):
+                _write_json(shape, indent=2)
+        return 0
+    ink = Ink(colours_wanted())
+    if len(found) > 1:
+        print(_heading(args.call, len(found), ink))
+    print("\n\n".join(page(record, ink) for record in shown))
     return 0
 
 
-def _one(named: str, ledger: Opened) -> Record | None:
-    call_id = named
-    number = named.removeprefix("#")
-    if named.startswith("#") and number.isascii() and number.isdigit() and len(number) < 19:
+def _heading(request: str, count: int, ink: Ink) -> str:
+    name = visible(request)
+    if count <= SHOWN:
+        return ink(f"{count} calls of request {name}", "1") + "\n"
+    more = f"`interpose audit search --request {shlex.quote(name)} -n 1000` lists more"
+    return ink(f"the last {SHOWN} calls of request {name}", "1") + f" ({more})\n"
+
+
+def _meant(name: str, ledger: Opened) -> list[Record]:
+    number = name.removeprefix("#")
+    if name.startswith("#") and number.isascii() and number.isdigit() and len(number) < 19:
         at = ledger.store.query(Query(), 1, int(number) - 1, oldest_first=True)
-        call_id = at[0].call_id if at and at[0].position == int(number) else ""
-    found = records(ledger.store.of_calls([call_id])) if call_id else []
-    return found[-1] if found else None
+        name = at[0].call_id if at and at[0].position == int(number) else ""
+    return named(ledger.store, name, SHOWN + 1)
 
 
 def _stats(args: argparse.Namespace, ledger: Opened) -> int:

@@ -20,11 +20,12 @@ from interpose.store import POSTGRES_SCHEMES, open_store
 from interpose.store.protocols import Query, Store
 
 _FILTERS = {
+    "request": "calls that came in the request of this id: X-Request-ID, info.request_id, or what `run` prints",
     "session": "calls of this session",
     "agent": "calls of this agent",
     "tool": "calls of this tool",
     "decision": "allow, rewrite, ask or deny",
-    "rule": "what this rule decided",
+    "rule": "calls that this rule decided or rewrote, or whose result it rewrote or withheld",
     "effect": "calls with this effect, such as fs.delete",
     "path": "calls that touch this path or something under it",
     "host": "calls that reach this host",

@@ -165,10 +165,13 @@ def _facts(record: Record) -> list[tuple[str, str]]:
     if record.after is not None and record.after.result != "passed":
         outcome += f", result {record.after.result}"
     not_kept = record.original_arguments is UNSET
+    other_request = record.result_request_id if record.result_request_id != record.request_id else ""
     facts = [
         ("time", f"{time_text(record.time_ns)} ({time_text(record.time_ns, utc=True)} UTC)"),
         ("outcome", outcome),
         ("call", record.call_id),
+        ("request", record.request_id),
+        ("result came in", other_request),
         ("session", record.session),
         ("agent", record.agent),
         ("role", record.role),
@@ -183,6 +186,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("policy", record.policy),
         ("rewritten", "yes, from values that are not kept" if record.rewritten and not_kept else ""),
         ("result", "" if record.after is None else record.after.said.reason),
+        ("result's rule", "" if record.after is None else record.after.rule),
         ("decided in", duration(record.elapsed_ns)),
         ("entry", f"{record.seq} of writer {record.writer}"),
     ]

@@ -84,7 +84,7 @@ def _run(args: argparse.Namespace, config: Config, words: list[str]) -> int:
         call = called(words)
         try:
             if not config.cli_validation.covers(words[0]):
-                answer = RunAnswer(word="allow", request_id=call.call_id)
+                answer = RunAnswer(word="allow")
             else:
                 answer = _decided(args, config, here, call, words)
         except PolicyError as error:

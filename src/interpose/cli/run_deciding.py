@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose import __version__
 from interpose.cli.connecting import connection_to, user_name
 from interpose.driving import drive
 from interpose.flow.hosted import Abilities, in_another_form
-from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict
+from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict, new_id
 
 if TYPE_CHECKING:
     from interpose.config.model import Config
@@ -30,10 +31,13 @@ _MAX_ANSWER = 1 << 20
 
 
 class RunAnswer(Struct, frozen=True, kw_only=True):
-    """Whether a command may run. `approval` is the question that waits for a person, if one does."""
+    """Whether a command may run. `approval` is the question that waits for a person, if one does.
+
+    `request_id` finds the record. It is empty where nothing was recorded.
+    """
 
     word: Literal["allow", "ask", "deny"]
-    request_id: str
+    request_id: str = ""
     rule: str = ""
     reason: str = ""
     instead: str = ""
@@ -47,8 +51,12 @@ class UnreachableError(Exception):
 def called(words: Sequence[str]) -> ToolCall:
     """The command as the call that is judged."""
     client = next((os.environ[name] for name in CLIENT_VARIABLES if os.environ.get(name)), "")
-    context = Context(agent_id=client, principal=f"user:{user_name()}", cwd=str(Path.cwd()), source="cli")
-    return ToolCall("exec", {"command": shlex.join(words)}, context=context)
+    # One id for both: the record is found by it, whether a server makes it in our request or we do.
+    id = new_id()
+    context = Context(
+        agent_id=client, principal=f"user:{user_name()}", cwd=str(Path.cwd()), source="cli", request_id=id
+    )
+    return ToolCall("exec", {"command": shlex.join(words)}, id, context)
 
 
 class AskedServer:
@@ -88,7 +96,7 @@ class AskedServer:
         })  # fmt: skip
 
     def _headers(self, call: ToolCall) -> dict[str, str]:
-        headers = {"Content-Type": "application/json", "X-Request-ID": call.call_id}
+        headers = {"Content-Type": "application/json", "X-Request-ID": call.context.request_id}
         if call.context.agent_id:
             headers["X-Interpose-Client-ID"] = call.context.agent_id
         if token := os.environ.get(TOKEN_VARIABLE):
@@ -136,7 +144,11 @@ class Here:
 
     def answer(self, call: ToolCall) -> RunAnswer:
         """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
-        return _answer(drive(self._opened().hosted(call.context, Abilities()).before(call)).verdict)
+        verdict = drive(self._opened().hosted(call.context, Abilities()).before(call)).verdict
+        from interpose.ledger.recorder import UNAVAILABLE
+
+        answer = _answer(verdict)
+        return answer if answer.rule == UNAVAILABLE else replace(answer, request_id=call.context.request_id)
 
     def looked(self, call: ToolCall) -> RunAnswer:
         """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""
@@ -169,16 +181,13 @@ class Here:
 
 
 def _answer(verdict: Verdict[ToolCall]) -> RunAnswer:
-    id = verdict.payload.call_id
     match verdict.decision:
         case Allow() | Transform():
-            return RunAnswer(word="allow", request_id=id)
+            return RunAnswer(word="allow")
         case Confirm(message, rule, _, _, instead):
-            return RunAnswer(
-                word="ask", request_id=id, rule=rule, reason=message, instead=instead, approval=verdict.approval
-            )
+            return RunAnswer(word="ask", rule=rule, reason=message, instead=instead, approval=verdict.approval)
         case Deny(reason, rule, _, _, instead):
-            return RunAnswer(word="deny", request_id=id, rule=rule, reason=reason, instead=instead)
+            return RunAnswer(word="deny", rule=rule, reason=reason, instead=instead)
 
 
 def _code(data: bytes) -> str:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from interpose.secrets.stream import StreamRedactor
 
 ID = "builtin:secret-redaction"
+RULE = "secret-redaction"
 
 
 class SecretRedaction:
@@ -37,7 +38,7 @@ class SecretRedaction:
         result, found = self._redactor.redact_value(outcome.result)
         if not found:
             return Allow()
-        return Transform(replace(outcome, result=result), reason=_said(found))
+        return Transform(replace(outcome, result=result), reason=_said(found), rule=RULE)
 
     def text_filter(self) -> StreamRedactor:
         """For a result that comes piece by piece: a secret may begin in one piece and end in another."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from interpose.ledger.formats import Format, shapes
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
-from interpose.ledger.record import Record, records, search
+from interpose.ledger.record import Record, named, records, search
 from interpose.ledger.recovery import recover_all
 from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
@@ -17,5 +17,5 @@ from interpose.ledger.verify import Broken, Verification, verify, verify_directo
 
 __all__ = [
     "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record", "Verification",
-    "make_directory", "records", "recover_all", "retain", "search", "shapes", "verify", "verify_directory",
+    "make_directory", "named", "records", "recover_all", "retain", "search", "shapes", "verify", "verify_directory",
 ]  # fmt: skip

@@ -10,9 +10,10 @@ from urllib.parse import urlsplit
 from interpose.ledger.chain import Draft
 from interpose.ledger.entry import NOT_KEPT, NOTHING_SAID, After, Decided, Finished, OutcomeWord, Said, SeenEffect
 from interpose.ledger.keys import Keys
-from interpose.ledger.values import TEXT_LIMIT, Values, clean, json_of
+from interpose.ledger.values import TEXT_LIMIT, Values, clean, json_of, request_name
 from interpose.types import ToolCall, ToolOutcome, Verdict
 
+_MOST_RULES = 64
 _EXIT_CODES = ("exit_code", "exitCode", "returncode")
 
 
@@ -43,7 +44,8 @@ class Bodies:
             kind="decided", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
             session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name),
             decision=verdict.outcome, rule=clean(verdict.rule), text=clean(f"{_reasons(said)} {words}")[:TEXT_LIMIT],
-            effects=kinds, paths=paths, hosts=hosts,
+            effects=kinds, paths=paths, hosts=hosts, request=request_name(context.request_id),
+            rules=tuple(rule for rule in _rules(verdict, "rewrite") if rule != clean(verdict.rule)),
         )  # fmt: skip
 
     def finished(self, outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None) -> Draft:
@@ -64,6 +66,8 @@ class Bodies:
         return Draft(
             kind="finished", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
             session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name), decision=word,
+            request=request_name(context.request_id),
+            rules=() if after is None else _rules(after, "deny", "ask", "rewrite"),
         )  # fmt: skip
 
     def _after(self, verdict: Verdict[ToolOutcome]) -> After | None:
@@ -92,6 +96,12 @@ def outcome_word(outcome: ToolOutcome) -> OutcomeWord:
 def _reasons(said: Said) -> str:
     """What was said about a call, also by what failed or only watched. It is searched first: arguments may be long."""
     return " ".join(dict.fromkeys((said.reason, *(found.reason for found in said.findings))))
+
+
+def _rules(verdict: Verdict[Any], *words: str) -> tuple[str, ...]:
+    """The rules that said one of these words, also those that only watch."""
+    found = (*verdict.findings, verdict.decided_by) if verdict.decided_by is not None else verdict.findings
+    return _unique(one.rule for one in found if one.said in words)[:_MOST_RULES] if found else ()
 
 
 def _searched(effects: tuple[SeenEffect, ...]) -> tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]:

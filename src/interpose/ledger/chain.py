@@ -34,12 +34,18 @@ class Draft(Struct, frozen=True, kw_only=True, gc=False):
     effects: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
+    request: str = ""
+    rules: tuple[str, ...] = ()
 
 
 def digest(prev: bytes, entry: StoredEntry | Draft, writer: str, seq: int) -> bytes:
     """The hash of an entry in its place. It covers every column: one that is only searched can hide an entry, too."""
-    head = (writer, seq, entry.kind, entry.call_id, entry.time_ns, entry.session, entry.agent, entry.tool,
-            entry.decision, entry.rule, entry.text, entry.effects, entry.paths, entry.hosts)  # fmt: skip
+    head: tuple[object, ...] = (
+        writer, seq, entry.kind, entry.call_id, entry.time_ns, entry.session, entry.agent, entry.tool, entry.decision,
+        entry.rule, entry.text, entry.effects, entry.paths, entry.hosts,
+    )  # fmt: skip
+    if entry.request or entry.rules:  # what was written before there were these keeps its hash
+        head = (*head, entry.request, entry.rules)
     return hashlib.blake2b(prev + _encode(head) + entry.body, digest_size=32).digest()
 
 
@@ -60,6 +66,7 @@ class Chain:
         return StoredEntry(
             self.writer, seq, draft.kind, draft.time_ns, prev, self.head, draft.body, draft.call_id, draft.session,
             draft.agent, draft.tool, draft.decision, draft.rule, draft.text, draft.effects, draft.paths, draft.hosts,
+            request=draft.request, rules=draft.rules,
         )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from interpose.ledger.entry import After, Decided, Finished, OutcomeWord, SeenEffect
+from interpose.ledger.values import request_name
 from interpose.store.protocols import EntryStore, Query, StoredEntry
 from interpose.types import Finding
 
@@ -28,9 +29,13 @@ class Record(Struct, frozen=True, kw_only=True):
     `arguments` are those that the tool got, `original_arguments` those that came in if they are others. `result` is
     what the agent got, `original_result` what the tool gave if that is something else; `after` says why. All four are
     UNSET where there is none, or where values are not kept. `approval` is the id of the question that was asked.
+    `request_id` is the request in which the call was asked about, `result_request_id` the one that brought its result.
+    Many calls may name the same request: its id is the caller's to choose.
     """
 
     call_id: str
+    request_id: str = ""
+    result_request_id: str = ""
     writer: str
     seq: int
     time_ns: int
@@ -100,7 +105,7 @@ def search(
     store: EntryStore, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
 ) -> list[Record]:
     """The newest records whose decisions match. `after` is the position of the last one of the page before."""
-    query = replace(query, kinds=("decided",))
+    query = replace(query, kinds=("decided",), request=request_name(query.request))
     found: list[Record] = []
     while (room := limit - len(found)) > 0:
         page = store.query(query, room, after, oldest_first=oldest_first)
@@ -117,6 +122,13 @@ def search(
     return found
 
 
+def named(store: EntryStore, name: str, limit: int) -> list[Record]:
+    """The call of this id; or else the calls of the request of this id, the newest ones, in order."""
+    if not name:
+        return []
+    return records(store.of_calls([name]))[-1:] or search(store, Query(request=name), limit)[::-1]
+
+
 def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
     """The record of a decision and of its outcome, if it came. A body that can't be read leaves its fields empty."""
     said = _said(decided)
@@ -128,7 +140,9 @@ def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
             finished = None
     words = said.said
     return Record(
-        call_id=decided.call_id, writer=decided.writer, seq=decided.seq, time_ns=decided.time_ns,
+        call_id=decided.call_id, request_id=decided.request,
+        result_request_id="" if finished is None else finished.request,
+        writer=decided.writer, seq=decided.seq, time_ns=decided.time_ns,
         session=decided.session, agent=decided.agent, tool=decided.tool, decision=decided.decision, rule=decided.rule,
         reason=words.reason, outcome="unknown" if end is None else end.outcome,
         finished_ns=0 if finished is None else finished.time_ns, duration_ns=0 if end is None else end.duration_ns,

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.ledger.record import Record, search
+from interpose.ledger.values import request_name
 from interpose.store.protocols import EntryStore, Query
 
 STRETCHES = 24
@@ -53,7 +54,7 @@ class Stats(Struct, frozen=True):
 
 def stats(store: EntryStore, query: Query, sample: int = SAMPLE) -> Stats:
     """Count the decisions that match. The times of interceptors are those of a sample, the newest ones."""
-    query = replace(query, kinds=("decided",))
+    query = replace(query, kinds=("decided",), request=request_name(query.request))
     span = _span(store, query)
     tallies = store.tallies(query, _WIDTHS[0] if span is None else _width(span))
     newest = search(store, query, sample)

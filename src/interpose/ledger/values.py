@@ -20,6 +20,8 @@ ARGUMENTS_LIMIT = 256 * 1024
 RESULT_LIMIT = 64 * 1024
 TEXT_LIMIT = 8 * 1024
 """Bytes of arguments, of a result and of searchable text that are kept; the digest covers all of it."""
+REQUEST_LIMIT = 256
+"""Letters of a request's id. Those that come over HTTP are shorter; an embedding program may call it anything."""
 _OVERLAP = 8 * 1024
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
@@ -142,6 +144,11 @@ def clean(text: str) -> str:
     if text.isascii():
         return text.replace("\0", "\\0") if "\0" in text else text
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def request_name(text: str) -> str:
+    """A request's id as it is kept, and so as it is looked for."""
+    return clean(text)[:REQUEST_LIMIT] if text else ""
 
 
 def _effects(call: ToolCall) -> tuple[SeenEffect, ...]:

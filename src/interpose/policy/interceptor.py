@@ -75,7 +75,7 @@ class PolicyInterceptor:
             return Report((worst,), (*notes, *others), self.policy.revision)
         decisions: tuple[Decision[Any], ...] = tuple(questions)
         if current is not payload:
-            decisions = (*decisions, Transform(current))
+            decisions = (*decisions, *heard.rewrites)
         return Report(decisions, notes, self.policy.revision)
 
 
@@ -94,6 +94,8 @@ class _Heard:
     def __init__(self) -> None:
         self.denials: list[Deny] = []
         self.questions: list[Confirm] = []
+        self.rewrites: list[Transform[Any]] = []
+        """Each rule's own, on what the one before it left: so every one of them is named."""
         self.notes: list[Finding] = []
 
     def add(self, said: Sequence[Opinion]) -> None:
@@ -153,12 +155,16 @@ def _changed(payload: Any, said: Sequence[Opinion], heard: _Heard, applied: set[
         rule, this = opinion.rule, id(opinion.compiled)
         if opinion.saw != "fired" or rule.mode == "watch" or this in applied:
             continue
+        changed = payload
         if rule.action == "transform":
             applied.add(this)
-            payload = _transformed(payload, opinion, heard)
+            changed = _transformed(payload, opinion, heard)
         elif rule.action == "redact":
             applied.add(this)
-            payload = _redacted(payload, opinion)
+            changed = _redacted(payload, opinion)
+        if changed is not payload:
+            heard.rewrites.append(Transform(changed, rule=rule.id))
+            payload = changed
     return payload
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from interpose.errors import OutdatedStoreError, StoreError
+
 if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
@@ -12,8 +14,19 @@ POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
 
 def open_store(where: str | Path, *, read_only: bool = False) -> Store:
-    """The store at a path or a `postgresql://` address, made and brought up to date unless it is only read."""
-    text = str(where)
+    """The store at a path or a `postgresql://` address, brought up to date, and made unless it is only read."""
+    try:
+        return _opened(str(where), read_only=read_only)
+    except OutdatedStoreError as outdated:
+        # Who only reads is often the first to come after an update, and must not have to wait for one who writes.
+        try:
+            _opened(str(where), read_only=False).close()
+        except StoreError as error:
+            raise error from outdated
+        return _opened(str(where), read_only=read_only)
+
+
+def _opened(text: str, *, read_only: bool) -> Store:
     if text.startswith(POSTGRES_SCHEMES):
         from interpose.store.postgres import PostgresStore
 

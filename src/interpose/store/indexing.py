@@ -13,6 +13,7 @@ from contextlib import AbstractContextManager
 
 from interpose.errors import StoreError
 from interpose.store.rows import threes
+from interpose.store.schema import IS_DECISION
 
 CHUNK = 256
 """Entries in one transaction: a few milliseconds, for which others who write must wait."""
@@ -38,14 +39,16 @@ def index_chunk(connection: sqlite3.Connection) -> int:
     """Index what comes next, in the caller's transaction. How many entries that were."""
     ((through,),) = connection.execute("SELECT through FROM indexed").fetchall()
     rows = connection.execute(
-        "SELECT id, text || terms, call_id FROM entries WHERE id > ? ORDER BY id LIMIT ?", (through, CHUNK)
+        "SELECT id, text || terms, call_id, request FROM entries WHERE id > ? ORDER BY id LIMIT ?", (through, CHUNK)
     ).fetchall()
     if not rows:
         return 0
     connection.executemany(
-        "INSERT INTO words (rowid, letters) VALUES (?, ?)", [(id_, letters) for id_, letters, _ in rows if letters]
+        "INSERT INTO words (rowid, letters) VALUES (?, ?)", [(id_, letters) for id_, letters, _, _ in rows if letters]
     )
-    connection.executemany("INSERT INTO calls VALUES (?, ?)", sorted((call, id_) for id_, _, call in rows if call))
+    connection.executemany("INSERT INTO calls VALUES (?, ?)", sorted((call, id_) for id_, _, call, _ in rows if call))
+    named = sorted({(request, call) for _, _, call, request in rows if request and call})
+    connection.executemany("INSERT OR IGNORE INTO requests VALUES (?, ?)", named)
     connection.execute("UPDATE indexed SET through = ?", (rows[-1][0],))
     return len(rows)
 
@@ -54,16 +57,25 @@ def forget(connection: sqlite3.Connection, writer: str, through_seq: int, limit:
     """Delete a writer's first entries up to a number, with their index, in the caller's transaction."""
     ((through,),) = connection.execute("SELECT through FROM indexed").fetchall()
     rows = connection.execute(
-        "SELECT id, text || terms, call_id FROM entries WHERE writer = ? AND seq <= ? ORDER BY seq LIMIT ?",
+        "SELECT id, text || terms, call_id, request FROM entries WHERE writer = ? AND seq <= ? ORDER BY seq LIMIT ?",
         (writer, through_seq, limit),
     ).fetchall()
     indexed = [row for row in rows if row[0] <= through]
     connection.executemany(
         "INSERT INTO words (words, rowid, letters) VALUES ('delete', ?, ?)",
-        [(id_, letters) for id_, letters, _ in indexed if letters],
+        [(id_, letters) for id_, letters, _, _ in indexed if letters],
     )
-    connection.executemany("DELETE FROM calls WHERE call_id = ? AND id = ?", [(call, id_) for id_, _, call in indexed])
-    connection.executemany("DELETE FROM entries WHERE id = ?", [(id_,) for id_, _, _ in rows])
+    gone = [(call, id_) for id_, _, call, _ in indexed]
+    connection.executemany("DELETE FROM calls WHERE call_id = ? AND id = ?", gone)
+    connection.executemany("DELETE FROM entries WHERE id = ?", [(row[0],) for row in rows])
+    # What is left of a call without a decision is no record, and needn't be found by its request.
+    named = {(request, call) for _, _, call, request in indexed if request}
+    connection.executemany(
+        f"""DELETE FROM requests WHERE request = ? AND call_id = ? AND NOT EXISTS (
+               SELECT 1 FROM calls JOIN entries ON entries.id = calls.id
+               WHERE calls.call_id = requests.call_id AND {IS_DECISION})""",
+        sorted(named),
+    )
     return len(rows)
 
 

@@ -12,11 +12,22 @@ from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from interpose.errors import SequenceTakenError, StoreError, text_of
+from interpose.errors import OutdatedStoreError, SequenceTakenError, StoreError, text_of
 from interpose.store import schema
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
-from interpose.store.rows import COLUMNS, SELECTED, conditions, entries_in, folded, needles, row_of, storable, threes
+from interpose.store.rows import (
+    COLUMNS,
+    SELECTED,
+    RuledBy,
+    conditions,
+    entries_in,
+    folded,
+    needles,
+    row_of,
+    storable,
+    threes,
+)
 from interpose.store.state import Undone
 
 try:
@@ -33,6 +44,8 @@ _MIGRATING = 0x696E7465
 _PAUSE = 0.05
 """Seconds between two attempts to reach a server that restarts."""
 _GRACE = 0.05
+_PATIENCE = 600.0
+"""Seconds that bringing the tables up to date may take: a new index has to read all that there is."""
 _NEAREST = 5000
 """Entries that are looked through before an index is asked."""
 
@@ -57,7 +70,8 @@ class PostgresStore(EntryReader):
         self._thread = threading.Thread(target=self._loop.run_forever, name="interpose:postgres", daemon=True)
         self._thread.start()
         try:
-            self._wait(self._open())
+            if self._wait(self._open()):
+                self._wait(self._brought_up_to_date(), _PATIENCE)
         except BaseException:
             self.close()
             raise
@@ -82,11 +96,11 @@ class PostgresStore(EntryReader):
 
         self._wait(self._attempt(insert, again=True))
 
-    def query(
-        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    def matching(
+        self, query: Query, ruled_by: RuledBy, limit: int, after: int | None, oldest_first: bool
     ) -> list[StoredEntry]:
-        """Matching entries, the newest first."""
-        select = Select(*conditions(query, self.contains), after, oldest_first)
+        """Entries that match, where the rule of the query stands in one place."""
+        select = Select(*conditions(query, self, ruled_by), after, oldest_first)
         grams = _digests(gram for needle in needles(query) for gram in threes(folded(needle)))
         if not grams:
             return self.entries(select.statement("entries", "id", limit))
@@ -111,6 +125,14 @@ class PostgresStore(EntryReader):
         """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""
         searched = 'lower(text COLLATE "C")' if column == "text" else column
         return f"strpos({searched}, ${number}) > 0"
+
+    def in_request(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry came about in the request of a parameter."""
+        return _of_calls(f"request = ${number} AND request <> ''")
+
+    def in_rules(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry has the line of a parameter in its rules."""
+        return _of_calls(f"rules <> '' AND {self.contains('rules', number)}")
 
     def drop(self, writer: str, through_seq: int) -> int:
         """Forget a writer's entries up to a number. Says how many."""
@@ -155,14 +177,15 @@ class PostgresStore(EntryReader):
 
         return self._wait(self._attempt(change, again=False))
 
-    def _wait(self, coroutine: Coroutine[Any, Any, R]) -> R:
+    def _wait(self, coroutine: Coroutine[Any, Any, R], seconds: float | None = None) -> R:
+        seconds = self._timeout if seconds is None else seconds
         if self._closed or not self._thread.is_alive():
             coroutine.close()
             raise StoreError("the store is closed")
-        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, self._timeout), self._loop)
+        future = asyncio.run_coroutine_threadsafe(asyncio.wait_for(coroutine, seconds), self._loop)
         with _translated():
             try:
-                return future.result(self._timeout + _GRACE)
+                return future.result(seconds + _GRACE)
             finally:
                 future.cancel()
 
@@ -184,7 +207,8 @@ class PostgresStore(EntryReader):
             finally:
                 await _released(self._pool, connection)
 
-    async def _open(self) -> None:
+    async def _open(self) -> bool:
+        """Connect. True if the tables must be brought up to date."""
         settings = {"search_path": _SCHEMA, "application_name": "interpose"}
         if self._read_only:
             settings["default_transaction_read_only"] = "on"
@@ -192,7 +216,15 @@ class PostgresStore(EntryReader):
             self._address, min_size=0, max_size=self._connections, server_settings=settings, timeout=self._timeout
         )
         async with self._pool.acquire() as connection:
-            await (_check(connection) if self._read_only else _migrate(connection))
+            version = await _version(connection)
+        if self._read_only:
+            _check(version)
+        return version != len(schema.POSTGRES)  # whoever may not make tables can still use them
+
+    async def _brought_up_to_date(self) -> None:
+        assert self._pool is not None  # noqa: S101 - it was just opened
+        async with self._pool.acquire() as connection:
+            await _migrate(connection)
 
     def _pool_closed(self, pool: asyncpg.Pool[Any]) -> None:
         async def close() -> None:
@@ -202,6 +234,11 @@ class PostgresStore(EntryReader):
                 pool.terminate()
 
         asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+
+
+def _of_calls(condition: str) -> str:
+    """The condition that an entry is one of a call that has an entry which fulfils another condition."""
+    return f"(call_id <> '' AND call_id IN (SELECT call_id FROM entries WHERE {condition}))"
 
 
 async def _released(pool: asyncpg.Pool[Any], connection: Connection) -> None:
@@ -227,16 +264,14 @@ async def _version(connection: Connection) -> int:
     return (await connection.fetchval("SELECT version FROM schema_version") or 0) if known else 0
 
 
-async def _check(connection: Connection) -> None:
-    version = await _version(connection)
+def _check(version: int) -> None:
     if version != len(schema.POSTGRES):
-        raise StoreError(f"the database holds no ledger of this version of interpose (schema {version})")
+        wrong = OutdatedStoreError if 0 < version < len(schema.POSTGRES) else StoreError
+        raise wrong(f"the database holds no ledger of this version of interpose (schema {version})")
 
 
 async def _migrate(connection: Connection) -> None:
     """Bring the tables up to date. Of several who start at once, one does it and the others find it done."""
-    if await _version(connection) == len(schema.POSTGRES):
-        return  # whoever may not make tables can still use them
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", _MIGRATING)
         await connection.execute(f"CREATE SCHEMA IF NOT EXISTS {_SCHEMA}")

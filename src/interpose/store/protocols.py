@@ -21,8 +21,10 @@ NEVER = (1 << 63) - 1
 class StoredEntry(Struct, frozen=True, array_like=True, gc=False):
     """One link of a writer's chain. What comes after `body` makes it searchable; the hash covers that, too.
 
-    `position` is given by the store: later entries have higher ones, with gaps. Nothing in here can refer back to it,
-    so the garbage collector need not look at the many that there are.
+    `position` is given by the store: later entries have higher ones, with gaps. `request` is the request in which the
+    entry came about, `rules` are those that rewrote the call or objected to its result, where `rule` does not say so.
+    They stand last because they came last: journals have entries without them. Nothing in here can refer back to an
+    entry, so the garbage collector need not look at the many that there are.
     """
 
     writer: str
@@ -43,6 +45,8 @@ class StoredEntry(Struct, frozen=True, array_like=True, gc=False):
     paths: tuple[str, ...] = ()
     hosts: tuple[str, ...] = ()
     position: int = 0
+    request: str = ""
+    rules: tuple[str, ...] = ()
 
 
 class Query(Struct, frozen=True, kw_only=True):
@@ -50,11 +54,13 @@ class Query(Struct, frozen=True, kw_only=True):
 
     Of decisions alone (`kinds=("decided",)`) every column has an index; other kinds are found by text, call or writer.
     `path` finds itself and what lies under it, `text` finds a part of the text in any case of its ASCII
-    letters, `since_ns` is included and `until_ns` is not.
+    letters, `since_ns` is included and `until_ns` is not. `request` finds all entries of calls of which one came about
+    in that request. Of decisions alone, `rule` also finds those of calls of which some entry has it among its `rules`.
     """
 
     kinds: tuple[Kind, ...] = ()
     call_id: str = ""
+    request: str = ""
     session: str = ""
     agent: str = ""
     tool: str = ""

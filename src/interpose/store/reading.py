@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.store.protocols import Query, SessionTally, StoredEntry, Tally
-from interpose.store.rows import SELECTED, conditions, entries_in, storable
+from interpose.store.rows import SELECTED, RuledBy, conditions, entries_in, storable
 from interpose.store.state import SharedState
 from interpose.types import Outcome
 
@@ -37,9 +37,23 @@ class EntryReader(SharedState):
                  SELECT name FROM names WHERE name IS NOT NULL"""
         return sorted(str(name) for (name,) in self.read(sql))
 
+    def query(
+        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    ) -> list[StoredEntry]:
+        """Matching entries, the newest first. `after` is the position of the last one of the page before."""
+        if not query.rule or query.kinds != ("decided",):
+            return self.matching(query, "entry", limit, after, oldest_first)
+        # Two lists, each in the order of its index: one condition for both had to sort all that a rule ever decided.
+        decided = self.matching(query, "entry", limit, after, oldest_first)
+        changed = self.matching(query, "call", limit, after, oldest_first)
+        if not changed:
+            return decided
+        found = {entry.position: entry for entry in (*decided, *changed)}
+        return [found[position] for position in sorted(found, reverse=not oldest_first)][:limit]
+
     def tallies(self, query: Query, width_ns: int) -> list[Tally]:
         """Matching decisions, counted by stretches of time of this width."""
-        found, values = conditions(replace(query, kinds=("decided",)), self.contains)
+        found, values = conditions(replace(query, kinds=("decided",)), self, "either")
         sql = f"""SELECT time_ns / ${len(values) + 1} AS stretch, decision, rule, agent, tool, count(*) FROM entries
                   WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
         return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
@@ -47,15 +61,29 @@ class EntryReader(SharedState):
     def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
         """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""
         words = ", ".join(f"count(CASE WHEN decision = '{word}' THEN 1 END)" for word in get_args(Outcome))
-        found, values = conditions(Query(kinds=("decided",), session=session, since_ns=since_ns), self.contains)
+        found, values = conditions(Query(kinds=("decided",), session=session, since_ns=since_ns), self)
         sql = f"""SELECT session, max(agent), min(time_ns), max(time_ns), count(*), {words} FROM entries
                   WHERE {" AND ".join(found)} AND session <> '' GROUP BY session
                   ORDER BY 4 DESC, 1 LIMIT ${len(values) + 1}"""
         return [SessionTally(*row) for row in self.read(sql, *values, limit)]
 
     @abstractmethod
+    def matching(
+        self, query: Query, ruled_by: RuledBy, limit: int, after: int | None, oldest_first: bool
+    ) -> list[StoredEntry]:
+        """Entries that match, where the rule of the query stands in one place."""
+
+    @abstractmethod
     def contains(self, column: str, number: int) -> str:
         """The condition that a column contains the text of a parameter."""
+
+    @abstractmethod
+    def in_request(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry came about in the request of a parameter."""
+
+    @abstractmethod
+    def in_rules(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry has the line of a parameter in its rules."""
 
     def entries(self, statement: tuple[str, list[Any]]) -> list[StoredEntry]:
         """The entries that a statement finds."""

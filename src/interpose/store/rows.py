@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, get_args
+from typing import Any, Literal, Protocol, get_args
 
 from msgspec import ValidationError, convert
 
@@ -12,19 +12,33 @@ from interpose.store.schema import IS_DECISION, IS_NOTE
 
 COLUMNS = (
     "writer", "seq", "kind", "call_id", "time_ns", "prev", "hash", "session", "agent", "tool", "decision", "rule",
-    "text", "terms", "body",
+    "text", "terms", "body", "request", "rules",
 )  # fmt: skip
-"""In the order of the table. The body stands last: what looks for an entry needn't read past it."""
+"""In the order of the table. The body stands behind what is looked at to find an entry: nobody need read past it."""
 
 SELECTED = (
-    "writer, seq, kind, time_ns, prev, hash, body, call_id, session, agent, tool, decision, rule, text, terms, id"
+    "writer, seq, kind, time_ns, prev, hash, body, call_id, session, agent, tool, decision, rule, text, terms, id, "
+    "request, rules"
 )
 """In the order of an entry's fields."""
 
-_EXACT = ("call_id", "session", "agent", "tool", "decision", "rule")
+_EXACT = ("call_id", "session", "agent", "tool", "decision")
 
-Contains = Callable[[str, int], str]
-"""The condition that a column contains the text of a parameter, `text` whatever the case of its ASCII letters."""
+RuledBy = Literal["entry", "call", "either"]
+"""Where the rule of a query must stand: as the entry's own, among the rules of its call, or in one of both places."""
+
+
+class Spelling(Protocol):
+    """Conditions that the two databases don't spell alike. Each is about the text of a parameter."""
+
+    def contains(self, column: str, number: int) -> str:
+        """A column contains it, `text` whatever the case of its ASCII letters."""
+
+    def in_request(self, number: int) -> str:
+        """An entry is one of a call of which some entry came about in that request."""
+
+    def in_rules(self, number: int) -> str:
+        """An entry is one of a call of which some entry has it in its rules, which are lines."""
 
 
 MAX_TEXT = 8192
@@ -51,7 +65,8 @@ def row_of(entry: StoredEntry) -> tuple[Any, ...]:
     return (
         storable(entry.writer), entry.seq, entry.kind, storable(entry.call_id), entry.time_ns, entry.prev, entry.hash,
         storable(entry.session), storable(entry.agent), storable(entry.tool), storable(entry.decision),
-        storable(entry.rule), storable(entry.text[:MAX_TEXT]), _terms(entry), entry.body,
+        storable(entry.rule), storable(entry.text[:MAX_TEXT]), _terms(entry), entry.body, storable(entry.request),
+        _lines(entry.rules),
     )  # fmt: skip
 
 
@@ -61,13 +76,13 @@ def entries_in(rows: Sequence[Sequence[Any]]) -> list[StoredEntry]:
         convert(rows, type=list[_Row])
     except ValidationError:
         rows = [[_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)] for row in rows]
-    return [_entry(*row[:-2], *_values(row[-2]), row[-1]) for row in rows]
+    return [_entry(*row[:-4], *_values(row[-4]), row[-3], row[-2], _unlined(row[-1])) for row in rows]
 
 
 _entry: Callable[..., StoredEntry] = StoredEntry
 
 
-_Row = tuple[str, int, str, int, bytes, bytes, bytes, str, str, str, str, str, str, str, str, int]
+_Row = tuple[str, int, str, int, bytes, bytes, bytes, str, str, str, str, str, str, str, str, int, str, str]
 _TYPES: tuple[type, ...] = get_args(_Row)
 
 
@@ -81,13 +96,14 @@ def _as(kind: type, value: object) -> object:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
-def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
+def conditions(query: Query, spelling: Spelling, ruled_by: RuledBy = "entry") -> tuple[list[str], list[Any]]:
     """What a row must fulfil, and the parameters of it.
 
     Some of it only repeats what the partial indexes say: no planner would use them otherwise.
     """
     found: list[str] = []
     values: list[Any] = []
+    contains = spelling.contains
 
     def add(value: object) -> int:
         values.append(value)
@@ -101,7 +117,11 @@ def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
             found.append(IS_DECISION)
     for column in _EXACT:
         if wanted := getattr(query, column):
-            found.append(f"({column} = ${add(storable(wanted))} AND {column} <> '')")
+            found.append(_is(column, add(storable(wanted))))
+    if query.request:
+        found.append(spelling.in_request(add(storable(query.request))))
+    if query.rule:
+        found.append(_ruled(query.rule, ruled_by, spelling, add))
     if query.effect:
         found.append(contains("terms", add(_term("effect", query.effect))))
     if query.host:
@@ -117,6 +137,21 @@ def conditions(query: Query, contains: Contains) -> tuple[list[str], list[Any]]:
     if query.until_ns is not None:
         found.append(f"time_ns < ${add(query.until_ns)}")
     return found, values
+
+
+def _ruled(rule: str, ruled_by: RuledBy, spelling: Spelling, add: Callable[[object], int]) -> str:
+    match ruled_by:
+        case "entry":
+            return _is("rule", add(storable(rule)))
+        case "call":
+            return spelling.in_rules(add(_lines((rule,))))
+        case "either":
+            own = f"({IS_DECISION} AND {_is('rule', add(storable(rule)))})"
+            return f"({own} OR {spelling.in_rules(add(_lines((rule,))))})"
+
+
+def _is(column: str, number: int) -> str:
+    return f"({column} = ${number} AND {column} <> '')"
 
 
 def needles(query: Query) -> list[str]:
@@ -155,7 +190,20 @@ def _terms(entry: StoredEntry) -> str:
 
 
 def _term(field: str, value: str) -> str:
-    return f"\n{field}:{storable(value).replace(_LINE_END, _NO_LINE_END)}\n"
+    return f"\n{field}:{_one_line(value)}\n"
+
+
+def _one_line(value: str) -> str:
+    return storable(value).replace(_LINE_END, _NO_LINE_END)
+
+
+def _lines(values: Sequence[str]) -> str:
+    """Each between line ends."""
+    return "\n" + "".join(f"{_one_line(value)}\n" for value in values) if values else ""
+
+
+def _unlined(text: str) -> tuple[str, ...]:
+    return tuple(text[1:-1].split("\n")) if text else ()
 
 
 _LINE_END, _NO_LINE_END = "\n", "\u2424"

@@ -44,6 +44,12 @@ _COLUMN_INDEXES: Final = (
     f"CREATE INDEX entries_notes ON entries (kind, id) WHERE {IS_NOTE}",
 )
 
+_REQUESTS: Final = (
+    "ALTER TABLE entries ADD COLUMN request TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE entries ADD COLUMN rules TEXT NOT NULL DEFAULT ''",
+)
+"""In which request an entry came about, and all rules that changed what it is about. Few entries have such."""
+
 SQLITE: Final[tuple[tuple[str, ...], ...]] = (
     (
         _ENTRIES.format(identity="INTEGER PRIMARY KEY AUTOINCREMENT"),
@@ -56,6 +62,13 @@ SQLITE: Final[tuple[tuple[str, ...], ...]] = (
         *_STATE,
     ),
     _STILL_OPEN,
+    (
+        *_REQUESTS,
+        # As `calls`, and written when those are: the ids come in no order, and an index of such is slow to write.
+        """CREATE TABLE requests (
+            request TEXT NOT NULL, call_id TEXT NOT NULL, PRIMARY KEY (request, call_id)) WITHOUT ROWID""",
+        "CREATE INDEX entries_rules ON entries (call_id, rules) WHERE rules <> ''",
+    ),
 )
 
 POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
@@ -69,4 +82,10 @@ POSTGRES: Final[tuple[tuple[str, ...], ...]] = (
         *_STATE,
     ),
     _STILL_OPEN,
+    (
+        *_REQUESTS,
+        "CREATE INDEX entries_request ON entries (request, call_id) WHERE request <> ''",
+        # Not of the rules themselves: what an index of PostgreSQL holds must not be long.
+        "CREATE INDEX entries_rules ON entries (id) WHERE rules <> ''",
+    ),
 )

@@ -17,12 +17,12 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interpose.errors import DamagedStoreError, SequenceTakenError, StoreError, text_of
+from interpose.errors import DamagedStoreError, OutdatedStoreError, SequenceTakenError, StoreError, text_of
 from interpose.store import schema
 from interpose.store.indexing import Indexer, forget, match_of
 from interpose.store.protocols import Query, StoredEntry
 from interpose.store.reading import EntryReader, Select
-from interpose.store.rows import COLUMNS, SELECTED, conditions, entries_in, needles, row_of, storable
+from interpose.store.rows import COLUMNS, SELECTED, RuledBy, conditions, entries_in, needles, row_of, storable
 from interpose.store.state import Undone
 
 _CHUNK = 2000
@@ -32,6 +32,7 @@ _CALLS_AT_ONCE = 500
 _PAGES_BEFORE_CHECKPOINT = 4000
 _CACHE_KIB = 16 * 1024
 
+_THROUGH = "(SELECT through FROM indexed)"
 _TOGETHER = 32
 """Rows of one statement: other threads of the process are held up once for all of them."""
 _ROW = f"({', '.join('?' * len(COLUMNS))})"
@@ -68,12 +69,13 @@ class SqliteStore(EntryReader):
         if self._indexer is not None:
             self._indexer.added(len(rows))
 
-    def query(
-        self, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    def matching(
+        self, query: Query, ruled_by: RuledBy, limit: int, after: int | None, oldest_first: bool
     ) -> list[StoredEntry]:
-        """Matching entries, the newest first."""
-        select = Select(*conditions(query, self.contains), after, oldest_first)
-        match = "" if query.session or query.call_id else match_of(needles(query))
+        """Entries that match, where the rule of the query stands in one place."""
+        select = Select(*conditions(query, self, ruled_by), after, oldest_first)
+        narrow = query.session or query.call_id or query.request or ruled_by == "call"
+        match = "" if narrow else match_of(needles(query))
         if not query.call_id and not match:
             return self.entries(select.statement("entries", "id", limit))
         # By an index as far as it reaches, and past that by looking. `through` is read once: the index may grow.
@@ -95,10 +97,9 @@ class SqliteStore(EntryReader):
         for start in range(0, len(call_ids), _CALLS_AT_ONCE):
             wanted = [storable(call_id) for call_id in call_ids[start : start + _CALLS_AT_ONCE]]
             holders = ", ".join(f"${number}" for number in range(1, len(wanted) + 1))
-            through = "(SELECT through FROM indexed)"
-            sql = f"""SELECT {SELECTED} FROM entries WHERE call_id IN ({holders}) AND id > {through}
+            sql = f"""SELECT {SELECTED} FROM entries WHERE call_id IN ({holders}) AND id > {_THROUGH}
                       UNION ALL
-                      SELECT {SELECTED} FROM entries WHERE id <= {through}
+                      SELECT {SELECTED} FROM entries WHERE id <= {_THROUGH}
                       AND id IN (SELECT id FROM calls WHERE call_id IN ({holders}))"""
             found += entries_in(self.read(sql, *wanted))
         return sorted(found, key=lambda entry: entry.position)
@@ -106,6 +107,15 @@ class SqliteStore(EntryReader):
     def contains(self, column: str, number: int) -> str:
         """The condition that a column contains the text of a parameter, `text` in any case of its ASCII letters."""
         return f"instr({'lower(text)' if column == 'text' else column}, ${number}) > 0"
+
+    def in_request(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry came about in the request of a parameter."""
+        return _of_calls(f"""SELECT call_id FROM requests WHERE request = ${number}
+                             UNION SELECT call_id FROM entries WHERE id > {_THROUGH} AND request = ${number}""")
+
+    def in_rules(self, number: int) -> str:
+        """The condition that an entry is one of a call of which some entry has the line of a parameter in its rules."""
+        return _of_calls(f"SELECT call_id FROM entries WHERE rules <> '' AND {self.contains('rules', number)}")
 
     def drop(self, writer: str, through_seq: int) -> int:
         """Forget a writer's entries up to a number. Says how many."""
@@ -243,7 +253,8 @@ class SqliteStore(EntryReader):
             raise StoreError(f"there is no ledger at {self.path}")
         ((version,),) = self.read("PRAGMA user_version")
         if version != len(schema.SQLITE):
-            raise StoreError(f"{self.path} is no ledger of this version of interpose (schema {version})")
+            wrong = OutdatedStoreError if 0 < version < len(schema.SQLITE) else StoreError
+            raise wrong(f"{self.path} is no ledger of this version of interpose (schema {version})")
 
     def _reader(self) -> sqlite3.Connection:
         with self._lock:
@@ -269,6 +280,12 @@ class SqliteStore(EntryReader):
         )
         connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")
         return connection
+
+
+def _of_calls(calls: str) -> str:
+    """The condition that an entry is one of these calls': by the index as far as it reaches, past that by looking."""
+    return f"""entries.id IN (SELECT id FROM calls WHERE call_id IN ({calls}) UNION ALL
+              SELECT id FROM entries WHERE id > {_THROUGH} AND call_id <> '' AND call_id IN ({calls}))"""
 
 
 def _joined(rows: list[tuple[Any, ...]]) -> Iterator[list[Any]]:

@@ -63,7 +63,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with open_ledger(directory) as ledger:
         engine = Engine(registry, recorder=ledger.recorder)
         for number, (command, session, agent) in enumerate(CALLS, 1):
-            context = Context(session_id=session, agent_id=agent, cwd="/work")
+            context = Context(session_id=session, agent_id=agent, cwd="/work", request_id=f"of {session}/{agent}")
             engine.run_tool(ToolCall("exec", {"command": command}, call_id=f"call-{number}", context=context), tool)
     return directory
 
@@ -101,6 +101,10 @@ SEARCHES = [
     ("a session", ["--session", "s1"], ["rm -rf /", "ls -la"]),
     ("an agent and a decision", ["--agent", "sub", "--decision", "allow"], ["fails", "echo fine > /tmp/x"]),
     ("a rule", ["--rule", "no-rm", "-n", "1"], ["rm -rf /"]),
+    ("a request", ["--request", "of s1/main"], ["rm -rf /", "ls -la"]),
+    ("a request and a rule", ["--request", "of s1/main", "--rule", "no-rm"], ["rm -rf /"]),
+    ("half a request", ["--request", "of s1"], []),
+    ("a request that is no text", ["--request", "\udcff"], []),
     ("an effect", ["--effect", "fs.write"], ["echo fine > /tmp/x"]),
     ("a path", ["--path", "/tmp"], ["echo fine > /tmp/x"]),
     ("since", ["--since", "1h", "--tool", "exec", "--session", "s3"], ["rm -rf /"]),
@@ -148,6 +152,35 @@ def test_show_says_everything(audit: Run, ledger: Path) -> None:
         assert part in out
     number = audit("search", "echo")[1].split()[0]
     assert audit("show", number) == (code, out, "")
+
+
+def test_show_has_all_calls_of_a_request(audit: Run, ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    code, out, _ = audit("show", "of s2/sub")
+    assert code == 0
+    assert out.startswith("3 calls of request of s2/sub\n\nDENY  exec  denied")
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("  call ")] == [
+        "call-3",
+        "call-4",
+        "call-5",
+    ]
+    assert out.count("\n  request     of s2/sub\n") == 3
+    monkeypatch.setattr("interpose.cli.audit.SHOWN", 2)
+    out = audit("show", "of s2/sub")[1]
+    assert out.startswith(
+        "the last 2 calls of request of s2/sub (`interpose audit search --request 'of s2/sub' -n 1000`"
+    )
+    assert [line.split()[1] for line in out.splitlines() if line.startswith("  call ")] == ["call-4", "call-5"]
+    shown, decoder = audit("show", "of s2/sub", "--json")[1], json.JSONDecoder()
+    first, end = decoder.raw_decode(shown)
+    second, _ = decoder.raw_decode(shown[end:].lstrip())
+    assert [(one["call_id"], one["request_id"]) for one in (first, second)] == [
+        ("call-4", "of s2/sub"), ("call-5", "of s2/sub"),
+    ]  # fmt: skip
+    assert audit("show", "of s3/main")[1] == audit("show", "call-6")[1], "one call is shown as a call"
+
+
+def test_stats_of_a_request(audit: Run, ledger: Path) -> None:
+    assert json.loads(audit("stats", "--json", "--request", "of s1/main")[1])["total"] == 2
 
 
 @pytest.mark.parametrize("call", ["nope", "#0", "#99999", "#x", "#" + "9" * 30, ""])

@@ -40,7 +40,8 @@ class Changes:
     def intercept(self, call: ToolCall) -> Decision[ToolCall]:
         command = call.arguments["command"]
         if "curl" in command:
-            return Transform(call.with_arguments({"command": command.replace("curl", "curl --fail"), "timeout": 5}))
+            changed = call.with_arguments({"command": command.replace("curl", "curl --fail"), "timeout": 5})
+            return Transform(changed, rule="fails-loudly")
         return Confirm("Really push?", rule="push") if "push" in command else Allow()
 
 
@@ -48,7 +49,7 @@ class Looks:
     def intercept(self, outcome: ToolOutcome) -> Decision[ToolOutcome]:
         if outcome.result == "poison\x1b[2J":
             return Deny("An instruction is hidden in it.", rule="injection")
-        return Transform(replace(outcome, result="short")) if outcome.result == "long" else Allow()
+        return Transform(replace(outcome, result="short"), rule="shorten") if outcome.result == "long" else Allow()
 
 
 class Ann:
@@ -70,12 +71,13 @@ def record_of(directory: Path, command: str, result: Any = "done") -> Record:
 
 SHOWN = [
     ("the call that came in", SCRIPT.format("curl x"), "done",
-     ["REWRITE  exec", "\n  - curl x\n  + curl --fail x\n", "\n  timeout\n  + 5\n"], ["- set -e", "- echo end"]),
+     ["REWRITE  exec", "  rule        fails-loudly\n", "\n  - curl x\n  + curl --fail x\n",
+      "\n  timeout\n  + 5\n"], ["- set -e", "- echo end"]),
     ("a result that was kept back", "ls", "poison\x1b[2J",
      ["success", "result withheld", "injection: An instruction is hidden in it.", "interceptors of the result",
       "what the tool gave\n  poison\\x1b[2J"], ["\x1b"]),
     ("a result that was changed", "ls", "long",
-     ["result rewritten", "result\n  short", "what the tool gave\n  long"], []),
+     ["result rewritten", "  result's rule  shorten\n", "result\n  short", "what the tool gave\n  long"], []),
     ("who approved", "git push", "done", ["approved by  ann@example.com"], []),
     ("a call that nobody touched", "ls", "done",
      ["ALLOW  exec  success"], ["approved by", "rewritten", "the tool gave"]),
@@ -89,6 +91,29 @@ def test_show(tmp_path: Path, note: str, command: str, result: Any, parts: list[
         assert part in text, note
     for part in absent:
         assert part not in text, note
+
+
+RULED = [
+    ("a rewrite of the call", "curl x", "done", "fails-loudly"),
+    ("a rewrite of the result", "ls", "long", "shorten"),
+    ("a result that was kept back", "ls", "poison\x1b[2J", "injection"),
+    ("a rewrite of the result of a call that was asked about", "git push", "long", "shorten"),
+    ("the question about that call", "git push", "long", "push"),
+]
+
+
+@pytest.mark.parametrize(("note", "command", "result", "rule"), RULED, ids=[case[0] for case in RULED])
+def test_what_a_rule_changed_is_found_by_it(
+    tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], note: str, command: str, result: str, rule: str
+) -> None:
+    record_of(tmp_path, command, result)
+    ledger = ["--ledger", str(tmp_path / "ledger.db")]
+    for wanted, code in ((rule, 0), (rule[:-1], 1), ("other", 1)):
+        assert main(["audit", "search", "--rule", wanted, "--json", *ledger]) == code, note
+        out = capfdbinary.readouterr().out
+        assert [json.loads(line)["call_id"] for line in out.splitlines()] == (["one"] if code == 0 else [])
+    assert main(["audit", "stats", "--rule", rule, "--json", *ledger]) == 0
+    assert json.loads(capfdbinary.readouterr().out)["total"] == 1
 
 
 def test_a_question_that_waits(tmp_path: Path) -> None:

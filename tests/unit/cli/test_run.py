@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -152,6 +153,42 @@ def test_decided_here(
     assert said in capsys.readouterr().err, note
 
 
+def printed_id(err: str) -> str:
+    (line,) = [line for line in err.splitlines() if line.startswith("  Request ID: ")]
+    return line.removeprefix("  Request ID: ")
+
+
+@pytest.mark.parametrize("words", [["echo", "mischief"], ["echo", "please"], ["echo", "dull"]])
+def test_the_id_that_is_printed_leads_to_the_record(
+    home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert main(["run", "--", *words]) == 77
+    id = printed_id(capsys.readouterr().err)
+    (record,) = kept(home)
+    assert (record.call_id, record.request_id) == (id, id)
+    for act in (["show", id], ["search", "--request", id]):
+        assert main(["audit", *act]) == 0
+        assert ("echo bright" if "dull" in words else " ".join(words)) in capsys.readouterr().out
+
+
+def test_no_id_is_printed_where_nothing_was_recorded(
+    home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["run", "--dry-run", "--", "echo", "mischief"]) == 77
+    said = capsys.readouterr().err
+    assert "Reason: No mischief." in said
+    assert "Request ID" not in said
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("interpose.ledger.folder.AppendFile.append", full)
+    assert main(["run", "--", "true"]) == 77
+    said = capsys.readouterr().err
+    assert "audit_unavailable" in said
+    assert "Request ID" not in said
+
+
 def test_the_record_says_what_did_not_run(home: Path, started: list[list[str]]) -> None:
     assert main(["run", "--", "echo", "dull"]) == 77
     assert [(record.decision, record.outcome) for record in kept(home)] == [("rewrite", "denied")]
@@ -205,7 +242,7 @@ def test_when_nothing_can_be_decided(
     assert started == ([["true"]] if status == 0 else []), note
     found = [finding for record in kept(home) for finding in record.findings]
     assert [(finding.interceptor, finding.said) for finding in found] == (
-        [("interpose:run", "error")] if status == 0 else []
+        [("interpose", "error")] if status == 0 else []
     )
     assert all("--fail-open was chosen" in finding.reason for finding in found)
     assert "\\n" not in capsys.readouterr().err
@@ -236,6 +273,27 @@ def serving(home: Path) -> Iterator[str]:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
             loop.close()
+
+
+@pytest.mark.parametrize("flags", [[], ["--dry-run", "--server"]])
+def test_the_id_that_is_printed_leads_to_the_servers_record(
+    serving: str, home: Path, started: list[list[str]], capsys: pytest.CaptureFixture[str], flags: list[str]
+) -> None:
+    at = [*flags, serving] if flags else []
+    assert main(["run", *at, "--", "echo", "mischief"]) == 77
+    id = printed_id(capsys.readouterr().err)
+    file = home / ".local/state/interpose/ledger/ledger.db"
+    until(lambda: [record.request_id for record in kept(home)] == [id])
+    for act in (["show", id], ["search", "--request", id]):
+        assert main(["audit", *act, "--ledger", str(file)]) == 0
+        assert "echo mischief" in capsys.readouterr().out
+
+
+def until(holds: Callable[[], bool]) -> None:
+    """Wait for what a server does in the background."""
+    end = monotonic() + 20
+    while not holds():
+        assert monotonic() < end
 
 
 @pytest.mark.parametrize("by", ["its socket", "an address"])

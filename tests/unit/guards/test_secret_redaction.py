@@ -26,6 +26,12 @@ SHOWN = f"$ env\nGITHUB_TOKEN={TOKEN}\nHOME=/home/dev\n"
 HIDDEN = SHOWN.replace(TOKEN, MARK)
 
 
+def test_a_redaction_names_its_rule() -> None:
+    decision = GUARD.intercept(ToolOutcome(ToolCall("exec"), TOKEN))
+    assert isinstance(decision, Transform)
+    assert decision.rule == "secret-redaction"
+
+
 @pytest.mark.parametrize(
     ("agent", "result", "want"),
     [

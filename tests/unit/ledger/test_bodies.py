@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import make_dataclass
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpose.ledger import search, verify
 from interpose.ledger.bodies import Bodies
-from interpose.ledger.chain import Draft
+from interpose.ledger.chain import Chain, Draft
 from interpose.ledger.keys import Keys
+from interpose.ledger.values import REQUEST_LIMIT
+from interpose.store import open_store
+from interpose.store.protocols import Query
 from interpose.types import Allow, Context, Deny, Finding, ToolCall, ToolOutcome, Verdict
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
@@ -60,6 +67,43 @@ def test_no_secret_is_kept_and_nothing_fails(
     assert first.body == again.body
     for draft in (first, bodies.finished(outcome, after)):
         assert KEY not in told(draft)
+
+
+HOSTILE = ["nul\0nul", "half \ud800 pair", "x" * 100_000, "line\nend", "\u202e", ""]
+
+
+def drafts_of(request: str, *findings: Finding) -> tuple[Draft, Draft]:
+    call = ToolCall("exec", {"command": "ls"}, context=Context(request_id=request))
+    outcome = ToolOutcome(call, "done")
+    decided: Verdict[ToolCall] = Verdict(outcome="rewrite", decision=Allow(), payload=call, findings=findings)
+    after: Verdict[ToolOutcome] = Verdict(outcome="allow", decision=Allow(), payload=outcome, findings=findings)
+    bodies = Bodies(Keys.of(b"k" * 32))
+    return bodies.decided(decided), bodies.finished(outcome, after)
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_any_request_and_any_rule_can_be_kept_and_found(tmp_path: Path, text: str) -> None:
+    found = [Finding(interceptor="a", said="rewrite", reason="", rule=rule) for rule in ("first", text, "last")]
+    drafts = drafts_of(text, *found)
+    chain = Chain("w")
+    with closing(open_store(tmp_path / "ledger.db")) as store:
+        store.append([chain.add(draft) for draft in drafts])
+        assert verify(store).ok
+        assert len(search(store, Query(request=text), 10)) == 1
+        assert len(search(store, Query(rule="last"), 10)) == 1
+    for draft in drafts:
+        assert len(draft.request) <= REQUEST_LIMIT
+
+
+def test_rules_that_rewrote_are_all_known_and_those_that_noted_are_not() -> None:
+    words: tuple[Any, ...] = ("note", "rewrite", "error", "ask", "deny", "rewrite")
+    found = [Finding(interceptor="a", said=word, reason="", rule=f"r{at}") for at, word in enumerate(words)]
+    decided, finished = drafts_of("q", *found, *found)
+    assert (decided.rule, decided.rules, decided.request) == ("r0", ("r1", "r5"), "q")
+    assert (finished.rule, finished.rules, finished.request) == ("", ("r1", "r3", "r4", "r5"), "q")
+    assert [one.rules for one in drafts_of("")] == [(), ()]
+    many = [Finding(interceptor="a", said="rewrite", reason="", rule=f"r{at}") for at in range(10_000)]
+    assert len(drafts_of("", *many)[1].rules) == 64
 
 
 def test_effects_are_those_of_the_shell_that_runs_the_text() -> None:

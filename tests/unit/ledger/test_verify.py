@@ -6,11 +6,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec import msgpack
 from msgspec.structs import replace
 
 from interpose.engine import Engine
 from interpose.ledger import Ledger, LedgerSettings, verify, verify_directory
-from interpose.ledger.chain import Chain, Draft
+from interpose.ledger.chain import START, Chain, Draft
+from interpose.ledger.folder import Folder
+from interpose.ledger.journal import remains
 from interpose.ledger.keys import Keys
 from interpose.store.protocols import StoredEntry
 from tests.ledgers import ListStore, guarded, run
@@ -61,7 +64,7 @@ COLUMNS: list[tuple[str, object]] = [
     ("kind", "repair"), ("call_id", "another"), ("time_ns", 5), ("session", "s2"), ("agent", "eve"), ("tool", "read"),
     ("decision", "deny"), ("rule", "other"), ("prev", bytes(32)), ("hash", bytes(32)), ("seq", 500),
     ("writer", "somebody"), ("text", "nothing to see"), ("effects", ("fs.read",)), ("paths", ("/",)),
-    ("hosts", ("example.com",)),
+    ("hosts", ("example.com",)), ("request", "another"), ("rules", ("mask",)),
 ]  # fmt: skip
 
 
@@ -71,6 +74,30 @@ def test_every_changed_column_is_found(tmp_path: Path, column: str, value: objec
     writer = filled(tmp_path, store)
     store.chains[writer][10] = replace(store.chains[writer][10], **{column: value})
     assert [(broken.writer, broken.seq) for broken in verify(store).broken] == [(writer, 11)]
+
+
+def test_what_was_written_before_there_were_requests_keeps_its_hash() -> None:
+    draft = Draft(
+        kind="decided", body=b"{}", time_ns=7, call_id="c", session="s", agent="a", tool="exec", decision="deny",
+        rule="r", text="t", effects=("fs.read",), paths=("/p",), hosts=("h",),
+    )  # fmt: skip
+    written = "96f34e32cdc5ed252576b75eaa7728de696db0ae88f581aebcc7198a7a46a9ce"
+    assert Chain("w").add(draft).hash.hex() == written
+    hashes = {written}
+    for request, rules in (("x", ()), ("", ("x",)), ("x", ("x",)), ("xx", ())):
+        hashes.add(Chain("w").add(replace(draft, request=request, rules=rules)).hash.hex())
+    assert len(hashes) == 5
+
+
+def test_a_journal_of_before_is_read(tmp_path: Path) -> None:
+    entry = Chain("w").add(Draft(kind="decided", body=b"{}", time_ns=7, call_id="c"))
+    fields = [getattr(entry, name) for name in StoredEntry.__struct_fields__ if name not in ("request", "rules")]
+    data = msgpack.encode(fields)
+    folder = Folder(tmp_path)
+    file = folder.create("0000000001.journal")
+    file.append(len(data).to_bytes(4, "big") + data)
+    file.close()
+    assert remains(folder, "w", 0, START).entries == (entry,)
 
 
 def _deleted(entries: Entries, _other: Entries) -> None:

@@ -39,6 +39,24 @@ def test_a_rewrite_is_written_where_the_tool_reads(key: str) -> None:
     assert command_of(decision.payload) == "git clone u --depth 1"
 
 
+SEVERAL = """
+version: 1
+rules:
+  - {id: quiet, on: {tools: [exec]}, when: 'true', action: transform, rewrite: {command: 'args.command + " -q"'}}
+  - {id: idle, on: {point: tool.before, tools: [exec]}, when: 'true', action: redact, redact: {pattern: nothing}}
+  - {id: no-token, on: {point: tool.before, tools: [exec]}, when: 'true', action: redact, redact: {pattern: "t0ken"}}
+  - {id: watcher, on: {point: tool.before}, when: 'true', action: redact, redact: {pattern: "git"}, mode: watch}
+"""
+
+
+def test_each_rule_that_rewrites_is_named() -> None:
+    policy = load_texts([RuleText("rules.yaml", SEVERAL, Level.USER)])
+    decisions = PolicyInterceptor(policy).intercept(canonical(ToolCall("Bash", {"command": "git t0ken"}))).decisions
+    said = [(one.rule, one.payload.arguments["command"]) for one in decisions if isinstance(one, Transform)]
+    assert said == [("quiet", "git t0ken -q"), ("no-token", "git [REDACTED] -q")]
+    assert decided("exec", {"command": "git clone u"}).rule == "shallow"
+
+
 @pytest.mark.parametrize("beside", [{"cmd": "git clone v"}, {"args": ["--recursive"]}])
 def test_a_rewrite_of_what_is_said_in_several_places_is_refused(beside: dict[str, Any]) -> None:
     decision = decided("Bash", {"command": "git clone u", **beside})

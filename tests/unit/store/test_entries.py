@@ -32,6 +32,7 @@ def test_an_entry_comes_back_as_it_was(store: Store) -> None:
     given = entry(
         1, kind="finished", session="s", agent="a", tool="exec", decision="deny", rule="r", text="Rm -RF Ü",
         effects=("fs.delete", "fs.read"), paths=("/a b", "/ü"), hosts=("example.org",), body=bytes(range(256)),
+        request="req-ü", rules=("one", "two of them"),
     )  # fmt: skip
     store.append([given])
     (found,) = store.scan("w", 0, 10)
@@ -64,11 +65,13 @@ def test_an_empty_batch_is_nothing(store: Store) -> None:
 
 
 STORED = [
-    entry(1, session="s1", agent="main", tool="exec", decision="deny", rule="git", text="git push --force origin"),
+    entry(1, session="s1", agent="main", tool="exec", decision="deny", rule="git", text="git push --force origin",
+          request="req-1", rules=("shortens",)),
     entry(2, session="s1", agent="sub", tool="write", decision="allow", paths=("/src/a.py",), effects=("fs.write",)),
     entry(3, session="s2", agent="main", tool="exec", decision="ask", rule="net", text="CURL https://x.example/%_\\",
-          hosts=("x.example",), effects=("net.upload", "fs.read"), paths=("/src/deep/b.py", "/etc/passwd")),
-    entry(4, kind="finished", session="s2", agent="main", call_id="call-w-3"),
+          hosts=("x.example",), effects=("net.upload", "fs.read"), paths=("/src/deep/b.py", "/etc/passwd"),
+          request="req-1"),
+    entry(4, kind="finished", session="s2", agent="main", call_id="call-w-3", request="req-2", rules=("mask", "net")),
     entry(5, session="s3", text='quo"te\nüber ÄB', paths=("/srcery",), effects=("fs.writer",), hosts=("ax.example",)),
 ]  # fmt: skip
 
@@ -80,6 +83,22 @@ QUERIES = [
     ("a tool", Query(tool="exec"), [3, 1]),
     ("a decision", Query(decision="allow"), [2]),
     ("a rule", Query(rule="net"), [3]),
+    ("a rule that changed a result, of entries", Query(rule="mask"), []),
+    ("a rule that changed a result, of decisions", Query(kinds=("decided",), rule="mask"), [3]),
+    ("a rule that decided and changed the result", Query(kinds=("decided",), rule="net"), [3]),
+    ("a rule that rewrote what another decided", Query(kinds=("decided",), rule="shortens"), [1]),
+    ("half a name of a rule that changed a result", Query(kinds=("decided",), rule="mas"), []),
+    ("all names of rules that changed a result", Query(kinds=("decided",), rule="mask\nnet"), []),
+    ("a rule that changed a result, in a session", Query(kinds=("decided",), rule="mask", session="s2"), [3]),
+    ("a rule that changed a result, in another", Query(kinds=("decided",), rule="mask", session="s1"), []),
+    ("a rule that changed a result, and text", Query(kinds=("decided",), rule="mask", text="curl"), [3]),
+    ("a request of two calls", Query(request="req-1"), [4, 3, 1]),
+    ("a request that brought a result", Query(request="req-2"), [4, 3]),
+    ("decisions of it", Query(kinds=("decided",), request="req-2"), [3]),
+    ("a request and text", Query(kinds=("decided",), request="req-1", text="push"), [1]),
+    ("a request and a rule of another call", Query(kinds=("decided",), request="req-2", rule="git"), []),
+    ("a request and a rule that changed the result", Query(kinds=("decided",), request="req-2", rule="mask"), [3]),
+    ("half a request", Query(request="req-"), []),
     ("a kind", Query(kinds=("finished",)), [4]),
     ("two kinds", Query(kinds=("finished", "decided"), session="s2"), [4, 3]),
     ("a kind that nobody wrote", Query(kinds=("checkpoint", "retention")), []),
@@ -118,10 +137,20 @@ def test_queries_find_what_they_ask_for(store: Store) -> None:
         assert seqs(store.query(query, 100, oldest_first=True)) == wanted[::-1], note
 
 
-@pytest.mark.parametrize("query", [Query(), Query(text="number"), Query(session="s"), Query(effect="fs.read")])
+PAGED = [
+    Query(), Query(text="number"), Query(session="s"), Query(effect="fs.read"), Query(request="r"),
+    Query(kinds=("decided",), rule="sometimes"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("query", PAGED)
 @pytest.mark.parametrize("oldest_first", [False, True])
 def test_pages_join_without_gap_or_repetition(store: Store, query: Query, oldest_first: bool) -> None:
-    store.append([entry(n, session="s", text=f"number {n}", effects=("fs.read",)) for n in range(1, 601)])
+    store.append([
+        entry(n, session="s", text=f"number {n}", effects=("fs.read",), request="r",
+              rule="sometimes" if n % 3 else "other", rules=() if n % 3 else ("sometimes",))
+        for n in range(1, 601)
+    ])  # fmt: skip
     found: list[int] = []
     after = None
     while page := store.query(query, 97, after, oldest_first=oldest_first):
@@ -139,7 +168,9 @@ def test_the_entries_of_calls(store: Store) -> None:
 
 
 def test_dropped_entries_are_gone_from_everywhere(store: Store) -> None:
-    store.append([entry(n, session="s", text=f"number {n}", paths=("/p",)) for n in range(1, 701)])
+    store.append([
+        entry(n, session="s", text=f"number {n}", paths=("/p",), request=f"r{n}", rules=("r",)) for n in range(1, 701)
+    ])  # fmt: skip
     store.append([entry(1, "other", text="number 1")])
     assert store.drop("w", 500) == 500
     assert store.drop("w", 500) == 0
@@ -147,6 +178,8 @@ def test_dropped_entries_are_gone_from_everywhere(store: Store) -> None:
     assert len(store.query(Query(text="number"), 1000)) == 201
     assert len(store.query(Query(path="/p"), 1000)) == 200
     assert store.of_calls(["call-w-7"]) == []
+    assert [seqs(store.query(Query(request=f"r{n}"), 10)) for n in (500, 501)] == [[], [501]]
+    assert len(store.query(Query(kinds=("decided",), rule="r"), 1000)) == 200
     store.append([entry(701)])
     assert store.size() > 0
 
@@ -164,9 +197,13 @@ HOSTILE = [
 
 @pytest.mark.parametrize("text", HOSTILE, ids=ascii)
 def test_hostile_text_is_kept_and_found(store: Store, text: str) -> None:
-    store.append([entry(1, session=text, text=text, rule=text, paths=(text,), hosts=(text,), call_id=text)])
+    found_by = {"session": text, "text": text, "rule": text, "call_id": text, "request": text}
+    store.append([entry(1, paths=(text,), hosts=(text,), rules=(text, "r"), **found_by)])
     wanted = text[:MAX_TEXT]
-    for query in (Query(session=text), Query(text=wanted), Query(rule=text), Query(path=text), Query(host=text)):
+    for query in (
+        Query(session=text), Query(text=wanted), Query(rule=text), Query(path=text), Query(host=text),
+        Query(request=text), Query(kinds=("decided",), rule="r"), Query(kinds=("decided",), rule=text, request=text),
+    ):  # fmt: skip
         assert seqs(store.query(query, 10)) == [1]
     assert seqs(store.of_calls([text])) == [1]
 
@@ -208,6 +245,9 @@ def test_decisions_are_counted_by_what_they_have_in_common(store: Store) -> None
                        (20, "deny", "git", "main", "exec", 1)]  # fmt: skip
     assert [t.count for t in store.tallies(Query(decision="deny"), 1000)] == [2]
     assert store.tallies(Query(rule="nope"), 1000) == []
+    assert [(t.rule, t.count) for t in store.tallies(Query(rule="mask"), 1000)] == [("net", 1)]
+    assert [(t.rule, t.count) for t in store.tallies(Query(rule="net"), 1000)] == [("net", 1)]
+    assert sum(t.count for t in store.tallies(Query(request="req-1"), 1000)) == 2
 
 
 def test_notes_are_found_among_decisions(store: Store) -> None:

@@ -5,15 +5,21 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from interpose.errors import StoreError
+from interpose.errors import OutdatedStoreError, StoreError
+from interpose.ledger import search, verify
+from interpose.ledger.chain import Chain, Draft
 from interpose.store import open_store, schema
-from interpose.store.protocols import StoredEntry
+from interpose.store.protocols import Query, Store, StoredEntry
+from interpose.store.rows import COLUMNS, row_of
+from interpose.store.sqlite import SqliteStore
 from tests.postgres import Server
 
 
@@ -67,11 +73,81 @@ def test_a_later_step_is_applied_to_what_is_there(place: str, monkeypatch: pytes
     for steps in ("SQLITE", "POSTGRES"):
         added = (*getattr(schema, steps), ("CREATE TABLE later (x TEXT)", "INSERT INTO later SELECT value FROM pins"))
         monkeypatch.setattr(schema, steps, added)
-    with pytest.raises(StoreError, match="schema 2"):
-        open_store(place, read_only=True)
+    with pytest.raises(OutdatedStoreError, match="schema 3"):
+        opened_to_read(place)
     open_store(place).close()
     run_sql(place, "DELETE FROM later WHERE x = 'value'")
-    open_store(place, read_only=True).close()
+    opened_to_read(place).close()
+
+
+def opened_to_read(place: str) -> Store:
+    """As `open_store` does, but never for writing."""
+    from interpose.store.postgres import PostgresStore
+
+    return (PostgresStore if place.startswith("postgresql") else SqliteStore)(place, read_only=True)
+
+
+def old_store(place: str, entries: Sequence[StoredEntry]) -> None:
+    """A store as it was made and filled before entries had requests and rules."""
+    columns = [name for name in COLUMNS if name not in ("request", "rules")]
+    rows = [row_of(entry)[: len(columns)] for entry in entries]
+    names = ", ".join(columns)
+    if not place.startswith("postgresql"):
+        with closing(sqlite3.connect(place)) as connection:
+            for statement in (*schema.SQLITE[0], *schema.SQLITE[1], "PRAGMA user_version = 2"):
+                connection.execute(statement)
+            connection.executemany(f"INSERT INTO entries ({names}) VALUES ({', '.join('?' * len(columns))})", rows)
+            connection.commit()
+        return
+
+    async def make() -> None:
+        connection = await asyncpg.connect(place, server_settings={"search_path": "interpose"})
+        made = ("CREATE SCHEMA interpose", "CREATE TABLE schema_version (version INTEGER NOT NULL)")
+        for statement in (*made, *schema.POSTGRES[0], *schema.POSTGRES[1], "INSERT INTO schema_version VALUES (2)"):
+            await connection.execute(statement)
+        holders = ", ".join(f"${n}" for n in range(1, len(columns) + 1))
+        await connection.executemany(f"INSERT INTO entries ({names}, grams) VALUES ({holders}, '{{}}')", rows)
+        await connection.close()
+
+    asyncio.run(make())
+
+
+@pytest.mark.parametrize("read_only", [True, False])
+def test_an_old_ledger_goes_on(place: str, read_only: bool) -> None:
+    """Whoever comes first brings it up to date. Its chain verifies, and so does what is added to it."""
+    chain = Chain("w")
+    drafts = [Draft(kind="decided", body=b"{}", time_ns=n, call_id=f"c{n}", rule="old", text=f"t{n}") for n in range(9)]
+    old_store(place, [chain.add(draft) for draft in drafts])
+    with closing(open_store(place, read_only=read_only)) as store:
+        assert verify(store).ok
+        assert len(search(store, Query(rule="old"), 100)) == 9
+    new = [
+        Draft(kind="decided", body=b"{}", time_ns=10, call_id="new", request="req", rules=("mask",)),
+        Draft(kind="finished", body=b"{}", time_ns=11, call_id="c3", request="req", rules=("old", "mask")),
+        Draft(kind="decided", body=b"{}", time_ns=12, call_id="newer", rule="old"),
+    ]
+    with closing(open_store(place)) as store:
+        store.append([chain.add(draft) for draft in new])
+        assert verify(store).ok
+        assert verify(store).entries == 12
+        assert [one.call_id for one in search(store, Query(request="req"), 100)] == ["new", "c3"]
+        assert [one.call_id for one in search(store, Query(rule="mask"), 100)] == ["new", "c3"]
+        assert len(search(store, Query(rule="old"), 100)) == 10
+    for column in ("request", "rules"):
+        run_sql(place, f"UPDATE entries SET {column} = 'x' WHERE call_id = 'c2'")
+        with closing(open_store(place)) as store:
+            assert [broken.seq for broken in verify(store).broken] == [3]
+        run_sql(place, f"UPDATE entries SET {column} = '' WHERE call_id = 'c2'")
+
+
+def test_one_who_only_reads_needs_nobody_to_have_written(tmp_path: Path) -> None:
+    """What is no ledger stays as it is: only one of an older version is brought up to date."""
+    path = tmp_path / "other.db"
+    run_sql(str(path), "CREATE TABLE mine (x TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match="schema 0"):
+        open_store(path, read_only=True)
+    assert path.read_bytes() == before
 
 
 def test_a_step_that_fails_leaves_nothing_behind(place: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,11 +34,11 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
             case None:
                 pass
     if cutting:
-        rewritten = _cut(payload, cutting)
-        if rewritten is None:
-            denials.append(_denial(cutting[0]))
+        rewrites = _rewrites(payload, cutting)
+        if rewrites:
+            others += rewrites
         else:
-            others.append(Transform(rewritten, _reason(cutting[0]), detail=_detail(cutting[0])))
+            denials.append(_denial(cutting[0]))
     if not denials:
         return Report(tuple(others), tuple(notes), revision)
     first, *rest = sorted(denials, key=lambda denial: -SEVERITY_WEIGHT[denial.severity])
@@ -108,6 +108,18 @@ def _detail(judged: Judged) -> str:
             return why
         case Objects(reason=reason) | Permits(reason=reason):
             return reason
+
+
+def _rewrites(payload: Payload, cutting: Sequence[Judged]) -> list[Transform[Any]]:
+    """A rewrite under the name of each rule, the last one with all cuts. None if all of them can't be made together."""
+    if (last := _cut(payload, cutting)) is None:
+        return []
+    steps = [_cut(payload, cutting[:count]) for count in range(1, len(cutting))]
+    return [
+        Transform(step, _reason(each), each.rule.id, _detail(each))
+        for step, each in zip((*steps, last), cutting, strict=True)
+        if step is not None
+    ]
 
 
 def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:

@@ -76,7 +76,7 @@ def rewriting(verdict: Verdict[Any]) -> str:
 
 
 def _changer(finding: Finding) -> str:
-    return finding.interceptor + (f" ({finding.reason})" if finding.reason != finding.part else "")
+    return (finding.rule or finding.interceptor) + (f" ({finding.reason})" if finding.reason != finding.part else "")
 
 
 def _instead(verdict: Verdict[Any]) -> str:

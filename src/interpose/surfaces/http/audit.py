@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
 from interpose.errors import StoreError, text_of
-from interpose.ledger import Format, Record, records, search, shapes
+from interpose.ledger import Format, Record, named, search, shapes
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
@@ -29,10 +29,14 @@ NDJSON = "application/x-ndjson"
 EXPORT_PAGE = 200
 """Records that an export holds in memory at a time."""
 SAMPLE = 1000
+OF_REQUEST = 100
+"""Calls of one request that are shown by its id, the newest ones. A search has pages for all."""
 READERS = 2
 """Threads that search: reading the ledger never takes those away that decisions and approvals need."""
 CATCHING_UP = 1.0
 """Seconds that a reader waits for the store to have what was recorded before it asked."""
+
+_RULE = "calls that this rule decided or rewrote, or whose result it rewrote or withheld"
 
 Moment = Annotated[
     str,
@@ -48,11 +52,12 @@ Moment = Annotated[
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are wanted. All that is given must hold."""
 
+    request: Annotated[Word, Meta(description="calls that came in the request of this id (X-Request-ID)")] = ""
     session: Annotated[Word, Meta(description="calls of this session")] = ""
     agent: Annotated[Word, Meta(description="calls of this agent")] = ""
     tool: Annotated[Word, Meta(description="calls of this tool")] = ""
     decision: Annotated[Outcome | UnsetType, Meta(description="what was decided")] = UNSET
-    rule: Annotated[Word, Meta(description="what this rule decided")] = ""
+    rule: Annotated[Word, Meta(description=_RULE)] = ""
     effect: Annotated[Word, Meta(description="calls with this effect, such as fs.delete")] = ""
     path: Annotated[Word, Meta(description="calls that touch this path or something under it")] = ""
     host: Annotated[Word, Meta(description="calls that reach this host")] = ""
@@ -90,7 +95,7 @@ class AuditPage(Struct, frozen=True):
 
 
 class AuditCall(Struct, frozen=True):
-    """One call. Formats that keep its phases apart have several records of it."""
+    """One call, or the calls of one request. Formats that keep a call's phases apart have several records of each."""
 
     records: list[dict[str, Any]]
 
@@ -131,12 +136,12 @@ class _Audit:
         return Response(headers=(("Content-Type", NDJSON),), stream=self._lines(query, first, wanted.format))
 
     async def call(self, request: Request) -> Response:
-        """One call by its id."""
+        """One call by its id, or those of the request of this id."""
         wanted = query_of(request, ShapeQuery)
-        found = await self._read(lambda: records(self._service.store.of_calls([request.params["id"]])))
+        found = await self._read(lambda: named(self._service.store, request.params["id"], OF_REQUEST))
         if not found:
-            raise Refusal(404, "not_found", "there is no call of this id")
-        return json_response(AuditCall(shapes(found[-1], wanted.format)))
+            raise Refusal(404, "not_found", "there is no call or request of this id")
+        return json_response(AuditCall([shape for one in found for shape in shapes(one, wanted.format)]))
 
     async def stats(self, request: Request) -> Response:
         """Counts of what matches."""
@@ -168,7 +173,7 @@ class _Audit:
 def _query(wanted: Filters) -> Query:
     now = time()
     return Query(
-        session=wanted.session, agent=wanted.agent, tool=wanted.tool,
+        request=wanted.request, session=wanted.session, agent=wanted.agent, tool=wanted.tool,
         decision="" if isinstance(wanted.decision, UnsetType) else wanted.decision,
         rule=wanted.rule, effect=wanted.effect, path=wanted.path, host=wanted.host, text=wanted.text,
         since_ns=_moment("since", wanted.since, now), until_ns=_moment("until", wanted.until, now),
@@ -201,7 +206,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             query=Filters, answer=Stats, codes=(_QUERY, _STORE),
         ),
         Route(
-            "GET", "/api/v1/audit/{id}", audit.call, "auditor", "Everything about one call",
+            "GET", "/api/v1/audit/{id}", audit.call, "auditor", "Everything about one call, or those of one request",
             query=ShapeQuery, answer=AuditCall, codes=(_QUERY, (404, "not_found"), _STORE),
         ),
     )  # fmt: skip

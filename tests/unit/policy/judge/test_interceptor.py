@@ -139,7 +139,9 @@ AFTER = """
 def test_a_result_is_withheld(provider: Provider) -> None:
     running = engine(provider, AFTER.replace("ACTION", "deny"))
     response = running.run_tool(CAKE, lambda _args: "the pin is 1234")
-    assert response == {"status": "blocked", "tool": "exec", "reason": "No pins. (Judge: looked for 1234)"}
+    assert response == {
+        "status": "withheld", "tool": "exec", "reason": "No pins. (Judge: looked for 1234)", "ran": True,
+    }  # fmt: skip
     assert running.run_tool(CAKE, lambda _args: "the pin is gone") == "the pin is gone"
 
 
@@ -161,6 +163,8 @@ def test_arguments_are_redacted(provider: Provider) -> None:
     verdict = engine(provider, rule).decide(ToolCall("send", {"text": "the pin is 1234", "to": ["eve"]}))
     assert verdict.outcome == "rewrite"
     assert verdict.payload.arguments == {"text": "the pin is [REDACTED]", "to": ["eve"]}
+    assert [(found.said, found.rule) for found in verdict.findings] == [("rewrite", "no-pins")]
+    assert verdict.rule == "no-pins"
 
 
 QUOTES: list[tuple[str, Any]] = [
@@ -179,7 +183,7 @@ def test_what_cannot_be_taken_out_is_withheld(provider: Provider, note: str, quo
     verdict = {"rule": "no-pins", "allowed": False, "reason": "", "redact": quotes}
     provider.body = lambda _: openai_text(json.dumps({"verdicts": [verdict]}))
     response = engine(provider, AFTER.replace("ACTION", "redact")).run_tool(CAKE, lambda _args: "the pin is 1234")
-    assert response["status"] == "blocked", note
+    assert response["status"] == "withheld", note
     assert response["reason"].startswith("No pins."), "the rule withholds it, and no accident"
     assert "1234" not in str(response)
 
@@ -189,7 +193,7 @@ def test_a_judge_writes_nothing_into_a_result(provider: Provider) -> None:
     verdict = {"rule": "no-pins", "allowed": True, "reason": "", "redact": ["the"]}
     provider.body = lambda _: openai_text(json.dumps({"verdicts": [verdict]}))
     response = engine(provider, AFTER.replace("ACTION", "redact")).run_tool(CAKE, lambda _args: "the result")
-    assert response["status"] == "blocked"
+    assert response["status"] == "withheld"
 
 
 def test_nothing_is_spent_on_the_result_of_a_denied_call(provider: Provider) -> None:

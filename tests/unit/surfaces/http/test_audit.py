@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from interpose.errors import StoreError
 from interpose.service.service import Service
@@ -18,6 +19,7 @@ from interpose.surfaces.http_server.messages import Role
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.servers import Reply, Running, bearer, running, service_in, trusting
 
+SECRET = "AKIA" + "QWERTYUIOPASDFGH"
 CALLS = [
     ("ls -la", "s1", "main"),
     ("rm -rf /", "s1", "main"),
@@ -31,11 +33,13 @@ CALLS = [
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     with service_in(tmp_path_factory.mktemp("service")) as made:
         for command, session, agent in CALLS:
-            context = Context(session_id=session, agent_id=agent, source="intercept")
+            context = Context(session_id=session, agent_id=agent, source="intercept", request_id=f"before-{session}")
             run = made.run(context)
             verdict = run.before(ToolCall("exec", {"command": command}, context=context))
             if verdict.allowed:
-                run.after(ToolOutcome(verdict.payload, {"stdout": "done"}))
+                later = made.run(replace(context, request_id=f"after-{session}"))
+                secret = {"stdout": f"key {SECRET}"} if "curl" in command else {"stdout": "done"}
+                later.after(ToolOutcome(verdict.payload, secret))
         yield made
 
 
@@ -64,6 +68,13 @@ FILTERS: list[tuple[dict[str, str], list[str]]] = [
     ({"decision": "deny"}, ALL[1:2]),
     ({"decision": "allow"}, [ALL[0], *ALL[2:]]),
     ({"effect": "fs.delete"}, ALL[1:2]),
+    ({"rule": "delete-system"}, ALL[1:2]),
+    ({"rule": "secret-redaction"}, ALL[3:4]),
+    ({"rule": "secret-redaction", "session": "s1"}, []),
+    ({"request": "before-s1"}, ALL[:2]),
+    ({"request": "after-s1"}, ALL[:1]),
+    ({"request": "after-s2", "rule": "secret-redaction"}, ALL[3:4]),
+    ({"request": "before"}, []),
     ({"path": "/srv/app"}, ALL[2:3]),
     ({"host": "example.com"}, ALL[3:4]),
     ({"text": "FINE"}, ALL[4:]),
@@ -133,6 +144,7 @@ BAD: list[tuple[str, dict[str, str], str]] = [
     ("", {"cursor": "next"}, "cursor: "),
     ("", {"cursor": "p" + "f" * 16}, "cursor: "),
     ("", {"text": "x" * 1025}, "text: "),
+    ("", {"request": "x" * 1025}, "request: "),
     ("/export", {"cursor": "p1"}, "cursor"),
     ("/export", {"since": "x"}, "since: "),
     ("/stats", {"format": "seed"}, "format"),
@@ -160,6 +172,15 @@ def test_one_call(server: Running) -> None:
     assert told.json == {"records": [record]}
     missing = get(server, "/nobody")
     assert (missing.status, missing.json["error"]) == (404, "not_found")
+
+
+def test_the_calls_of_one_request(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = get(server, "/before-s2").json["records"]
+    assert commands(found) == ALL[2:]
+    assert {(one["request_id"], one["result_request_id"]) for one in found} == {("before-s2", "after-s2")}
+    assert get(server, "/after-s2").json["records"] == found
+    monkeypatch.setattr(audit, "OF_REQUEST", 2)
+    assert commands(get(server, "/before-s2").json["records"]) == ALL[3:]
 
 
 def test_formats(server: Running) -> None:

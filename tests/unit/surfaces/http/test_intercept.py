@@ -130,6 +130,56 @@ def test_a_rewrite_is_a_mutation_of_the_agents_own_call(
     assert answer["info"]["decision"] == "rewrite"
 
 
+def by_request(service: Service, request: str) -> list[Record]:
+    service.ledger.flush()
+    return search(service.store, Query(request=request), 10)
+
+
+def test_the_id_of_an_answer_leads_to_the_record(server: Running, service: Service) -> None:
+    """Whether the caller chose it or we did, for the call as for its result."""
+    before = server.post(PATH, body("deploy --to nowhere", session="traced"), X_Request_ID="deploy/1@ci")
+    assert before.json["info"]["request_id"] == before.headers["x-request-id"] == "deploy/1@ci"
+    answer = body("deploy --to nowhere", session="traced", payload={"result": "Alice did it"})
+    after = server.post(PATH, answer)
+    assert after.json["info"]["request_id"] == after.headers["x-request-id"]
+    (record,) = by_request(service, "deploy/1@ci")
+    assert by_request(service, after.headers["x-request-id"]) == [record]
+    assert (record.request_id, record.result_request_id) == ("deploy/1@ci", after.headers["x-request-id"])
+    assert record.after is not None
+    assert (record.after.result, record.after.rule) == ("rewritten", "no-names")
+    server.post(PATH, body("echo again", session="traced"), X_Request_ID="deploy/1@ci")
+    assert len(by_request(service, "deploy/1@ci")) == 2
+
+
+RULED = [
+    ("a rewrite", body("deploy"), "dry-run", "rewrite"),
+    ("a redaction", body("who", payload={"result": "Alice"}), "no-names", "redact"),
+    ("secrets", body("env", payload={"result": SECRET}), "secret-redaction", "redact"),
+    ("a result that is withheld", body("cat plan", payload={"result": "a secret plan"}), "no-plans", "deny"),
+]
+
+
+@pytest.mark.parametrize(("note", "sent", "rule", "action"), RULED, ids=[case[0] for case in RULED])
+def test_what_a_rule_changed_names_it(
+    server: Running, service: Service, note: str, sent: dict[str, Any], rule: str, action: str
+) -> None:
+    answer = server.post(PATH, sent)
+    results = answer.json["info"]["results"]
+    assert [(one["policy_name"], one["action"]) for one in results] == [(rule, action)], note
+    service.ledger.flush()
+    found = [one.request_id for one in search(service.store, Query(rule=rule), 100)]
+    assert answer.headers["x-request-id"] in found
+
+
+def test_a_result_that_two_rules_change_is_found_by_both(server: Running, service: Service) -> None:
+    answer = server.post(PATH, body("both", payload={"result": f"Alice {SECRET}"}))
+    assert [one["policy_name"] for one in answer.json["info"]["results"]] == ["secret-redaction", "no-names"]
+    service.ledger.flush()
+    for rule in ("secret-redaction", "no-names"):
+        found = [one.request_id for one in search(service.store, Query(rule=rule), 100)]
+        assert answer.headers["x-request-id"] in found
+
+
 RESULTS: list[tuple[str, Any]] = [
     ("text", SECRET),
     ("every item, not only the first", {"content": [{"type": "text", "text": t} for t in ("fine", SECRET, SECRET)]}),
