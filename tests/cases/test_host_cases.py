@@ -13,7 +13,7 @@ from typing import Any, cast, get_args
 import pytest
 
 from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
-from interpose.surfaces.hosts.events import Event, EventError, Evidence, Host
+from interpose.surfaces.hosts.events import EventError, Evidence, Host, HostEvent
 from tests import hosting
 
 WELL_KNOWN = ("claude-code", "gemini-cli", "codex", "copilot", "cursor", "qwen-code")
@@ -51,7 +51,7 @@ def test_what_is_understood(name: str, case: dict[str, Any], raw: dict[str, Any]
     assert {key: _read(event, key) for key in case["reads"]} == case["reads"], case["note"]
 
 
-def _read(event: Event, key: str) -> Any:
+def _read(event: HostEvent, key: str) -> Any:
     call = event.call
     values: dict[str, Any] = {
         "host": event.host, "point": event.point, "session": event.context.session_id, "agent": event.context.agent_id,

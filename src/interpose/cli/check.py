@@ -15,7 +15,7 @@ from msgspec import Struct
 from interpose.build import open_engines, open_guards
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.calls import UsageError, given_arguments
-from interpose.cli.rendering import Ink, Judged, colours_wanted, explain
+from interpose.cli.rendering import Ink, JudgedCall, colours_wanted, explain
 from interpose.cli.rows import BadRow, Row, decode, lines
 from interpose.config.load import load
 from interpose.engine import Engine
@@ -92,7 +92,7 @@ class CallJudge:
     def __init__(self, open_at_home: Callable[[], Engines]) -> None:
         self._open, self._by_home = open_at_home, dict[str, Engines]()
 
-    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> Judged:
+    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> JudgedCall:
         """What is decided about a call. Raises what keeps an engine from being opened."""
         os.environ["HOME"] = home  # guards and rules take the home of whoever runs them
         if home not in self._by_home:
@@ -125,12 +125,12 @@ def _guards(profile: str | None) -> CallJudge:
     return CallJudge(lambda: _Everywhere(open_guards(Config(interceptors=settings))))
 
 
-def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> Judged:
+def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> JudgedCall:
     decider = verdict.decided_by
     arguments = dict(verdict.payload.arguments) if verdict.rewritten else None
     if decider is None:
-        return Judged(verdict.outcome, effects=effects, arguments=arguments)
-    return Judged(
+        return JudgedCall(verdict.outcome, effects=effects, arguments=arguments)
+    return JudgedCall(
         verdict.outcome, decider.rule, decider.severity, verdict.reason, effects, verdict.instead,
         decider.interceptor, decider.part, arguments,
     )  # fmt: skip
@@ -209,7 +209,7 @@ def judge_rows(
     return status
 
 
-def _details(judged: Judged) -> dict[str, Any]:
+def _details(judged: JudgedCall) -> dict[str, Any]:
     return {
         "decision": judged.decision,
         "rule": judged.rule,

@@ -41,7 +41,7 @@ DatabaseAddress = Annotated[
 ]
 
 
-class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a client may cost."""
 
     max_body_bytes: Annotated[int, Meta(ge=1024, le=1 << 30, description="largest body of a request")] = 4 << 20
@@ -52,7 +52,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_connections: Annotated[Count, Meta(description="connections at the same time")] = 2000
 
 
-class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Certificates. `client_ca_file` makes every client show a certificate of that authority."""
 
     cert_file: Annotated[str, Meta(description="the server's certificate chain (PEM)", extra={"path": True})] = ""
@@ -68,7 +68,7 @@ class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError("server.tls: client_ca_file needs cert_file and key_file")
 
 
-class Server(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the decision server listens, and whom it lets in."""
 
     host: Annotated[Text, Meta(description="address to listen on; one that is not loopback needs tokens or mTLS")] = (
@@ -90,15 +90,15 @@ class Server(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tokens_file: Annotated[str, Meta(description="names, roles and tokens of callers", extra={"path": True})] = (
         "{config}/tokens"
     )
-    tls: Tls = Tls()
-    limits: Limits = Limits()
+    tls: TlsSettings = TlsSettings()
+    limits: ServerLimits = ServerLimits()
     shutdown_timeout: Annotated[Seconds, Meta(description="seconds for accepted requests to end at a stop")] = 10.0
 
 
 SHELL_TOOL_NAMES: tuple[str, ...] = ("exec", *(alias for alias, name in TOOL_ALIASES.items() if name == "exec"))
 
 
-class Intercept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InterceptSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/v1/intercept`."""
 
     enabled: Annotated[bool, Meta(description="false answers `intercept_disabled`")] = True
@@ -111,7 +111,7 @@ class Intercept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     wait_limit: Annotated[Seconds, Meta(description="longest `Prefer: wait=N` in seconds")] = 300.0
 
 
-class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CliValidationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/v1/cli/validate` and `interpose run`."""
 
     enabled: Annotated[bool, Meta(description="false answers `cli_validation_disabled`")] = True
@@ -125,7 +125,7 @@ class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return "*" in names or command in names or command.rpartition("/")[2] in names or len(command.split()) > 1
 
 
-class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WebhookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who is told of new questions."""
 
     url: Annotated[HttpAddress, Meta(description="where new questions are posted; empty is nowhere")] = ""
@@ -138,7 +138,7 @@ class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         force_setattr(self, "headers", FrozenDict(self.headers))
 
 
-class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions to a person."""
 
     ask: Annotated[
@@ -149,10 +149,10 @@ class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = "host"
     timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
-    webhook: Webhook = Webhook()
+    webhook: WebhookSettings = WebhookSettings()
 
 
-class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How agents' hooks reach a decision."""
 
     socket: Annotated[str, Meta(description="Unix socket of the listener for hooks", extra={"path": True})] = (
@@ -172,13 +172,13 @@ class LedgerConfig(LedgerSettings, frozen=True, kw_only=True, forbid_unknown_fie
     directory: Annotated[Text, Meta(description="where it lies", extra={"path": True})] = "{state}/ledger"
 
 
-class Store(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records, approvals and grants are."""
 
     url: Annotated[DatabaseAddress, Meta(description="empty is SQLite in the ledger's directory")] = ""
 
 
-class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The user's rules. Those of the organisation and of a project have their fixed places."""
 
     directory: Annotated[Text, Meta(description="your rule files and packs", extra={"path": True})] = "{config}/policy"
@@ -209,21 +209,21 @@ BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
 """The built-in interceptors, as they are set if nobody says otherwise."""
 
 
-class Endpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TelemetryEndpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where telemetry goes."""
 
     endpoint: Annotated[HttpAddress, Meta(description="OTLP address; empty is off")] = ""
 
 
-class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """OpenTelemetry. Off unless an endpoint is set."""
 
     service_name: Annotated[Text, Meta(description="`service.name` of what is sent")] = "interpose"
-    traces: Endpoint = Endpoint()
-    metrics: Endpoint = Endpoint()
+    traces: TelemetryEndpoint = TelemetryEndpoint()
+    metrics: TelemetryEndpoint = TelemetryEndpoint()
 
 
-class Logging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoggingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The program's own log. What was decided is in the ledger."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="what is worth a line")] = "info"
@@ -234,20 +234,20 @@ class Logging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
-    server: Server = Server()
-    intercept: Intercept = Intercept()
-    cli_validation: CliValidation = CliValidation()
-    approvals: Approvals = Approvals()
-    hooks: Hooks = Hooks()
+    server: ServerSettings = ServerSettings()
+    intercept: InterceptSettings = InterceptSettings()
+    cli_validation: CliValidationSettings = CliValidationSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    hooks: HookSettings = HookSettings()
     ledger: LedgerConfig = LedgerConfig()
-    store: Store = Store()
-    policy: Policy = Policy()
+    store: StoreSettings = StoreSettings()
+    policy: PolicySettings = PolicySettings()
     plugins: Annotated[Texts, Meta(description="interceptors of installed packages that are on, by name")] = ()
     interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
         field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))
     )
-    telemetry: Telemetry = Telemetry()
-    logging: Logging = Logging()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    logging: LoggingSettings = LoggingSettings()
     lock: Annotated[
         Texts, Meta(description="in /etc/interpose/interpose.yaml only: keys or groups that nobody below can change")
     ] = ()

@@ -63,7 +63,7 @@ def from_file(file: FilePath, *, required: bool) -> Iterator[Found]:
         if any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
             yield Problem(f"{file}:{error.line}", "", str(error))
         return
-    yield from _Walk(str(file), document).group(tree(), document.data)
+    yield from _DocumentWalk(str(file), document).group(tree(), document.data)
 
 
 def _text(file: FilePath) -> str | Problem:
@@ -87,7 +87,7 @@ def _text(file: FilePath) -> str | Problem:
         return Problem(f"{file}:{line}", "", "expected UTF-8 text")
 
 
-class _Walk:
+class _DocumentWalk:
     """One document beside the tree of keys."""
 
     def __init__(self, file: str, document: Any) -> None:

@@ -54,7 +54,7 @@ class AuditLog:
     def intercept(self, call: ToolCall) -> Allow:
         """Says what was called."""
         if self._logger.isEnabledFor(self._level):
-            shown = _Input(call.arguments, self._preview)
+            shown = _ShownArguments(call.arguments, self._preview)
             text = "Tool invoked: %s with input: %s [call %s]"
             self._say(self._level, call, "invoked", text, printable(call.name), shown, printable(call.call_id))
         return _ALLOW
@@ -86,7 +86,7 @@ class AuditLog:
             return f"(not shown: {printable(text_of(error))})"
 
 
-class _Input:
+class _ShownArguments:
     """Arguments that are rendered when a handler writes them. They are frozen: later is the same as now."""
 
     __slots__ = ("_arguments", "_preview")

@@ -6,7 +6,7 @@ from collections import Counter
 
 from msgspec.structs import replace
 
-from interpose.secrets import Found, Redactor
+from interpose.secrets import FoundSecret, Redactor
 from interpose.types import Allow, ToolOutcome, Transform
 
 ID = "builtin:secret-redaction"
@@ -35,7 +35,7 @@ class SecretRedaction:
         return Transform(replace(outcome, result=result), reason=_said(found))
 
 
-def _said(found: tuple[Found, ...]) -> str:
+def _said(found: tuple[FoundSecret, ...]) -> str:
     counts = Counter(one.kind for one in found)
     kinds = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
     return f"hid {len(found)} secret{'s' if len(found) > 1 else ''}: {kinds}"

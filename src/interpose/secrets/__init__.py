@@ -6,6 +6,6 @@
 
 from __future__ import annotations
 
-from interpose.secrets.redact import Found, Redaction, Redactor
+from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
-__all__ = ["Found", "Redaction", "Redactor"]
+__all__ = ["FoundSecret", "Redaction", "Redactor"]

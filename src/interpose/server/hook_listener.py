@@ -12,7 +12,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from interpose.config.model import Limits
+from interpose.config.model import ServerLimits
 from interpose.errors import ServerError
 from interpose.server.hook_routes import routes
 from interpose.surfaces.hook_clients.client_files import address_file
@@ -52,7 +52,7 @@ class HookListener:
         self._observe, self._retire = observe, retire
         self._file = address_file(self._settings.socket)
         self._token, self._proof = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        limits = Limits(max_body_bytes=LARGEST_EVENT)
+        limits = ServerLimits(max_body_bytes=LARGEST_EVENT)
         own = (Route("POST", "/retire", self._on_retire, "agent", "Make room for another server"),) if retire else ()
         self._unix = Listener(
             (*routes(service), *own), [Unix(self._settings.socket)], Trust(), limits, observe=self._answered

@@ -46,7 +46,7 @@ class ClientFile(Struct, frozen=True):
     mode: int
 
 
-class Client(Struct, frozen=True):
+class HookClient(Struct, frozen=True):
     """The files of a host's hook, and the command line that a host runs in a shell.
 
     Whatever becomes of the program, the command line ends with 0, or with 2 and a text on standard error: hosts take
@@ -73,7 +73,7 @@ def seconds_of(host: Host, config: Config) -> float:
 
 def client_for(
     host: Host, config: Config, places: Places, *, fail_open: bool = False, python: str = sys.executable
-) -> Client:
+) -> HookClient:
     """The client of a host. The same arguments give the same files."""
     directory = places.state / "hooks"
     seconds = seconds_of(host, config)
@@ -108,7 +108,7 @@ def client_for(
         "broken": (b"", b"", 0) if fail_open else (broken.stdout, broken.stderr.encode() + b"\n", broken.exit_code),
         "spool": spool,
     }
-    return Client(
+    return HookClient(
         (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
         f"{shlex.quote(str(fast))} {_OR_REFUSED}",
         str(fast),
@@ -155,7 +155,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 def _python(told: Mapping[str, object]) -> str:
     first, second = _text("thin.py"), _text("standalone.py").replace(_IMPORTS, "")
-    return f"{first}\n\n{second}\n\nmain(Settings(**{told!r}))\n"
+    return f"{first}\n\n{second}\n\nmain(StandaloneSettings(**{told!r}))\n"
 
 
 def _text(name: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from interpose.surfaces.http import deciding, incoming
-from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
+from interpose.surfaces.http.incoming import NOBODY, Arguments, CallerContext, Directory, Name
 from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import ToolOutcome
@@ -31,7 +31,7 @@ class Payload(Struct, frozen=True):
     result: Any = None
 
 
-class Settings(Struct, frozen=True):
+class InterceptOptions(Struct, frozen=True):
     """`config`: how this one event is to be looked at."""
 
     working_directory: Directory | None = None
@@ -43,8 +43,8 @@ class InterceptBody(Struct, frozen=True):
     event: str | None = None
     phase: str | None = None
     payload: Payload | None = None
-    context: Said | None = None
-    config: Settings | None = None
+    context: CallerContext | None = None
+    config: InterceptOptions | None = None
 
 
 CODES = (
@@ -80,13 +80,13 @@ RULES = {
 """The same checks for the API document."""
 
 
-class Event(Struct, frozen=True):
+class InterceptEvent(Struct, frozen=True):
     """A body that passed all checks."""
 
     phase: Phase
     name: str
     payload: Payload
-    context: Said
+    context: CallerContext
     cwd: str | None
 
 
@@ -128,7 +128,7 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
     return intercept
 
 
-def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
+def _checked(request: Request, *, enabled: bool, seed: bool) -> InterceptEvent:
     """The event of a request. The first fault in the published order is the one that is said."""
     if not enabled:
         raise Refusal(400, "intercept_disabled", "The intercept endpoint is switched off (intercept.enabled)")
@@ -149,7 +149,7 @@ def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
     if phase == "response" and payload.result is None:
         raise Refusal(400, "response_phase_missing_result", "payload.result is required in the response phase")
     cwd = body.config.working_directory if body.config is not None else None
-    return Event(phase, payload.name, payload, body.context or NOBODY, cwd)
+    return InterceptEvent(phase, payload.name, payload, body.context or NOBODY, cwd)
 
 
 def _body(request: Request, seed: bool) -> InterceptBody:

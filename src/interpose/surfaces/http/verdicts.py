@@ -75,7 +75,7 @@ class InterceptAnswer(Struct, frozen=True, kw_only=True):
     info: Info
 
 
-class Told(Struct, frozen=True):
+class RuleSummary(Struct, frozen=True):
     """What the rules of a verdict said. The one that decided comes first."""
 
     messages: tuple[RuleMessage, ...] = ()
@@ -83,21 +83,21 @@ class Told(Struct, frozen=True):
     severity: Severity = "info"
 
 
-_NOTHING = Told()
+_NOTHING = RuleSummary()
 _WEIGHT: Mapping[Severity, int] = {"info": 0, "warn": 1, "error": 2}
 
 
-def told(verdict: Verdict[Any], *, seed: bool = False) -> Told:
+def told(verdict: Verdict[Any], *, seed: bool = False) -> RuleSummary:
     """What is said about a verdict. Notes decide nothing and are left to the ledger."""
     decided = None if verdict.allowed else verdict.decided_by
     findings = [found for found in verdict.findings if found.said != "note" and found is not decided]
     if decided is not None:
         findings.insert(0, decided)
     if not findings:
-        return _NOTHING if verdict.allowed else Told(severity="error")
+        return _NOTHING if verdict.allowed else RuleSummary(severity="error")
     messages = tuple(_message(found, verdict) for found in findings)
     worst = max((one.severity for one in messages), key=_WEIGHT.__getitem__) if verdict.allowed else "error"
-    return Told(messages, tuple(_result(found, verdict, seed) for found in findings), worst)
+    return RuleSummary(messages, tuple(_result(found, verdict, seed) for found in findings), worst)
 
 
 def policy_name(found: Finding) -> str:
