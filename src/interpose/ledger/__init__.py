@@ -15,7 +15,9 @@ from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.verify import Broken, Verification, verify, verify_directory
 
+# `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
     "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record", "Verification",
-    "make_directory", "records", "recover_all", "retain", "search", "shapes", "verify", "verify_directory",
+    "entry", "make_directory", "records", "recover_all", "retain", "search", "shapes", "stats", "times", "verify",
+    "verify_directory",
 ]  # fmt: skip

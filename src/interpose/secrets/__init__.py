@@ -8,4 +8,5 @@ from __future__ import annotations
 
 from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
-__all__ = ["FoundSecret", "Redaction", "Redactor"]
+# `catalogue` and `stream` are modules that other rooms may import.
+__all__ = ["FoundSecret", "Redaction", "Redactor", "catalogue", "stream"]
