@@ -13,7 +13,7 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
-from interpose.config.model import ApprovalSettings, Config
+from interpose.config.settings import ApprovalSettings, Config
 from interpose.driving import drive
 from interpose.service.activity import Activity
 from interpose.service.service import Service

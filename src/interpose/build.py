@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
     from interpose.config.builtins import Builtin
-    from interpose.config.model import Config, InterceptorSettings, WebhookSettings
+    from interpose.config.settings import Config, InterceptorSettings, WebhookSettings
     from interpose.engine import Recorder
     from interpose.errors import PolicyError
     from interpose.flow.status_lines import Verbose

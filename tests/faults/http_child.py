@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server import json_body as strict_json
 from interpose.surfaces.http_server.listener import Listener, Tcp, run
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response

@@ -18,7 +18,7 @@ from time import perf_counter
 import msgspec
 import pytest
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from tests.wire import Wire
 
 MB = 1 << 20

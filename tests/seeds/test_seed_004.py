@@ -13,8 +13,8 @@ import pytest
 
 from interpose import __version__
 from interpose.config.load import load
-from interpose.config.model import InterceptorSettings, InterceptSettings
-from interpose.ledger.formats import seed_entries
+from interpose.config.settings import InterceptorSettings, InterceptSettings
+from interpose.ledger.formats import intercept_entries
 from interpose.ledger.record import search
 from interpose.service.service import Service
 from interpose.store.protocols import Query
@@ -150,7 +150,7 @@ def test_the_curl_example_gets_the_published_answer(server: Running, service: Se
 def test_the_audit_entry_of_the_curl_example(server: Running, service: Service) -> None:
     curl(server, CURL)
     service.ledger.flush()
-    (entry,) = seed_entries(search(service.store, Query(), 1)[0])
+    (entry,) = intercept_entries(search(service.store, Query(), 1)[0])
     assert entry | {"timestamp": "", "duration_ms": 0} == {
         "timestamp": "",
         "source": "intercept",

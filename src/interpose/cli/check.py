@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from interpose.build import open_engines, open_guards
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.calls import UsageError, given_arguments
-from interpose.cli.rendering import Ink, JudgedCall, colours_wanted, explain
-from interpose.cli.rows import BadRow, Row, decode, lines
+from interpose.cli.call_arguments import UsageError, given_arguments
+from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
+from interpose.cli.verdict_text import Ink, JudgedCall, colours_wanted, explain
 from interpose.config.load import load
 from interpose.engine import Engine
 from interpose.errors import InterposeError
@@ -116,7 +116,7 @@ def _product(profile: str | None) -> CallJudge:
 
 
 def _guards(profile: str | None) -> CallJudge:
-    from interpose.config.model import BUILTIN_INTERCEPTORS, Config
+    from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 
     settings: Any = dict(BUILTIN_INTERCEPTORS)
     if profile:

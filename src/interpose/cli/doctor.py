@@ -10,8 +10,8 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.check import print_json
-from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
-from interpose.cli.standing import ledger_line, policy_of, server_line
+from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.install.doctor import Examined, HostCheck, examine, installed_targets

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from interpose.cli.explaining import Explanation, InterceptorAnswer
-from interpose.cli.rendering import COLOURS, Ink, columns, cut, visible
+from interpose.cli.explain_call import Explanation, InterceptorAnswer
+from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 from interpose.policy_trials.rule_accounts import Account
 
 _SPEAKING = ("deny", "ask", "rewrite", "note", "answer", "failed", "not-asked")

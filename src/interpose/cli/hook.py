@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from interpose.config.load import Loaded
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.surfaces.hook_clients.child_process import Send
     from interpose.surfaces.hosts.events import Host, Reply
 
@@ -102,7 +102,7 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     """The reply, and where a server should listen that is to be started after it."""
     from interpose.config.load import load
     from interpose.surfaces.hook_clients.child_process import ApartError
-    from interpose.surfaces.hook_clients.programs.thin import BrokenError, NobodyError, ask
+    from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
     from interpose.surfaces.hosts.events import Reply
 
     body = _read(monotonic() + (asked.within or _ENOUGH))

@@ -13,13 +13,13 @@ import msgspec
 from msgspec import Struct
 
 from interpose import __version__
-from interpose.cli.connecting import connection_to, user_name
+from interpose.cli.server_client import connection_to, user_name
 from interpose.driving import drive
 from interpose.flow.hosted import Abilities, in_another_form
 from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.service.service import Service
 
 PATH = "/api/v1/cli/validate"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, get_args, get_origin
 from msgspec import Meta, Struct
 from msgspec.structs import fields
 
-from interpose.config.model import Config, InterceptorSettings
+from interpose.config.settings import Config, InterceptorSettings
 
 Path = tuple[str, ...]
 

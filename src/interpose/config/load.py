@@ -12,12 +12,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.config.checked_values import WrongValueError, checked, path_text
 from interpose.config.keys import INTERCEPTORS, Group, Key, interceptor_group, tree
-from interpose.config.model import BUILTIN_INTERCEPTORS, Config
 from interpose.config.places import ORGANISATION, Places, places_of
 from interpose.config.problems import Problem, unknown
+from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 from interpose.config.sources import Found, Setting, from_environment, from_file, from_flags
-from interpose.config.values import WrongValueError, checked, path_text
 from interpose.errors import ConfigError
 from interpose.types import EMPTY
 

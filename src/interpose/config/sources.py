@@ -12,10 +12,10 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.config.keys import INTERCEPTORS, PREFIX, Group, Key, Path, interceptor_group, tree
-from interpose.config.model import BUILTIN_INTERCEPTORS
+from interpose.config.maybe_dont_variables import maybe_dont_settings
 from interpose.config.places import DIRECTORY_VARIABLE
 from interpose.config.problems import Problem, unknown
-from interpose.config.seed_names import seed_settings
+from interpose.config.settings import BUILTIN_INTERCEPTORS
 
 MAX_BYTES = 1_000_000
 
@@ -130,7 +130,7 @@ def member_of(group: Group, name: str) -> Key | Group | str:
 def from_environment(environ: Mapping[str, str]) -> Iterator[Found]:
     """The settings of `INTERPOSE_...` variables, behind those of the names that others gave to the same keys."""
     ours = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-    others = list(seed_settings(environ))
+    others = list(maybe_dont_settings(environ))
     if not ours and not others:
         return
     by_name = {key.name: key for key in tree().all_keys()}

@@ -1,8 +1,8 @@
 """What each effect of a command means: a table from effects to words, reasons and rule ids.
 
-An effect is described by traits (guards/traits.py): the names of its details that hold (`recursive`, `wide`, ...),
-where its path lies (`at:home`, `at:in-temp`, ...), and what follows from its mode. The first rule of its kind that
-fits is the answer. A handler may refine id, reason and advice; it never chooses the word.
+An effect is described by traits (guards/effect_traits.py): the names of its details that hold (`recursive`, `wide`,
+...), where its path lies (`at:home`, `at:in-temp`, ...), and what follows from its mode. The first rule of its kind
+that fits is the answer. A handler may refine id, reason and advice; it never chooses the word.
 
 `balanced` denies what is proven and cannot be undone, asks about what is likely to harm, and lets the rest pass.
 `strict` asks wherever harmlessness is not proven.

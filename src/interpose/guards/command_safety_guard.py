@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.guards.command_rules import TOGETHER, CommandRule, Profile, Word, rule_for
-from interpose.guards.traits import traits_of
+from interpose.guards.effect_traits import traits_of
 from interpose.paths import project_of
 from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of
 from interpose.shell import analyse

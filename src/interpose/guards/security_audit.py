@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 
 from interpose.guards.command_rules import CommandRule, Word, rule_for
-from interpose.guards.planted import fires
-from interpose.guards.touches import KINDS, BadPath, Touch, touches_of
-from interpose.guards.traits import traits_of
+from interpose.guards.effect_traits import traits_of
+from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
+from interpose.guards.planted_code import fires
 from interpose.paths import (
     FileSystem,
     Lookup,

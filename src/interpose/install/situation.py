@@ -10,7 +10,7 @@ from time import time_ns
 
 from msgspec import MsgspecError, Struct
 
-from interpose.config.model import Config
+from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.ledger import verify_directory

@@ -23,7 +23,7 @@ from interpose.flow.status_lines import hidden
 from interpose.formats.plain_text import plain
 
 if TYPE_CHECKING:
-    from interpose.config.model import LoggingSettings
+    from interpose.config.settings import LoggingSettings
 
 LOGGERS = ("interpose", "opentelemetry")
 LONGEST = 8192

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
 
-    from interpose.config.model import TelemetrySettings
+    from interpose.config.settings import TelemetrySettings
     from interpose.service.activity import Activity, ActivitySnapshot
 
 QUEUE = 10_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.secrets.model import GUESSED, NAMED, Hit
+from interpose.secrets.hits import GUESSED, NAMED, Hit
 from interpose.secrets.names import (
     LETTERS_WORDS,
     WORDS,
@@ -15,7 +15,7 @@ from interpose.secrets.names import (
     telling_end,
 )
 from interpose.secrets.patterns import PatternMatch, pattern
-from interpose.secrets.values import UUID, has, is_code, is_filler, is_password, is_random, is_template
+from interpose.secrets.secret_values import UUID, has, is_code, is_filler, is_password, is_random, is_template
 
 _TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*|string[ \t]*)?"
 _IS = rf"(?:{_TYPE}[:?+|.!=]{{0,3}}=>?|<-|->|:|\|\|?|\()"

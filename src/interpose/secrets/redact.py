@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.secrets.digest import digest, usable_key
-from interpose.secrets.model import Hit
+from interpose.secrets.hits import Hit
 from interpose.secrets.nested import Nested
 
 

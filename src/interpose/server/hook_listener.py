@@ -12,7 +12,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.errors import ServerError
 from interpose.server.hook_routes import routes
 from interpose.surfaces.hook_clients.client_files import address_file
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interpose.service.service import Service
-    from interpose.surfaces.http_server.site import Answered, Observe
+    from interpose.surfaces.http_server.listener_state import Answered, Observe
 
 log = logging.getLogger("interpose.hooks")
 

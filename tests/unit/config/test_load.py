@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpose import InterceptorRegistry, add_builtin_interceptors, create_interceptor_registry
+from interpose.config.checked_values import substituted
 from interpose.config.keys import tree
 from interpose.config.load import Loaded, load
-from interpose.config.model import Config
+from interpose.config.settings import Config
 from interpose.config.sources import MAX_BYTES
-from interpose.config.values import substituted
 from interpose.errors import ConfigError
 from interpose.types import HookPoint
 

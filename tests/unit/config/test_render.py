@@ -12,8 +12,8 @@ import pytest
 
 from interpose.config.keys import tree
 from interpose.config.load import load
-from interpose.config.model import Config
 from interpose.config.render import all_values, json_schema, nested, table, template
+from interpose.config.settings import Config
 
 ROOT = Path(__file__).parents[3]
 

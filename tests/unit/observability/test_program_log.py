@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import pytest
 
-from interpose.config.model import LoggingSettings
+from interpose.config.settings import LoggingSettings
 from interpose.errors import ServerError
 from interpose.observability.program_log import LONGEST, JsonLines, logging_to
 from interpose.server.refusal_log import REFUSALS_A_SECOND, Refusals
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Response, Route
-from interpose.surfaces.http_server.site import Answered
 from tests.servers import running
 
 LOG = logging.getLogger("interpose.test")

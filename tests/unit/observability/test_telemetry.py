@@ -13,7 +13,7 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from interpose.config.model import TelemetryEndpoint, TelemetrySettings
+from interpose.config.settings import TelemetryEndpoint, TelemetrySettings
 from interpose.observability import telemetry
 from interpose.observability.telemetry import Telemetry, open_telemetry
 from interpose.service.activity import Activity

@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from interpose.config.places import DIRECTORY_VARIABLE, Places
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
-from interpose.surfaces.hook_clients.programs.thin import LARGEST
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST
 from interpose.surfaces.hosts.hook_places import seconds_for
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.surfaces.hosts.events import Host, Reply
 
 LONGEST = 32768
@@ -35,7 +35,7 @@ LONGEST = 32768
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
 _OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
 """Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
-_IMPORTS = "from interpose.surfaces.hook_clients.programs.thin import LARGEST, BrokenError, NobodyError, ask\n"
+_IMPORTS = "from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask\n"
 
 
 class ClientFile(Struct, frozen=True):
@@ -154,7 +154,7 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _python(told: Mapping[str, object]) -> str:
-    first, second = _text("thin.py"), _text("standalone.py").replace(_IMPORTS, "")
+    first, second = _text("socket_client.py"), _text("standalone.py").replace(_IMPORTS, "")
     return f"{first}\n\n{second}\n\nmain(StandaloneSettings(**{told!r}))\n"
 
 

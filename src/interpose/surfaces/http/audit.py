@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
 from interpose.errors import StoreError, text_of
-from interpose.ledger import Format, Record, records, search, shapes
+from interpose.ledger import FORMATS, Format, Record, records, search, shapes
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
@@ -44,6 +44,8 @@ Moment = Annotated[
     ),
 ]
 
+_OFFERED = {"enum": list(FORMATS)}
+
 
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are wanted. All that is given must hold."""
@@ -64,7 +66,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ShapedFilters(Filters, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Filters, and the shape of what they find."""
 
-    format: Annotated[Format, Meta(description="shape of a record")] = "record"
+    format: Annotated[Format, Meta(description="shape of a record", extra_json_schema=_OFFERED)] = "record"
 
 
 class PageQuery(ShapedFilters, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,7 +81,7 @@ class PageQuery(ShapedFilters, frozen=True, kw_only=True, forbid_unknown_fields=
 class ShapeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The shape of one record."""
 
-    format: Annotated[Format, Meta(description="shape of the record")] = "record"
+    format: Annotated[Format, Meta(description="shape of the record", extra_json_schema=_OFFERED)] = "record"
 
 
 class AuditPage(Struct, frozen=True):

@@ -105,8 +105,10 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
     async def intercept(request: Request) -> Response:
         settings = service.config.intercept
-        seed = settings.identity == "maybe-dont"
-        event = await deciding.aside(request, partial(_checked, request, enabled=settings.enabled, seed=seed))
+        as_published = settings.identity == "maybe-dont"
+        event = await deciding.aside(
+            request, partial(_checked, request, enabled=settings.enabled, as_published=as_published)
+        )
         context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
         call = await deciding.aside(request, partial(incoming.call_of, event.name, event.payload.arguments, context))
         wait, headers = deciding.wait_of(service, request)
@@ -122,18 +124,20 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
                 mutated = Mutated(event.name, event.payload.arguments or {}, result)
-        answer = intercept_answer(verdict, phase=event.phase, request_id=request.request_id, seed=seed, mutated=mutated)
+        answer = intercept_answer(
+            verdict, phase=event.phase, request_id=request.request_id, as_published=as_published, mutated=mutated
+        )
         return json_response(answer, headers=headers)
 
     return intercept
 
 
-def _checked(request: Request, *, enabled: bool, seed: bool) -> InterceptEvent:
+def _checked(request: Request, *, enabled: bool, as_published: bool) -> InterceptEvent:
     """The event of a request. The first fault in the published order is the one that is said."""
     if not enabled:
         raise Refusal(400, "intercept_disabled", "The intercept endpoint is switched off (intercept.enabled)")
     incoming.require_json(request, 415)
-    body = _body(request, seed)
+    body = _body(request, as_published)
     if not body.event:
         raise Refusal(400, "missing_event", "event is missing or empty")
     if body.event != EVENT:
@@ -152,11 +156,11 @@ def _checked(request: Request, *, enabled: bool, seed: bool) -> InterceptEvent:
     return InterceptEvent(phase, payload.name, payload, body.context or NOBODY, cwd)
 
 
-def _body(request: Request, seed: bool) -> InterceptBody:
+def _body(request: Request, as_published: bool) -> InterceptBody:
     try:
         value = incoming.value_of(request)
     except Refusal as refusal:
-        if seed:
+        if as_published:
             raise Refusal(refusal.status, refusal.code, _NOT_JSON) from None
         raise
     return incoming.as_kind(value, InterceptBody)

@@ -21,8 +21,8 @@ from prometheus_client.registry import Collector
 
 from interpose.errors import StoreError
 from interpose.service.activity import BOUNDS_NS, ActivitySnapshot
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Request, Response, Route
-from interpose.surfaces.http_server.site import Answered
 
 if TYPE_CHECKING:
     from interpose.service.service import Service

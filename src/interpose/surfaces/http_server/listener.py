@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from interpose.config.model import ServerLimits, ServerSettings, TlsSettings
+from interpose.config.settings import ServerLimits, ServerSettings, TlsSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.connection import Connection
+from interpose.surfaces.http_server.listener_state import Endpoint, Observe, Site
 from interpose.surfaces.http_server.messages import Routes
 from interpose.surfaces.http_server.routing import Router
-from interpose.surfaces.http_server.site import Endpoint, Observe, Site
 from interpose.surfaces.http_server.tls import tls_context
 from interpose.surfaces.http_server.tokens import open_tokens
 from interpose.surfaces.http_server.trust import Door, Trust, is_loopback, make_trust

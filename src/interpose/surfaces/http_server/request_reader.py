@@ -13,7 +13,7 @@ from typing import Protocol
 import httptools
 from msgspec import Struct
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal
 
 MOST_HEADERS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ssl
 from typing import Any
 
-from interpose.config.model import TlsSettings
+from interpose.config.settings import TlsSettings
 from interpose.errors import ServerError
 
 

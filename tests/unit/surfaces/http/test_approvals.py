@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
 from interpose.build import reconfigure
-from interpose.config.model import ApprovalSettings
+from interpose.config.settings import ApprovalSettings
 from interpose.errors import StoreError
 from interpose.service.service import Service
 from interpose.surfaces.http import approvals, intercept, sessions

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from interpose.config.model import InterceptSettings
+from interpose.config.settings import InterceptSettings
 from interpose.ledger.record import Record, search
 from interpose.service.service import Service
 from interpose.store.protocols import Query

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpose import __version__
-from interpose.config.model import CliValidationSettings
+from interpose.config.settings import CliValidationSettings
 from interpose.ledger.record import Record, search
 from interpose.service.service import Service
 from interpose.store.protocols import Query

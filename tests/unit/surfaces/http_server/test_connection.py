@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from tests.servers import Running, running
 from tests.wire import Wire

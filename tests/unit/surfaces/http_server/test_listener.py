@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interpose.config.model import ServerLimits, ServerSettings
+from interpose.config.settings import ServerLimits, ServerSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.listener import Address, Listener, Tcp, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response

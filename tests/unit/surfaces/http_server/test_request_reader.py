@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal
 from interpose.surfaces.http_server.request_reader import Phase, Reader, RequestHead
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from interpose.config.model import TlsSettings
+from interpose.config.settings import TlsSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.listener import Listener, Tcp
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response

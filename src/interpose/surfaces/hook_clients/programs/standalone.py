@@ -1,6 +1,6 @@
 """The second part of the Python client: from the event on standard input to the exit code.
 
-Its text is put behind that of thin.py, and the call of `main` behind that.
+Its text is put behind that of socket_client.py, and the call of `main` behind that.
 """
 
 import _signal  # type: ignore[import-not-found]  # the part of `signal` that is built in has no types
@@ -9,7 +9,7 @@ import sys
 from posix import _exit
 from time import monotonic, time
 
-from interpose.surfaces.hook_clients.programs.thin import LARGEST, BrokenError, NobodyError, ask
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask
 
 
 class StandaloneSettings:

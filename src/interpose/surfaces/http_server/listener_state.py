@@ -9,7 +9,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from interpose.config.model import ServerLimits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.answer_heads import AnswerHeads
 from interpose.surfaces.http_server.routing import Router
 from interpose.surfaces.http_server.trust import Door

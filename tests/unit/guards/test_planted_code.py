@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpose.guards.planted import MAX_TEXT, fires
+from interpose.guards.planted_code import MAX_TEXT, fires
 from tests.timing import cpu_seconds
 
 PLACES = [
