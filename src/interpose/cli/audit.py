@@ -21,7 +21,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
-from interpose.ledger import FORMATS, Broken, Format, Record, records, search, shapes, verify_directory
+from interpose.ledger import OLD_FORMATS, Broken, Format, Record, records, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
@@ -55,13 +55,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for act in (tail, finding, counting, export):
         add_filters(act)
     for act in (tail, finding, show, export):
-        act.add_argument(
-            "--format", choices=get_args(Format), metavar=f"{{{','.join(FORMATS)}}}", help="the shape of the JSON"
-        )
+        act.add_argument("--format", type=_format, choices=get_args(Format), help="the shape of the JSON")
     for act in (tail, finding, show, counting, proving):
         act.add_argument("--json", action="store_true", help="print JSON")
     for act in (tail, finding, show, counting, proving, export):
         add_ledger(act)
+
+
+def _format(text: str) -> str:
+    return OLD_FORMATS.get(text, text)
 
 
 def _count(text: str) -> int:

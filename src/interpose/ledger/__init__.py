@@ -7,7 +7,7 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
-from interpose.ledger.formats import FORMATS, Format, shapes
+from interpose.ledger.formats import OLD_FORMATS, Format, shapes
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
 from interpose.ledger.record import Record, records, search
 from interpose.ledger.recovery import recover_all
@@ -17,7 +17,7 @@ from interpose.ledger.verify import Broken, Verification, verify, verify_directo
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
-    "FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record", "Verification",
-    "entry", "make_directory", "records", "recover_all", "retain", "search", "shapes", "stats", "times", "verify",
+    "OLD_FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record",
+    "Verification", "entry", "make_directory", "records", "recover_all", "retain", "search", "shapes", "stats", "times", "verify",
     "verify_directory",
 ]  # fmt: skip

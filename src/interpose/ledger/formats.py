@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -11,9 +12,9 @@ from interpose.ledger.entry import After
 from interpose.ledger.record import Record
 from interpose.types import Finding
 
-Format = Literal["record", "intercept", "maybe-dont", "seed"]
-FORMATS: tuple[Format, ...] = ("record", "intercept", "maybe-dont")
-"""Those that are offered. `seed` is an old word for `intercept`: it is taken, and not shown."""
+Format = Literal["record", "intercept", "maybe-dont"]
+OLD_FORMATS: Mapping[str, Format] = {"seed": "intercept"}
+"""What formats were once called. Whoever reads a format takes these too, and shows them nowhere."""
 
 _SOURCES = frozenset({"mcp", "cli", "action"})
 """What others call where a call came from. All else is asked for through an endpoint or a hook: `intercept`."""
@@ -25,7 +26,7 @@ def shapes(record: Record, format: Format) -> list[dict[str, Any]]:  # noqa: A00
         case "record":
             shown: dict[str, Any] = to_builtins(record)
             return [{name: value for name, value in shown.items() if value is not UNSET}]
-        case "intercept" | "seed":
+        case "intercept":
             return intercept_entries(record)
         case "maybe-dont":
             return [maybe_dont_entry(record)]

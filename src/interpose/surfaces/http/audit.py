@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
 from interpose.errors import StoreError, text_of
-from interpose.ledger import FORMATS, Format, Record, records, search, shapes
+from interpose.ledger import OLD_FORMATS, Format, Record, records, search, shapes
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
@@ -44,8 +44,6 @@ Moment = Annotated[
     ),
 ]
 
-_OFFERED = {"enum": list(FORMATS)}
-
 
 class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Which records are wanted. All that is given must hold."""
@@ -66,7 +64,7 @@ class Filters(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class ShapedFilters(Filters, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Filters, and the shape of what they find."""
 
-    format: Annotated[Format, Meta(description="shape of a record", extra_json_schema=_OFFERED)] = "record"
+    format: Annotated[Format, Meta(description="shape of a record")] = "record"
 
 
 class PageQuery(ShapedFilters, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -81,7 +79,7 @@ class PageQuery(ShapedFilters, frozen=True, kw_only=True, forbid_unknown_fields=
 class ShapeQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The shape of one record."""
 
-    format: Annotated[Format, Meta(description="shape of the record", extra_json_schema=_OFFERED)] = "record"
+    format: Annotated[Format, Meta(description="shape of the record")] = "record"
 
 
 class AuditPage(Struct, frozen=True):
@@ -110,7 +108,7 @@ class _Audit:
         """A page, or everything if the caller wants lines."""
         if NDJSON in request.headers.get("accept", ""):
             return await self.export(request)
-        wanted = query_of(request, PageQuery)
+        wanted = _shaped(request, PageQuery)
         after = None if isinstance(wanted.cursor, UnsetType) else int(wanted.cursor[1:], 16)
         query = _query(wanted)
         found = await self._read(lambda: search(self._service.store, query, wanted.limit + 1, after))
@@ -124,7 +122,7 @@ class _Audit:
 
     async def export(self, request: Request) -> Response:
         """All records that match, the oldest first, one JSON text a line."""
-        wanted = query_of(request, ShapedFilters)
+        wanted = _shaped(request, ShapedFilters)
         query = _query(wanted)
         if query.until_ns is None:
             # What is decided while we write is not waited for: an export ends.
@@ -134,7 +132,7 @@ class _Audit:
 
     async def call(self, request: Request) -> Response:
         """One call by its id."""
-        wanted = query_of(request, ShapeQuery)
+        wanted = _shaped(request, ShapeQuery)
         found = await self._read(lambda: records(self._service.store.of_calls([request.params["id"]])))
         if not found:
             raise Refusal(404, "not_found", "there is no call of this id")
@@ -165,6 +163,13 @@ class _Audit:
             return await asyncio.get_running_loop().run_in_executor(self._readers, caught_up)
         except StoreError as error:
             raise Refusal(503, _STORE[1], f"the ledger can't be read now: {text_of(error)}") from None
+
+
+def _shaped(request: Request, type: type[T]) -> T:  # noqa: A002 - as `query_of` has it
+    """The query, with the name that its format has now."""
+    if (now := OLD_FORMATS.get(request.query.get("format", ""))) is not None:
+        request.query["format"] = now
+    return query_of(request, type)
 
 
 def _query(wanted: Filters) -> Query:
