@@ -52,7 +52,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
-    "guards": LEAVES | {"tools", "reading", "shell", "paths", "secrets"},
+    "guards": LEAVES | {"formats", "tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},

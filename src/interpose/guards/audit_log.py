@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interpose.errors import text_of
+from interpose.formats.plain_text import one_line
 from interpose.guards.json_text import compact_json
 from interpose.types import Allow, ToolCall, ToolOutcome
 
@@ -114,9 +115,5 @@ def _redactor() -> Redactor:
 
 def printable(text: str) -> str:
     """At most PREVIEW characters, then `...`. No character of it can start a line or move a cursor."""
-    if text.isprintable():
-        return text if len(text) <= PREVIEW else f"{text[:PREVIEW]}..."
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text[:PREVIEW]
-    )
-    return shown if len(text) <= PREVIEW and len(shown) <= PREVIEW else f"{shown[:PREVIEW]}..."
+    shown = one_line(text[: PREVIEW + 1])
+    return shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}..."

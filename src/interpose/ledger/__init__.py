@@ -18,6 +18,6 @@ from interpose.ledger.verify import Broken, Verification, verify, verify_directo
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
     "OLD_FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record",
-    "Verification", "entry", "make_directory", "records", "recover_all", "retain", "search", "shapes", "stats", "times", "verify",
-    "verify_directory",
+    "Verification", "entry", "make_directory", "records", "recover_all", "retain", "search", "shapes", "stats",
+    "times", "verify", "verify_directory",
 ]  # fmt: skip

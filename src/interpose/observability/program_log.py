@@ -20,7 +20,7 @@ import msgspec
 
 from interpose.errors import ServerError
 from interpose.flow.status_lines import hidden
-from interpose.formats.plain_text import plain
+from interpose.formats.plain_text import one_line
 
 if TYPE_CHECKING:
     from interpose.config.settings import LoggingSettings
@@ -75,7 +75,7 @@ def _quoted(value: Any) -> str:
 
 def _shown(text: str) -> str:
     """Text of one line, without secrets. One that is cut in two is searched for as a whole."""
-    return plain(hidden(text[: 2 * LONGEST]))[:LONGEST].replace("\n", "\\n")
+    return one_line(hidden(text[: 2 * LONGEST]))[:LONGEST]
 
 
 @contextmanager

@@ -43,8 +43,8 @@ def lines() -> Iterator[io.StringIO]:
 HOSTILE = [
     ("a line of its own", "x\nlevel=error forged", "x\\nlevel=error forged"),
     ("an escape sequence", "\x1b[2Jgone", "\\x1b[2Jgone"),
-    ("a line separator", "a\u2028b", "a\\x2028b"),
-    ("half a surrogate pair", "a\ud800b", "a\\xd800b"),
+    ("a line separator", "a\u2028b", "a\\u2028b"),
+    ("half a surrogate pair", "a\ud800b", "a\\ud800b"),
 ]
 
 
