@@ -179,8 +179,7 @@ def add_builtin_interceptors(
 
 def _registered(one: Builtin, wanted: InterceptorSettings | None) -> dict[str, Any]:
     """A built-in interceptor as it is registered. Those of `tool.before` are guards: they see every rewrite."""
-    set_here = {name: getattr(wanted, name) for name in one.settings if getattr(wanted, name, None) is not None}
-    made = getattr(import_module(one.module), one.name)(**set_here)
+    made = getattr(import_module(one.module), one.name)(**one.arguments(wanted))
     options = {
         "id": one.id, "name": one.point, "priority": one.priority, "interceptor": made, "guard": one.guard,
         "tool_matcher": _judging(*one.tools) if one.tools else None,

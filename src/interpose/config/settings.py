@@ -16,13 +16,14 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
-from interpose.types import EMPTY, FrozenDict, Mode, OnError
+from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
+Pattern = Annotated[str, Meta(pattern=r"\S", max_length=80)]
 
 # Secret, since a password or a key may stand in an address. `(?!\n)`: `$` alone would take the end of a line, too.
 HttpAddress = Annotated[
@@ -195,14 +196,45 @@ class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     on_error: Annotated[OnError | None, Meta(description="what its failure means")] = None
     mode: Annotated[Mode | None, Meta(description="`watch` says what it would have done and never blocks")] = None
     profile: Annotated[
-        Literal["balanced", "strict"] | None, Meta(description="of `builtin:command-safety-guard` only")
+        Literal["balanced", "strict"] | None,
+        Meta(description="`builtin:command-safety-guard`: how much it asks about and refuses"),
+    ] = None
+    directories: Annotated[
+        Texts | None,
+        Meta(
+            description="`builtin:path-sandbox`: where file tools may work; `builtin:file-security`: where nothing is "
+            "written",
+            extra={"path": True},
+        ),
+    ] = None
+    include_commands: Annotated[
+        bool | None, Meta(description="`builtin:path-sandbox`: judge the files that commands name, too")
+    ] = None
+    max_bytes: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 30)] | None,
+        Meta(description="`builtin:input-limits`: largest arguments of a call, as JSON"),
+    ] = None
+    patterns: Annotated[
+        tuple[Pattern, ...] | None,
+        Meta(description="`builtin:conditional-permission`: words to ask about, up to 80 characters each"),
+    ] = None
+    fields: Annotated[
+        Texts | None,
+        Meta(description="`builtin:conditional-permission`: arguments that are searched for the words first"),
+    ] = None
+    effects: Annotated[
+        tuple[EffectKind, ...] | None, Meta(description="`builtin:conditional-permission`: effects to ask about")
+    ] = None
+    level: Annotated[
+        Literal["debug", "info", "warning"] | None,
+        Meta(description="`builtin:audit-log`: level of its lines in the program's log; failures are warnings"),
     ] = None
 
 
 BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
     one.id: InterceptorSettings(
         enabled=one.on, priority=one.priority, on_error="deny", mode="enforce",
-        profile="balanced" if "profile" in one.settings else None,
+        profile="balanced" if "profile" in one.settings else None, level="info" if "level" in one.settings else None,
     )
     for one in BUILTINS
 }  # fmt: skip
@@ -254,3 +286,6 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         force_setattr(self, "interceptors", FrozenDict(self.interceptors))
+        for one in BUILTINS:
+            if one.needs and (wanted := self.interceptors.get(one.id)) is not None and wanted.enabled:
+                one.arguments(wanted)

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.config.builtins import owners
 from interpose.config.keys import INTERCEPTORS, PREFIX, Group, Key, Path, interceptor_group, tree
 from interpose.config.maybe_dont_variables import maybe_dont_settings
 from interpose.config.places import DIRECTORY_VARIABLE
@@ -124,6 +125,8 @@ def member_of(group: Group, name: str) -> Key | Group | str:
         if not name.startswith("builtin:"):
             return interceptor_group(name)
         return unknown("interceptor", name, BUILTIN_INTERCEPTORS)
+    if group.path[:1] == (INTERCEPTORS,) and (others := owners(name)):
+        return f"unknown key {name!r} here, it is a setting of {' and '.join(others)}"
     return unknown("key", name, group.members)
 
 

@@ -42,14 +42,17 @@ class AuditLog:
     id = "builtin:audit-log"
 
     def __init__(
-        self, *, logger: logging.Logger | None = None, level: int = logging.INFO, redact: Redact | None = None
+        self, *, logger: logging.Logger | None = None, level: int | str = logging.INFO, redact: Redact | None = None
     ) -> None:
         """`level` is for what goes well, failures and denials are warnings. `redact` replaces the built-in one."""
+        number = level if isinstance(level, int) else logging.getLevelNamesMapping().get(level.upper())
+        if number is None:
+            raise ValueError(f"AuditLog needs a level of `logging`, not {level!r}")
         given: object = redact
         if given is not None and not callable(given):
             raise ValueError(f"AuditLog needs a function from text to text as `redact`, not {given!r}")
         self._logger = logger or logging.getLogger("interpose.audit")
-        self._level = level
+        self._level = number
         self._redact = redact or _without_secrets
 
     def intercept(self, call: ToolCall) -> Allow:
