@@ -1,4 +1,4 @@
-"""What every test has: a directory of its own, and time."""
+"""What every test has: a directory of its own, time, and the name of its case."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
 # A busy machine is slow now and then, and no property is about that. Continuous integration plays the same examples
@@ -16,6 +17,17 @@ settings.register_profile(
     "interpose", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("interpose")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A case that has a `note` is known by it, and by nothing else that stands in its row."""
+    for marker in metafunc.definition.iter_markers("parametrize"):
+        names = marker.args[0]
+        if "note" in names and isinstance(names, tuple) and isinstance(marker.kwargs, dict):
+            at = names.index("note")
+            notes = [row.id or row.values[at] if isinstance(row, ParameterSet) else row[at] for row in marker.args[1]]
+            marker.kwargs.setdefault("ids", notes)
 
 
 @pytest.fixture

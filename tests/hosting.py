@@ -13,7 +13,7 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
-from interpose.config.model import Approvals, Config
+from interpose.config.settings import ApprovalSettings, Config
 from interpose.driving import drive
 from interpose.service.activity import Activity
 from interpose.service.service import Service
@@ -112,7 +112,7 @@ class Scripted(Service):
             "store": Memory(), "ledger": None, "desk": SimpleNamespace(waiting=lambda _seconds: Queue()),
             "policies": SimpleNamespace(engine=self._chosen), "activity": Activity(),
         }  # fmt: skip
-        super().__init__(Config(approvals=Approvals(ask=cast("Any", ask))), **parts)
+        super().__init__(Config(approvals=ApprovalSettings(ask=cast("Any", ask))), **parts)
         registry = create_interceptor_registry()
         for point, decide in (
             ("tool.before", self._on_call),

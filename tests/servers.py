@@ -19,11 +19,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.build import open_service
-from interpose.config.model import Config, Limits
+from interpose.config.settings import Config, ServerLimits
 from interpose.service.service import Service
 from interpose.surfaces.http_server.listener import Listener, Tcp
+from interpose.surfaces.http_server.listener_state import Observe
 from interpose.surfaces.http_server.messages import Role, Route
-from interpose.surfaces.http_server.site import Observe
 from interpose.surfaces.http_server.tokens import Token, Tokens
 from interpose.surfaces.http_server.trust import Trust
 
@@ -117,7 +117,7 @@ def running(
     routes: Sequence[Route],
     *,
     trust: Trust | None = None,
-    limits: Limits | None = None,
+    limits: ServerLimits | None = None,
     observe: Observe | None = None,
 ) -> Iterator[Running]:
     """These routes on a free loopback port."""

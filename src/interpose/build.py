@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
     from interpose.config.builtins import Builtin
-    from interpose.config.model import Config, InterceptorSettings
-    from interpose.config.model import Webhook as WebhookSettings
+    from interpose.config.settings import Config, InterceptorSettings, WebhookSettings
     from interpose.engine import Confirming, Recorder
     from interpose.errors import PolicyError
     from interpose.flow.status_lines import Verbose
@@ -117,7 +116,7 @@ def open_guards(config: Config | None = None, **options: Any) -> Engine:
 
 
 def _given(config: Config | None) -> Config:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
 
     if config is None:
         return load_config()
@@ -191,8 +190,7 @@ def add_builtin_interceptors(
 
 def _registered(one: Builtin, wanted: InterceptorSettings | None) -> dict[str, Any]:
     """A built-in interceptor as it is registered. Those of `tool.before` are guards: they see every rewrite."""
-    set_here = {name: getattr(wanted, name) for name in one.settings if getattr(wanted, name, None) is not None}
-    made = getattr(import_module(one.module), one.name)(**set_here)
+    made = getattr(import_module(one.module), one.name)(**one.arguments(wanted))
     options = {
         "id": one.id, "name": one.point, "priority": one.priority, "interceptor": made, "guard": one.guard,
         "tool_matcher": _judging(*one.tools) if one.tools else None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,10 +16,13 @@ PACKAGE = ROOT / "src" / "interpose"
 LEAVES = {"types", "errors"}
 CORE = {*LEAVES, "driving", "tools", "toolsets", "points", "interceptor", "registration", "registry"}
 FLOW = {*CORE, "pipeline", "approvals", "flow", "chain", "engine"}
+SHELL_TOOLS = {"shell.invocation", "shell.streams", "shell.commands.shared.handler_table"}
+POLICY = {"policy", "policy.interceptor", "policy.reload"}
 READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "formats"}
 
 # Which rooms a room may use. The order is the architecture: a room stands on those above it. A surface is several
 # rooms: a server that knows nothing of us, the routes of our API, the agents' languages, the programs agents start.
+# A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
@@ -32,9 +36,16 @@ MAY_USE: dict[str, set[str]] = {
     "registry": {"types", "errors", "interceptor", "registration"},
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
     "paths": {"types"},
-    "secrets": {"types"},
+    "secrets.kinds": set(),
+    "secrets": {"types", "secrets.kinds"},
     "store": {"types", "errors"},
-    "shell": {"types", "paths", "secrets", "formats"},
+    "shell.syntax": set(),
+    "shell.invocation": {"types"},
+    "shell.streams": {"shell.invocation"},
+    "shell.commands.shared.handler_table": {"shell.invocation"},
+    "shell.languages": {"types", "paths", "shell.invocation", "shell.commands.shared.handler_table"},
+    "shell.commands": SHELL_TOOLS | {"types", "paths", "formats", "shell.languages"},
+    "shell": SHELL_TOOLS | {"types", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
     "reading": {"types", "tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
@@ -42,31 +53,35 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
-    "guards": LEAVES | {"tools", "reading", "shell", "paths", "secrets"},
+    "guards": LEAVES | {"formats", "tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},
-    "policy_trials": LEAVES | {"tools", "formats", "cel", "policy"},
+    "policy.judge": LEAVES | {"driving", "formats", "interceptor", "policy", "registration"},
+    "policy.interceptor": LEAVES | {"cel", "interceptor", "policy", "policy.judge", "registration"},
+    "policy.reload": LEAVES | {"interceptor", "policy", "policy.interceptor"},
+    "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | {"policy", "config", "ledger", "store"},
+    "service": FLOW | POLICY | {"config", "ledger", "store"},
     "plugins": {"errors", "registry"},
-    "build": FLOW | {"reading", "service", "config", "guards", "plugins", "policy", "ledger", "store"},
+    "build": FLOW | POLICY | {"reading", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
     "surfaces.http_server": LEAVES | {"config", "formats"},
-    "surfaces.http": FLOW | READ_BY_PEOPLE | {"service", "config", "policy", "observability", "surfaces.http_server"},
+    "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE | {"service", "config", "observability", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "server": LEAVES
-    | {"build", "driving", "config", "ledger", "observability", "service"}
+    | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
     "install": LEAVES | {"formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
+    | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "build", "config", "guards", "install", "observability", "policy", "policy_trials"}
-    | {"server", "service"}
+    | {"__init__", "build", "config", "install", "observability", "policy_trials", "server", "service"}
+    | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
     "__init__": FLOW | {"build", "guarded", "plugins"},
     "__main__": {"cli"},
@@ -101,8 +116,12 @@ def name_of(path: Path) -> str:
     return str(path.relative_to(PACKAGE))
 
 
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__")
+
+
 def room_of(path: Path) -> str:
-    return room_named(".".join(path.relative_to(PACKAGE).with_suffix("").parts).removesuffix(".__init__"))
+    return room_named(module_of(path))
 
 
 def room_named(module: str) -> str:
@@ -114,21 +133,66 @@ def room_named(module: str) -> str:
     raise AssertionError(f"{parts[0]} is a new room: give it a place in MAY_USE")
 
 
+def is_package(name: str) -> bool:
+    return (PACKAGE / name.replace(".", "/") / "__init__.py").is_file()
+
+
 def is_module(name: str) -> bool:
-    """Whether there is such a room or module: `from interpose import X` also names things that are none."""
-    place = PACKAGE / name.split(".", maxsplit=1)[0]
-    return place.is_dir() or place.with_suffix(".py").is_file()
+    return is_package(name) or (PACKAGE / name.replace(".", "/")).with_suffix(".py").is_file()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
 
 
 def imports_of(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    """Every module that is imported, as far as the text says whether a name is one."""
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: relative imports hide the direction"
             yield node.module or ""
-            if node.module == "interpose":
-                yield from (f"interpose.{alias.name}" for alias in node.names)
+            for name in named_in(node):
+                if is_module(name.removeprefix("interpose.")):
+                    yield name
+
+
+def named_in(node: ast.ImportFrom) -> Iterator[str]:
+    """`interpose.room.Name` for each name that is taken out of a module of ours."""
+    if node.module == "interpose" or (node.module or "").startswith("interpose."):
+        yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def taken_by(path: Path) -> Iterator[str]:
+    """What a module takes out of ours, in full: `formats.strict_json.decode`, `ledger.Record`."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (name.removeprefix("interpose.") for name in named_in(node))
+        elif isinstance(node, ast.Import):
+            yield from (alias.name.removeprefix("interpose.") for alias in node.names if "interpose." in alias.name)
+
+
+@cache
+def exported(room: str) -> list[str]:
+    """The `__all__` of a package."""
+    for node in tree_of(PACKAGE / room.replace(".", "/") / "__init__.py").body:
+        if isinstance(node, ast.Assign) and any(isinstance(to, ast.Name) and to.id == "__all__" for to in node.targets):
+            names = ast.literal_eval(node.value)
+            assert isinstance(names, list)
+            return names
+    raise AssertionError(f"{room}/__init__.py has no __all__")
+
+
+PACKAGES = [room for room in MAY_USE if is_package(room) and room != "surfaces"]
+
+
+def doors_of(thing: str, module: str) -> Iterator[tuple[str, str]]:
+    """The rooms that a module enters on its way to a thing, and what it asks for at each door."""
+    for room in PACKAGES:
+        if thing.startswith(f"{room}.") and not f"{module}.".startswith(f"{room}."):
+            yield room, thing.removeprefix(f"{room}.").split(".")[0]
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)
@@ -137,6 +201,61 @@ def test_imports_point_down(path: Path) -> None:
     names = {name.removeprefix("interpose.") for name in imports_of(path) if name.startswith("interpose.")}
     used = {room_named(name) for name in names if is_module(name)}
     assert used - {room} <= MAY_USE[room], f"{name_of(path)} must not use {sorted(used - {room} - MAY_USE[room])}"
+
+
+def test_every_room_is_there() -> None:
+    """A room that was renamed or taken away leaves no place in MAY_USE behind."""
+    assert [room for room in MAY_USE if not is_module(room)] == []
+
+
+@pytest.mark.parametrize("path", modules(), ids=name_of)
+def test_rooms_are_entered_by_their_doors(path: Path) -> None:
+    """What another room may use stands in `__all__`: a name, or a module that is not imported until it is needed."""
+    around = [
+        f"{thing}: {asked!r} is not in __all__ of {room}"
+        for thing in taken_by(path)
+        for room, asked in doors_of(thing, module_of(path))
+        if asked not in exported(room)
+    ]
+    assert around == []
+
+
+@pytest.mark.parametrize("room", PACKAGES)
+def test_what_a_room_exports_is_there_and_is_used(room: str) -> None:
+    names = exported(room)
+    assert sorted(set(names)) == sorted(names)
+    defined = set(bound_in(PACKAGE / room.replace(".", "/") / "__init__.py"))
+    submodules = set(names) - defined
+    assert [name for name in submodules if not is_module(f"{room}.{name}")] == []
+    used = {asked for at, asked in entered() if at == room}
+    assert submodules - used == set(), "no other room uses these modules"
+
+
+@cache
+def entered() -> frozenset[tuple[str, str]]:
+    """Every door that is used, with what is asked for there."""
+    return frozenset(
+        door for path in modules() for thing in taken_by(path) for door in doors_of(thing, module_of(path))
+    )
+
+
+def bound_in(path: Path) -> Iterator[str]:
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.ImportFrom):
+            yield from (alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, ast.ClassDef | ast.FunctionDef):
+            yield node.name
+        elif isinstance(node, ast.Assign):
+            yield from (to.id for to in node.targets if isinstance(to, ast.Name))
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            yield node.target.id
+
+
+def test_only_the_composition_knows_the_guards() -> None:
+    """Users import the classes of `interpose.guards`; of our own modules only `build` does, by their names."""
+    assert [room for room, used in MAY_USE.items() if "guards" in used] == ["build"]
+    named = {module_of(path) for path in modules() if "interpose.guards" in path.read_text(encoding="utf-8")}
+    assert {name for name in named if room_named(name) != "guards"} <= {"build", "config.builtins"}
 
 
 @pytest.mark.parametrize("path", modules(), ids=name_of)

@@ -12,6 +12,7 @@ import yaml
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import FileSystem, Lexical
 from interpose.types import Allow, Confirm, Context, Deny, ToolCall
+from tests.noted import noted
 
 HERE = Path(__file__).parent / "paths"
 HOME, CWD = "/home/dev", "/home/dev/project"
@@ -31,7 +32,7 @@ def _load(name: str) -> list[dict[str, Any]]:
 
 
 def _cases(name: str) -> list[Any]:
-    return [pytest.param(row, id=f"{name}:{index}") for index, row in enumerate(_load(name), start=1)]
+    return noted((f"{name}:{row['note']}", (row,)) for row in _load(name))
 
 
 def _call(row: dict[str, Any], cwd: str) -> ToolCall:
@@ -112,7 +113,6 @@ def test_the_tricks_are_tricks() -> None:
     """A guard that compares how paths begin lets most of them pass."""
     rows = [row for name in TRICK_FILES for row in _load(name) if row.get("want", "block") != "allow"]
     caught = [row for row in rows if row["path"].startswith(PLAIN_SECRETS)]
-    assert len(rows) >= 500
     assert len(caught) < len(rows) / 5
 
 

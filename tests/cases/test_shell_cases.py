@@ -6,7 +6,6 @@ The cases of `shell/commands/files/deletion.py` are in `shell/files/deletion.yam
 
 from __future__ import annotations
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import yaml
 
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from interpose.shell import commands, languages
+from tests.noted import noted
 
 CWD, HOME = "/workspace/project", "/home/dev"
 HERE = Path(__file__).parent
@@ -40,14 +40,7 @@ def _place(path: Path, root: Path) -> str:
 
 
 def _cases(paths: list[Path], root: Path) -> list[Any]:
-    """Every case under its note. Notes that stand twice in a file are counted."""
-    cases, told = [], Counter[str]()
-    for path in paths:
-        for row in _load(path):
-            name = f"{_place(path, root)}:{row['note']}"
-            told[name] += 1
-            cases.append(pytest.param(row, id=name if told[name] == 1 else f"{name} ({told[name]})"))
-    return cases
+    return noted((f"{_place(path, root)}:{row['note']}", (row,)) for path in paths for row in _load(path))
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import sys
 
 import msgspec
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server import json_body as strict_json
 from interpose.surfaces.http_server.listener import Listener, Tcp, run
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
@@ -24,7 +24,7 @@ async def much(_request: Request) -> Response:
 
 async def main() -> None:
     routes = [Route("POST", "/echo", echo, "agent", ""), Route("GET", "/much", much, "agent", "")]
-    limits = msgspec.json.decode(sys.argv[1], type=Limits)
+    limits = msgspec.json.decode(sys.argv[1], type=ServerLimits)
     listener = Listener(routes, [Tcp("127.0.0.1")], make_trust(), limits)
     await listener.start()
     sys.stdout.write(listener.addresses[0].rpartition(":")[2] + "\n")

@@ -27,8 +27,6 @@ from interpose import (
 )
 from tests.hostile import ERRORS, GARBAGE, EvilText, throw
 
-assert len(ERRORS) >= 20
-
 Act = Callable[[], Any]
 
 LS = ToolCall("exec", {"command": "ls", "env": {"A": ["1"]}})

@@ -18,18 +18,20 @@ from time import perf_counter
 import msgspec
 import pytest
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from tests.wire import Wire
 
 MB = 1 << 20
-LIMITS = Limits(header_timeout=1.0, body_timeout=1.0, idle_timeout=2.0, max_body_bytes=4 * MB, max_connections=1500)
+LIMITS = ServerLimits(
+    header_timeout=1.0, body_timeout=1.0, idle_timeout=2.0, max_body_bytes=4 * MB, max_connections=1500
+)
 BODY = b'{"command":"git status"}'
 
 
 class Server:
     """The process."""
 
-    def __init__(self, limits: Limits = LIMITS) -> None:
+    def __init__(self, limits: ServerLimits = LIMITS) -> None:
         child = Path(__file__).with_name("http_child.py")
         self.process = subprocess.Popen(
             [sys.executable, str(child), msgspec.json.encode(limits).decode()],

@@ -25,7 +25,7 @@ from interpose.policy.compiled import compile_rules
 from interpose.policy.judge.http_transport import MAX_BYTES
 from interpose.policy.judge.interceptor import JudgeInterceptor
 from interpose.policy.judge.judge import Judge
-from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
 from interpose.policy.rules import Rule
 from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict
 from tests.judges import (
@@ -423,7 +423,7 @@ def test_each_rule_has_its_own_deadline(provider: Provider) -> None:
     provider.reply = late
     judge = Judge([hasty, patient], provider.settings())
 
-    async def answered_late() -> tuple[Judged, ...]:
+    async def answered_late() -> tuple[JudgedRule, ...]:
         waiting = asyncio.ensure_future(judge.judge(BOMB, [hasty, patient]))
         await asyncio.wait({waiting}, timeout=0.2)
         provider.release.set()
@@ -449,7 +449,7 @@ def test_waiting_for_a_free_place_counts(provider: Provider) -> None:
     rule = ai_rule(judge={"timeout": 0.3})
     judge = Judge([rule], provider.settings(concurrency=1, breaker_failures=2))
 
-    async def both_at_once() -> list[tuple[Judged, ...]]:
+    async def both_at_once() -> list[tuple[JudgedRule, ...]]:
         return list(await asyncio.gather(judge.judge(CAKE, [rule]), judge.judge(BOMB, [rule])))
 
     start = monotonic()

@@ -13,8 +13,8 @@ import pytest
 
 from interpose import __version__
 from interpose.config.load import load
-from interpose.config.model import Intercept, InterceptorSettings
-from interpose.ledger.formats import seed_entries
+from interpose.config.settings import InterceptorSettings, InterceptSettings
+from interpose.ledger.formats import intercept_entries
 from interpose.ledger.record import search
 from interpose.service.service import Service
 from interpose.store.protocols import Query
@@ -102,7 +102,7 @@ CURL = r"""curl -X POST http://localhost:8080/api/v1/intercept \
 
 @pytest.fixture(scope="module", params=["maybe-dont", "interpose"])
 def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with service_in(tmp_path_factory.mktemp("seed"), intercept=Intercept(identity=request.param)) as opened:
+    with service_in(tmp_path_factory.mktemp("seed"), intercept=InterceptSettings(identity=request.param)) as opened:
         yield opened
 
 
@@ -150,7 +150,7 @@ def test_the_curl_example_gets_the_published_answer(server: Running, service: Se
 def test_the_audit_entry_of_the_curl_example(server: Running, service: Service) -> None:
     curl(server, CURL)
     service.ledger.flush()
-    (entry,) = seed_entries(search(service.store, Query(), 1)[0])
+    (entry,) = intercept_entries(search(service.store, Query(), 1)[0])
     assert entry | {"timestamp": "", "duration_ms": 0} == {
         "timestamp": "",
         "source": "intercept",
@@ -203,7 +203,7 @@ def test_the_invalid_example(tmp_path: Path) -> None:
         }
         rules = json.dumps({"version": 1, "judge": judge.settings(), "rules": [rule]})
         unguarded = {"builtin:command-safety-guard": InterceptorSettings(enabled=False)}
-        seed = Intercept(identity="maybe-dont")
+        seed = InterceptSettings(identity="maybe-dont")
         with (
             service_in(tmp_path, rules, packs=(), intercept=seed, interceptors=unguarded) as service,
             running(intercept.routes(service)) as server,

@@ -1,6 +1,6 @@
 """Answers to questions: confirmation handlers, batches, standing answers."""
 
-from interpose.approvals.batch import BatchAnswer, BatchConfirmation, ask_for_batch, summary
+from interpose.approvals.batch import BATCH_DENIED, BatchAnswer, BatchConfirmation, ask_for_batch
 from interpose.approvals.handlers import (
     AutoApprove,
     AutoDeny,
@@ -15,7 +15,9 @@ from interpose.approvals.handlers import (
 )
 from interpose.approvals.terminal import InteractiveConfirmation
 
+# The modules are named and not imported, so that each is loaded by who needs it.
 __all__ = [
+    "BATCH_DENIED",
     "AutoApprove",
     "AutoDeny",
     "BatchAnswer",
@@ -27,8 +29,12 @@ __all__ = [
     "as_handler",
     "ask_for_batch",
     "ask_person",
+    "desk",
+    "grants",
     "put_question",
     "question",
+    "questions",
+    "scopes",
     "standing_answer",
-    "summary",
+    "webhook",
 ]

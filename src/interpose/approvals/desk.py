@@ -61,7 +61,7 @@ class ApprovalStore(Approvals, Grants, Counters, Protocol):
     """What the desk needs of a store."""
 
 
-class _Open(Struct, frozen=True):
+class _OpenQuestion(Struct, frozen=True):
     """A question that waits."""
 
     id: str
@@ -160,7 +160,7 @@ class Desk:
         _log_answer(question)
         return question
 
-    def _consult(self, request: PermissionRequest, waited_for: str) -> Approved | Deny | _Open:
+    def _consult(self, request: PermissionRequest, waited_for: str) -> Approved | Deny | _OpenQuestion:
         """What is known about a call: a grant, a no, or a question that waits. Blocks."""
         self._tidy()
         try:
@@ -183,7 +183,7 @@ class Desk:
 
     def _put(
         self, request: PermissionRequest, subject: Subject, bound_to: Bound, waited_for: str
-    ) -> Approved | Deny | _Open:
+    ) -> Approved | Deny | _OpenQuestion:
         """The question about a call. Whoever asks the same at the same time, here or elsewhere, gets the same one.
 
         Questions about a call are numbered. Of several who see that the last one is over, one counts on.
@@ -201,7 +201,7 @@ class Desk:
                 if self._store.ask(row_of(Kept(question, bound_to), asked_ns=now, expires_ns=expires)):
                     if self._on_question is not None:
                         self._on_question(question)
-                    return _Open(id, expires)
+                    return _OpenQuestion(id, expires)
                 continue  # somebody was faster
             if (kept := kept_of(row)) is not None and kept.bound == bound_to:
                 standing = self._standing(row, bound_to, waited_for)
@@ -220,11 +220,11 @@ class Desk:
             rule="approval-queue-full",
         )
 
-    def _standing(self, row: Approval, bound_to: Bound, waited_for: str) -> Approved | Deny | _Open | None:
+    def _standing(self, row: Approval, bound_to: Bound, waited_for: str) -> Approved | Deny | _OpenQuestion | None:
         """What the last question about a call says now; None if it says nothing any more."""
         now = self._clock()
         if not row.answer and row.expires_ns > now:
-            return _Open(row.id, row.expires_ns)
+            return _OpenQuestion(row.id, row.expires_ns)
         answer = answer_of(row)
         if answer is not None and answer.approved:
             return self._take(bound_to, waited_for)  # it may have been approved since we looked for a grant
@@ -261,7 +261,7 @@ class Waiting:
         desk, end, waited_for = self._desk, monotonic() + self._seconds, ""
         while True:
             known = await asyncio.to_thread(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
-            if not isinstance(known, _Open):
+            if not isinstance(known, _OpenQuestion):
                 return known
             left = end - monotonic()
             if left <= 0:

@@ -30,7 +30,7 @@ PAUSES = (1.0, 5.0, 25.0)
 """Seconds before each new attempt."""
 
 
-class Told(Struct, frozen=True):
+class WebhookBody(Struct, frozen=True):
     """What is posted."""
 
     question: Question
@@ -73,7 +73,7 @@ class Webhook:
             self._tell(question)
 
     def _tell(self, question: Question) -> None:
-        body, pause, problem = fast.encode(Told(question)), threading.Event(), ""
+        body, pause, problem = fast.encode(WebhookBody(question)), threading.Event(), ""
         for seconds in (0.0, *self._pauses):
             pause.wait(seconds)
             try:

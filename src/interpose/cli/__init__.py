@@ -7,6 +7,8 @@ import os
 import sys
 from collections.abc import Sequence
 
+__all__ = ["VERBS", "main"]
+
 VERBS = (
     "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
     "policy", "redact", "run", "serve", "status", "uninstall",

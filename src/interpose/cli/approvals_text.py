@@ -10,7 +10,7 @@ import msgspec
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question
 from interpose.cli.check import encoded
-from interpose.cli.rendering import COLOURS, Ink, columns, cut, visible
+from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 
 MOST_LINES = 200
 _STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2"}

@@ -14,10 +14,10 @@ from typing import Literal
 
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION
+from interpose.cli.approvals_desk import AnyDesk
 from interpose.cli.approvals_text import now, question_text
-from interpose.cli.calls import UsageError
-from interpose.cli.desks import AnyDesk
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.call_arguments import UsageError
+from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.errors import ApprovalError, StoreError, text_of
 
 POLL_SECONDS = 0.3

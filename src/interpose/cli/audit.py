@@ -10,7 +10,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, get_args
 
 import msgspec
 
@@ -18,11 +18,11 @@ from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
-from interpose.cli.calls import UsageError
+from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import encoded
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
-from interpose.ledger import Broken, Record, named, search, shapes, verify_directory
+from interpose.ledger import OLD_FORMATS, Broken, Format, Record, named, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
 
@@ -58,11 +58,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     for act in (tail, finding, counting, export):
         add_filters(act)
     for act in (tail, finding, show, export):
-        act.add_argument("--format", choices=("record", "seed", "maybe-dont"), help="the shape of the JSON")
+        act.add_argument("--format", type=_format, choices=get_args(Format), help="the shape of the JSON")
     for act in (tail, finding, show, counting, proving):
         act.add_argument("--json", action="store_true", help="print JSON")
     for act in (tail, finding, show, counting, proving, export):
         add_ledger(act)
+
+
+def _format(text: str) -> str:
+    return OLD_FORMATS.get(text, text)
 
 
 def _count(text: str) -> int:

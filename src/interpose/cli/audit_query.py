@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from interpose.cli.calls import UsageError
+from interpose.cli.call_arguments import UsageError
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
 from interpose.ledger import recover_all

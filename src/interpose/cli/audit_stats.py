@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from interpose.cli.audit_query import time_text
 from interpose.cli.audit_text import COLOURS, duration
-from interpose.cli.rendering import Ink, columns, cut, visible
+from interpose.cli.verdict_text import Ink, columns, cut, visible
 from interpose.ledger.stats import Stats
 
 _DECISIONS = ("deny", "ask", "rewrite", "allow")

@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from interpose.cli.audit_query import time_text
 from interpose.cli.check import encoded
-from interpose.cli.rendering import Ink, columns, cut, visible
+from interpose.cli.verdict_text import Ink, columns, cut, visible
 from interpose.ledger import Record
 from interpose.types import Finding
 

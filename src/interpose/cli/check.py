@@ -14,9 +14,9 @@ from msgspec import Struct
 
 from interpose.build import open_engines, open_guards
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.calls import UsageError, given_arguments
-from interpose.cli.rendering import Ink, Judged, colours_wanted, explain
-from interpose.cli.rows import BadRow, Row, decode, lines
+from interpose.cli.call_arguments import UsageError, given_arguments
+from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
+from interpose.cli.verdict_text import Ink, JudgedCall, colours_wanted, explain
 from interpose.config.load import load
 from interpose.engine import Engine
 from interpose.errors import InterposeError
@@ -93,7 +93,7 @@ class CallJudge:
     def __init__(self, open_at_home: Callable[[], Engines]) -> None:
         self._open, self._by_home = open_at_home, dict[str, Engines]()
 
-    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> Judged:
+    def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> JudgedCall:
         """What is decided about a call. Raises what keeps an engine from being opened."""
         os.environ["HOME"] = home  # guards and rules take the home of whoever runs them
         if home not in self._by_home:
@@ -117,7 +117,7 @@ def _product(profile: str | None) -> CallJudge:
 
 
 def _guards(profile: str | None) -> CallJudge:
-    from interpose.config.model import BUILTIN_INTERCEPTORS, Config
+    from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 
     settings: Any = dict(BUILTIN_INTERCEPTORS)
     if profile:
@@ -126,12 +126,12 @@ def _guards(profile: str | None) -> CallJudge:
     return CallJudge(lambda: _Everywhere(open_guards(Config(interceptors=settings))))
 
 
-def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> Judged:
+def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> JudgedCall:
     decider = verdict.decided_by
     arguments = dict(verdict.payload.arguments) if verdict.rewritten else None
     if decider is None:
-        return Judged(verdict.outcome, effects=effects, arguments=arguments)
-    return Judged(
+        return JudgedCall(verdict.outcome, effects=effects, arguments=arguments)
+    return JudgedCall(
         verdict.outcome, decider.rule, decider.severity, verdict.reason, effects, verdict.instead,
         decider.interceptor, decider.part, arguments,
     )  # fmt: skip
@@ -210,7 +210,7 @@ def judge_rows(
     return status
 
 
-def _details(judged: Judged) -> dict[str, Any]:
+def _details(judged: JudgedCall) -> dict[str, Any]:
     return {
         "decision": judged.decision,
         "rule": judged.rule,

@@ -11,7 +11,7 @@ import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
 from interpose.cli.check import print_json
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import load
 from interpose.config.places import places_of
 from interpose.config.render import all_values, json_schema, nested, template

@@ -9,7 +9,7 @@ from typing import Any
 
 from interpose import Context, Engine, InteractiveConfirmation, ToolCall
 from interpose.build import open_engine
-from interpose.cli.rendering import Ink, visible
+from interpose.cli.verdict_text import Ink, visible
 from interpose.flow.status_lines import terminal_sink
 
 HELP = "watch your guards and rules decide calls, then type your own"

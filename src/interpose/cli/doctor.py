@@ -10,11 +10,11 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.check import print_json
-from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
-from interpose.cli.standing import ledger_line, policy_of, server_line
+from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
-from interpose.install.doctor import Check, Examined, examine, installed_targets
+from interpose.install.doctor import Examined, HostCheck, examine, installed_targets
 from interpose.install.places import spoken_path
 from interpose.install.situation import Situation, ledger_flaw, situation
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
@@ -69,7 +69,7 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     around = _around(now, project, ledger_flaw(loaded.config))
     if not found:
         named = f" {only}" if only else ""
-        around.append(Check("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))
+        around.append(HostCheck("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))
     holds = all(each.holds for each in found) and all(check.level != "open" for check in around)
     if args.json:
         print_json({"ok": holds, "hosts": found, "around": around})
@@ -78,26 +78,26 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     return 0 if holds else EXIT_OPEN
 
 
-def _around(now: Situation, project: Path, flaw: str | None) -> list[Check]:
+def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
     """What all hooks stand on."""
     policy = policy_of(str(project))
     problems: list[dict[str, Any]] = policy["problems"]
     checks = [
-        Check("policy", "open", "; ".join(str(problem) for problem in problems))
+        HostCheck("policy", "open", "; ".join(str(problem) for problem in problems))
         if problems
-        else Check("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules"),
-        Check("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
-        Check("chain", "note", "not looked at here: interpose audit verify")
+        else HostCheck("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules"),
+        HostCheck("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
+        HostCheck("chain", "note", "not looked at here: interpose audit verify")
         if flaw is None
-        else Check("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
-        Check("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
+        else HostCheck("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
+        HostCheck("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
     ]
     if now.opened:
-        checks.append(Check("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
+        checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
     return checks
 
 
-def _show(found: list[Examined], around: list[Check], ink: Ink) -> None:
+def _show(found: list[Examined], around: list[HostCheck], ink: Ink) -> None:
     for each in found:
         print(f"{ink(each.title, '1')}  {visible(spoken_path(each.path))} ({each.scope})")
         for check in each.checks:
@@ -107,6 +107,6 @@ def _show(found: list[Examined], around: list[Check], ink: Ink) -> None:
         _line(check, ink)
 
 
-def _line(check: Check, ink: Ink) -> None:
+def _line(check: HostCheck, ink: Ink) -> None:
     word, colour = _MARKS[check.level]
     print(f"  {ink(word, colour)}  {check.name:16} {visible(check.text)}")

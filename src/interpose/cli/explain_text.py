@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from interpose.cli.explaining import Explanation, Heard
-from interpose.cli.rendering import COLOURS, Ink, columns, cut, visible
+from interpose.cli.explain_call import Explanation, InterceptorAnswer
+from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 from interpose.policy_trials.rule_accounts import Account
 
 _SPEAKING = ("deny", "ask", "rewrite", "note", "answer", "failed", "not-asked")
@@ -56,7 +56,7 @@ def _subject(told: Explanation) -> str:
     return cut(visible(f"{call.name}  " + "  ".join(f"{key}={value}" for key, value in call.arguments.items())), _WIDTH)
 
 
-def _guards(guards: Sequence[Heard], ink: Ink) -> Iterator[str]:
+def _guards(guards: Sequence[InterceptorAnswer], ink: Ink) -> Iterator[str]:
     if not guards:
         return
     yield from ("", ink("Guards", "1"))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import argparse
 
     from interpose.config.load import Loaded
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.surfaces.hook_clients.child_process import Send
     from interpose.surfaces.hosts.events import Host, Reply
 
@@ -37,7 +37,7 @@ code is 2 and one line on standard error says why.
 exit codes: those of HOST's own contract (0, or 2 for a refusal)"""
 
 
-class _Asked:
+class _HookCommandLine:
     """The command line."""
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ def main(words: Sequence[str]) -> int:
         return _refuse(host, error)
 
 
-def _parsed(words: Sequence[str]) -> _Asked:
-    asked, rest = _Asked(), iter(words)
+def _parsed(words: Sequence[str]) -> _HookCommandLine:
+    asked, rest = _HookCommandLine(), iter(words)
     named: list[str] = []
     for word in rest:
         if word == "--fail-open":
@@ -98,11 +98,11 @@ def _parsed(words: Sequence[str]) -> _Asked:
     return asked
 
 
-def _answered(asked: _Asked, host: Host) -> tuple[Reply, str]:
+def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     """The reply, and where a server should listen that is to be started after it."""
     from interpose.config.load import load
     from interpose.surfaces.hook_clients.child_process import ApartError
-    from interpose.surfaces.hook_clients.programs.thin import BrokenError, NobodyError, ask
+    from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
     from interpose.surfaces.hosts.events import Reply
 
     body = _read(monotonic() + (asked.within or _ENOUGH))

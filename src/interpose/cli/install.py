@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from interpose.cli.check import print_json
-from interpose.cli.installing import add_place, carried_out, done, target_in
-from interpose.cli.rendering import visible
+from interpose.cli.install_shared import add_place, carried_out, done, target_in
+from interpose.cli.verdict_text import visible
 from interpose.config.load import Loaded
 from interpose.install.advice import advice
 from interpose.install.places import spoken_path, target_of

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from xml.etree import ElementTree as ET
 
-from interpose.cli.rendering import visible
+from interpose.cli.verdict_text import visible
 from interpose.policy_trials.trials import Trial
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from interpose.cli import EXIT_USAGE
-from interpose.cli.rows import BadRow, lines, parsed
+from interpose.cli.jsonl_rows import BadRow, lines, parsed
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import catalogue
 from interpose.secrets.stream import StreamRedactor

@@ -14,10 +14,10 @@ from msgspec.structs import replace
 
 from interpose.build import record_undecided
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.rendering import visible, visible_lines
 from interpose.cli.run_deciding import AskedServer, Here, RunAnswer, UnreachableError, called
+from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
-from interpose.config.model import Config
+from interpose.config.settings import Config
 from interpose.errors import ApprovalError, ConfigError, InterposeError, PolicyError, text_of
 from interpose.types import ToolCall
 

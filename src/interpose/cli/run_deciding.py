@@ -14,13 +14,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose import __version__
-from interpose.cli.connecting import connection_to, user_name
+from interpose.cli.server_client import connection_to, user_name
 from interpose.driving import drive
 from interpose.flow.hosted import Abilities, in_another_form
 from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict, new_id
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.service.service import Service
 
 PATH = "/api/v1/cli/validate"

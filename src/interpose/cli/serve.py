@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
-from interpose.cli.rendering import Ink, colours_wanted, visible, visible_lines
+from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
 
 if TYPE_CHECKING:

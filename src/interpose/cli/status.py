@@ -11,8 +11,8 @@ import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.check import encoded
-from interpose.cli.rendering import Ink, colours_wanted, visible
-from interpose.cli.standing import ledger_line, policy_of, server_line
+from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
 from interpose.install.last_heard import span

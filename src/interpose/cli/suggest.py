@@ -22,16 +22,16 @@ _BETWEEN = re.compile(r"&&|\|\||;|\||&|\n")
 _BUNDLE = re.compile(r"-[A-Za-z]{2,6}")
 
 
-class Change(Struct, frozen=True):
+class AllowedChange(Struct, frozen=True):
     """A call that would be allowed, and how it differs."""
 
     command: str
     how: str
 
 
-def smallest_changes(call: ToolCall, command: str, advice: str, allowed: Allowed) -> list[Change]:
+def smallest_changes(call: ToolCall, command: str, advice: str, allowed: Allowed) -> list[AllowedChange]:
     """The smallest changes to a command that the engine allows, the least first: advice, flags, parts."""
-    found: list[Change] = []
+    found: list[AllowedChange] = []
     size = 0
     for attempts, (cost, change) in enumerate(_candidates(command, advice)):
         if attempts >= MAX_ATTEMPTS or len(found) >= MAX_SUGGESTIONS or (found and cost > size):
@@ -56,11 +56,11 @@ def _with(call: ToolCall, command: str) -> ToolCall:
     return call.with_arguments({**call.arguments, "command": command})
 
 
-def _candidates(command: str, advice: str) -> Iterator[tuple[int, Change]]:
+def _candidates(command: str, advice: str) -> Iterator[tuple[int, AllowedChange]]:
     if len(command) > MAX_TEXT:
         return
     if advice and advice != command and _same_programs(command, advice):
-        yield 1, Change(advice, "as the guard advises")
+        yield 1, AllowedChange(advice, "as the guard advises")
     words = list(_TOKEN.finditer(command))
     for word in words:
         yield from ((1, change) for change in _lighter(command, word))
@@ -78,29 +78,31 @@ def _same_programs(command: str, advice: str) -> bool:
     return bool(theirs) and theirs == ours
 
 
-def _without(command: str, words: list[re.Match[str]]) -> Change:
+def _without(command: str, words: list[re.Match[str]]) -> AllowedChange:
     text = command
     for word in sorted(words, key=lambda word: -word.start()):
         start = word.start()
         while start and text[start - 1] in " \t":
             start -= 1
         text = text[:start] + text[word.end() :]
-    return Change(text.strip(), f"without {' and '.join(word[0] for word in words)}")
+    return AllowedChange(text.strip(), f"without {' and '.join(word[0] for word in words)}")
 
 
-def _lighter(command: str, word: re.Match[str]) -> Iterator[Change]:
+def _lighter(command: str, word: re.Match[str]) -> Iterator[AllowedChange]:
     """`-rf` without one of its letters, `+main` without its plus."""
     text = word[0]
     if text.startswith("+") and len(text) > 1:
-        yield Change(command[: word.start()] + text[1:] + command[word.end() :], "without the + before the branch")
+        yield AllowedChange(
+            command[: word.start()] + text[1:] + command[word.end() :], "without the + before the branch"
+        )
     if _BUNDLE.fullmatch(text):
         for letter in dict.fromkeys(text[1:]):
             less = text.replace(letter, "")
             if less != "-":
-                yield Change(command[: word.start()] + less + command[word.end() :], f"without -{letter}")
+                yield AllowedChange(command[: word.start()] + less + command[word.end() :], f"without -{letter}")
 
 
-def _parts(command: str) -> Iterator[Change]:
+def _parts(command: str) -> Iterator[AllowedChange]:
     """The command without one of the commands that it is made of, as the analysis sees them."""
     tops = [ran for ran in analyse(command).commands if not ran.via]
     spans = sorted({ran.span for ran in tops})
@@ -117,4 +119,4 @@ def _parts(command: str) -> Iterator[Change]:
             before = before[: closing.start()].rstrip()
         left = f"{before} {after}".strip()
         if left:
-            yield Change(left, f"without `{command[start:end]}`")
+            yield AllowedChange(left, f"without `{command[start:end]}`")

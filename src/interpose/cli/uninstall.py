@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from interpose.cli.installing import add_place, carried_out, done, target_in
+from interpose.cli.install_shared import add_place, carried_out, done, target_in
 from interpose.config.load import Loaded
 from interpose.install.plan import plan_uninstall
 

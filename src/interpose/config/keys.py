@@ -8,17 +8,15 @@ from functools import cache
 from typing import Annotated, Any, get_args, get_origin
 
 from msgspec import Meta, Struct
-from msgspec.structs import fields
+from msgspec.structs import FieldInfo, fields
 
-from interpose.config.model import Config, InterceptorSettings
+from interpose.config.builtins import owners
+from interpose.config.settings import Config, InterceptorSettings
 
 Path = tuple[str, ...]
 
 PREFIX = "INTERPOSE_"
 INTERCEPTORS = "interceptors"
-
-_BELONGS_TO = {"profile": "builtin:command-safety-guard"}
-"""Settings that only one interceptor has."""
 
 
 class Key(Struct, frozen=True):
@@ -76,16 +74,21 @@ def variable_part(path: Path) -> str:
     return re.sub(r"[^A-Z0-9]+", "_", "_".join(path).upper())
 
 
+@cache  # the settings of interceptors are one type, and working out its annotations is most of loading
+def _fields(of: type[Struct]) -> tuple[FieldInfo, ...]:
+    return fields(of)
+
+
 def _group(defaults: Struct, path: Path) -> Group:
     members: dict[str, Key | Group] = {}
-    for field in fields(defaults):
+    for field in _fields(type(defaults)):
         at, value = (*path, field.name), getattr(defaults, field.name)
         if isinstance(value, Struct):
             members[field.name] = _group(value, at)
         elif at == (INTERCEPTORS,):
             by_id = {id: _group(settings, (*at, id)) for id, settings in value.items()}
             members[field.name] = Group(at, _description(field.type), None, by_id)
-        elif field.name not in _BELONGS_TO or _BELONGS_TO[field.name] == path[-1]:
+        elif path[:1] != (INTERCEPTORS,) or path[-1] in (owners(field.name) or path):
             members[field.name] = _key(at, field.type, value)
     doc = (type(defaults).__doc__ or "").partition("\n")[0]
     return Group(path, doc, type(defaults), members)

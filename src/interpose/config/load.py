@@ -6,18 +6,19 @@ Nothing is read from the directory that an agent works in.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
 
+from interpose.config.builtins import BUILTINS
+from interpose.config.checked_values import WrongValueError, absolute, checked
 from interpose.config.keys import INTERCEPTORS, Group, Key, interceptor_group, tree
-from interpose.config.model import BUILTIN_INTERCEPTORS, Config
 from interpose.config.places import ORGANISATION, Places, places_of
 from interpose.config.problems import Problem, unknown
+from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 from interpose.config.sources import Found, Setting, from_environment, from_file, from_flags
-from interpose.config.values import WrongValueError, checked, path_text
 from interpose.errors import ConfigError
 from interpose.types import EMPTY
 
@@ -110,7 +111,7 @@ class _Merging:
         return ""
 
     def _default(self, key: Key) -> Any:
-        return path_text(key.default, self._places) if key.is_path else key.default
+        return absolute(key.default, self._places) if key.is_path else key.default
 
     def config(self) -> Config:
         """The whole, or a ConfigError with all problems."""
@@ -118,11 +119,20 @@ class _Merging:
             for id, where in self._others.items():
                 why = unknown("interceptor", id, BUILTIN_INTERCEPTORS)
                 self._problems.append(Problem(where, INTERCEPTORS, f"{why} (those of packages need `plugins`)"))
+        self._problems.extend(self._without_effect())
         config = self._built(tree())
         if self._problems:
             raise ConfigError(tuple(self._problems))
         assert isinstance(config, Config)  # noqa: S101 - the root of the tree
         return config
+
+    def _without_effect(self) -> Iterator[Problem]:
+        """Who sets up an interceptor that is off by default, and forgets to switch it on, believes to be guarded."""
+        for one in BUILTINS:
+            name = f"{INTERCEPTORS}.{one.id}"
+            where = next((where for key, where in self.origins.items() if key.startswith(f"{name}.")), "")
+            if where and not one.on and f"{name}.enabled" not in self.origins:
+                yield Problem(where, name, "it is off by default: say `enabled: true`, or `enabled: false`")
 
     def _built(self, group: Group) -> Any:
         members = dict(group.members)
@@ -145,7 +155,7 @@ class _Merging:
     def _of_group(self, group: Group, message: str) -> Problem:
         """A group says which of its keys is wrong in the first word of its message."""
         name = message.split(maxsplit=1)[0].rstrip(":")
-        inside = ".".join(group.path)
+        inside = ".".join(group.path) or name
         where = self.origins.get(name) or next(
             (where for key, where in self.origins.items() if key.startswith(inside)), ""
         )

@@ -7,9 +7,9 @@ from typing import Any
 
 import msgspec
 
+from interpose.config.checked_values import expected
 from interpose.config.keys import Group, Key, interceptor_group, tree
-from interpose.config.model import BUILTIN_INTERCEPTORS, Config
-from interpose.config.values import expected
+from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 
 HIDDEN = "***"
 

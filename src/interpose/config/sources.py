@@ -11,11 +11,12 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.config.builtins import owners
 from interpose.config.keys import INTERCEPTORS, PREFIX, Group, Key, Path, interceptor_group, tree
-from interpose.config.model import BUILTIN_INTERCEPTORS
+from interpose.config.maybe_dont_variables import maybe_dont_settings
 from interpose.config.places import DIRECTORY_VARIABLE
 from interpose.config.problems import Problem, unknown
-from interpose.config.seed_names import seed_settings
+from interpose.config.settings import BUILTIN_INTERCEPTORS
 
 MAX_BYTES = 1_000_000
 
@@ -63,7 +64,7 @@ def from_file(file: FilePath, *, required: bool) -> Iterator[Found]:
         if any(line.strip() and not line.lstrip().startswith("#") for line in text.splitlines()):
             yield Problem(f"{file}:{error.line}", "", str(error))
         return
-    yield from _Walk(str(file), document).group(tree(), document.data)
+    yield from _DocumentWalk(str(file), document).group(tree(), document.data)
 
 
 def _text(file: FilePath) -> str | Problem:
@@ -87,7 +88,7 @@ def _text(file: FilePath) -> str | Problem:
         return Problem(f"{file}:{line}", "", "expected UTF-8 text")
 
 
-class _Walk:
+class _DocumentWalk:
     """One document beside the tree of keys."""
 
     def __init__(self, file: str, document: Any) -> None:
@@ -124,13 +125,15 @@ def member_of(group: Group, name: str) -> Key | Group | str:
         if not name.startswith("builtin:"):
             return interceptor_group(name)
         return unknown("interceptor", name, BUILTIN_INTERCEPTORS)
+    if group.path[:1] == (INTERCEPTORS,) and (others := owners(name)):
+        return f"unknown key {name!r} here, it is a setting of {' and '.join(others)}"
     return unknown("key", name, group.members)
 
 
 def from_environment(environ: Mapping[str, str]) -> Iterator[Found]:
     """The settings of `INTERPOSE_...` variables, behind those of the names that others gave to the same keys."""
     ours = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-    others = list(seed_settings(environ))
+    others = list(maybe_dont_settings(environ))
     if not ours and not others:
         return
     by_name = {key.name: key for key in tree().all_keys()}

@@ -17,7 +17,7 @@ from interpose.driving.steps import (
     Failure,
     Flow,
     Keep,
-    Record,
+    PendingRecord,
     Work,
     called,
     is_async,
@@ -148,7 +148,7 @@ async def _awaited(answer: Awaitable[object], timeout: float | None) -> object:
     return Failure(timed_out(timeout))
 
 
-async def _kept(record: Record) -> object:
+async def _kept(record: PendingRecord) -> object:
     """Wait for a record. Others go on meanwhile, and may share its sync."""
     import asyncio
 

@@ -100,7 +100,7 @@ class Block:
         self.args = args
 
 
-class Record(Protocol):
+class PendingRecord(Protocol):
     """Something on its way into a ledger. It has a deadline of its own."""
 
     @property
@@ -123,7 +123,7 @@ class Keep:
 
     __slots__ = ("record",)
 
-    def __init__(self, record: Record) -> None:
+    def __init__(self, record: PendingRecord) -> None:
         self.record = record
 
 

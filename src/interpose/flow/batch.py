@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from msgspec import UNSET, Struct
 
-from interpose.approvals.batch import BATCH_DENIED, BatchAnswer, ask_for_batch
+from interpose.approvals import BATCH_DENIED, BatchAnswer, ask_for_batch
 from interpose.driving import Ask, Execute, Flow, Step
 from interpose.types import Deny
 

@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
-from interpose.driving import Execute, Failure, Flow, Keep, Record, called
+from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, logged, text_of
 from interpose.flow.batch import run_batch
 from interpose.flow.observing import observe_all
@@ -70,12 +70,12 @@ class Interceptors(Protocol):
 class Recorder(Protocol):
     """Keeps what was decided and what came of it."""
 
-    def decided(self, verdict: Verdict[ToolCall], /) -> Record | None:
+    def decided(self, verdict: Verdict[ToolCall], /) -> PendingRecord | None:
         """Called before the tool runs. If it raises, or the record that it returns fails, the tool does not run."""
 
     def finished(
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None, /
-    ) -> Record | None:
+    ) -> PendingRecord | None:
         """Called when the outcome is known, with what tool.after said of it. The answer waits for the record."""
 
 

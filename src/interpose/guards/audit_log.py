@@ -15,6 +15,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from interpose.errors import text_of
+from interpose.formats.plain_text import one_line
 from interpose.guards.json_text import compact_json
 from interpose.types import Allow, ToolCall, ToolOutcome
 
@@ -41,20 +42,23 @@ class AuditLog:
     id = "builtin:audit-log"
 
     def __init__(
-        self, *, logger: logging.Logger | None = None, level: int = logging.INFO, redact: Redact | None = None
+        self, *, logger: logging.Logger | None = None, level: int | str = logging.INFO, redact: Redact | None = None
     ) -> None:
         """`level` is for what goes well, failures and denials are warnings. `redact` replaces the built-in one."""
+        number = level if isinstance(level, int) else logging.getLevelNamesMapping().get(level.upper())
+        if number is None:
+            raise ValueError(f"AuditLog needs a level of `logging`, not {level!r}")
         given: object = redact
         if given is not None and not callable(given):
             raise ValueError(f"AuditLog needs a function from text to text as `redact`, not {given!r}")
         self._logger = logger or logging.getLogger("interpose.audit")
-        self._level = level
+        self._level = number
         self._redact = redact or _without_secrets
 
     def intercept(self, call: ToolCall) -> Allow:
         """Says what was called."""
         if self._logger.isEnabledFor(self._level):
-            shown = _Input(call.arguments, self._preview)
+            shown = _ShownArguments(call.arguments, self._preview)
             text = "Tool invoked: %s with input: %s [call %s]"
             self._say(self._level, call, "invoked", text, printable(call.name), shown, printable(call.call_id))
         return _ALLOW
@@ -86,7 +90,7 @@ class AuditLog:
             return f"(not shown: {printable(text_of(error))})"
 
 
-class _Input:
+class _ShownArguments:
     """Arguments that are rendered when a handler writes them. They are frozen: later is the same as now."""
 
     __slots__ = ("_arguments", "_preview")
@@ -114,9 +118,5 @@ def _redactor() -> Redactor:
 
 def printable(text: str) -> str:
     """At most PREVIEW characters, then `...`. No character of it can start a line or move a cursor."""
-    if text.isprintable():
-        return text if len(text) <= PREVIEW else f"{text[:PREVIEW]}..."
-    shown = "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text[:PREVIEW]
-    )
-    return shown if len(text) <= PREVIEW and len(shown) <= PREVIEW else f"{shown[:PREVIEW]}..."
+    shown = one_line(text[: PREVIEW + 1])
+    return shown if len(shown) <= PREVIEW else f"{shown[:PREVIEW]}..."

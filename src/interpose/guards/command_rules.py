@@ -1,8 +1,8 @@
 """What each effect of a command means: a table from effects to words, reasons and rule ids.
 
-An effect is described by traits (guards/traits.py): the names of its details that hold (`recursive`, `wide`, ...),
-where its path lies (`at:home`, `at:in-temp`, ...), and what follows from its mode. The first rule of its kind that
-fits is the answer. A handler may refine id, reason and advice; it never chooses the word.
+An effect is described by traits (guards/effect_traits.py): the names of its details that hold (`recursive`, `wide`,
+...), where its path lies (`at:home`, `at:in-temp`, ...), and what follows from its mode. The first rule of its kind
+that fits is the answer. A handler may refine id, reason and advice; it never chooses the word.
 
 `balanced` denies what is proven and cannot be undone, asks about what is likely to harm, and lets the rest pass.
 `strict` asks wherever harmlessness is not proven.
@@ -22,7 +22,7 @@ Profile = Literal["balanced", "strict"]
 _NONE: frozenset[str] = frozenset()
 
 
-class Rule(Struct, frozen=True):
+class CommandRule(Struct, frozen=True):
     """One line of the table. `needs`: all of these traits; `one_of`: at least one of them; `lacks`: none."""
 
     id: str
@@ -54,10 +54,10 @@ def _rule(
     one_of: str = "",
     lacks: str = "",
     instead: str = "",
-) -> Rule:
+) -> CommandRule:
     """`words` is what balanced and strict say: `allow/ask`, or one word for both."""
     balanced, _, strict = words.partition("/")
-    return Rule(
+    return CommandRule(
         rule_id,
         _word(balanced),
         _word(strict or balanced),
@@ -83,7 +83,7 @@ _SYSTEM = "at:root at:system-top at:system"
 _HOMES = "at:home at:home-top at:in-home"
 _HARMLESS = "at:in-workspace at:in-temp at:temp at:device-safe"
 
-RULES: dict[EffectKind, tuple[Rule, ...]] = {
+RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
     "fs.read": (
         _rule("allow/ask", "read-device", "warning", "Reads a disk as raw bytes, every file on it included.",
               needs="at:device"),
@@ -254,7 +254,7 @@ RULES: dict[EffectKind, tuple[Rule, ...]] = {
 }  # fmt: skip
 
 
-TOGETHER: tuple[tuple[frozenset[EffectKind], Rule], ...] = (
+TOGETHER: tuple[tuple[frozenset[EffectKind], CommandRule], ...] = (
     (
         frozenset({"privilege", "process.kill"}),
         _rule("ask", "privileged-change", "warning", "Ends processes that belong to somebody else."),
@@ -267,7 +267,7 @@ TOGETHER: tuple[tuple[frozenset[EffectKind], Rule], ...] = (
 """What two effects mean together, when each by itself may pass. The second kind is the one that is named."""
 
 
-def rule_for(kind: EffectKind, traits: set[str]) -> Rule:
+def rule_for(kind: EffectKind, traits: set[str]) -> CommandRule:
     """The first rule of its kind that fits. Every kind ends with a rule that fits always."""
     for rule in RULES[kind]:
         if rule.fits(traits):

@@ -9,8 +9,8 @@ from __future__ import annotations
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.guards.command_rules import TOGETHER, Profile, Rule, Word, rule_for
-from interpose.guards.traits import traits_of
+from interpose.guards.command_rules import TOGETHER, CommandRule, Profile, Word, rule_for
+from interpose.guards.effect_traits import traits_of
 from interpose.paths import project_of
 from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of
 from interpose.shell import analyse
@@ -164,7 +164,7 @@ def _heaviness(ruling: Ruling | Judgement) -> int:
     return _WEIGHT[ruling.decision] * 4 + SEVERITY_WEIGHT[ruling.severity]
 
 
-def _ruling(effect: Effect, rule: Rule, word: Word) -> Ruling:
+def _ruling(effect: Effect, rule: CommandRule, word: Word) -> Ruling:
     # A catastrophe that is only possible is a question, not a refusal. What is opaque is never more than possible.
     decision: Word = "ask" if word == "deny" and effect.certainty != "proven" and effect.kind != "opaque" else word
     details = effect.details

@@ -112,11 +112,13 @@ class ConditionalPermission:
         self,
         patterns: Iterable[str] = (),
         fields: Iterable[str] = DEFAULT_FIELDS,
-        effects: Iterable[EffectCondition] = (),
+        effects: Iterable[EffectCondition | EffectKind] = (),
         *,
         home: str = "",
     ) -> None:
-        self.conditions = Conditions(patterns, fields, tuple(effects))  # type: ignore[arg-type]  # checked and made tuples there
+        """An effect is one of a kind, whatever its details, or an `EffectCondition` that names some of them."""
+        wanted = tuple(EffectCondition(each) if isinstance(each, str) else each for each in effects)
+        self.conditions = Conditions(patterns, fields, wanted)  # type: ignore[arg-type]  # checked and made tuples there
         self._home = home or home_directory()
 
     @staticmethod

@@ -9,8 +9,8 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.guards.reach import directories, is_below, known_as, spellings_of
-from interpose.guards.touches import BadPath, Touch, touches_of
+from interpose.guards.directories import directories, is_below, known_as, spellings_of
+from interpose.guards.file_accesses import BadPath, Touch, touches_of
 from interpose.paths import FileSystem, Lookup
 from interpose.reading import home_directory
 from interpose.types import Allow, Deny, ToolCall

@@ -11,8 +11,8 @@ from typing import ClassVar
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
-from interpose.guards.reach import directories, is_below, known_as, spellings_of
-from interpose.guards.touches import KINDS, BadPath, touches_of
+from interpose.guards.directories import directories, is_below, known_as, spellings_of
+from interpose.guards.file_accesses import KINDS, BadPath, touches_of
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
 from interpose.reading import home_directory, reading_of
 from interpose.tools import path_arguments

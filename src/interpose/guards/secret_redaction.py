@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.secrets import Found, Redactor
+from interpose.secrets import FoundSecret, Redactor
 from interpose.types import Allow, ToolOutcome, Transform
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class SecretRedaction:
         return StreamRedactor(self._redactor)
 
 
-def _said(found: tuple[Found, ...]) -> str:
+def _said(found: tuple[FoundSecret, ...]) -> str:
     counts = Counter(one.kind for one in found)
     kinds = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
     return f"hid {len(found)} secret{'s' if len(found) > 1 else ''}: {kinds}"

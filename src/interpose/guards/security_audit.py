@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import os
 
-from interpose.guards.command_rules import Rule, Word, rule_for
-from interpose.guards.planted import fires
-from interpose.guards.touches import KINDS, BadPath, Touch, touches_of
-from interpose.guards.traits import traits_of
+from interpose.guards.command_rules import CommandRule, Word, rule_for
+from interpose.guards.effect_traits import traits_of
+from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
+from interpose.guards.planted_code import fires
 from interpose.paths import (
     FileSystem,
     Lookup,
@@ -206,7 +206,7 @@ def _question(rule: str, verb: str, touch: Touch, path: str, mark: Mark) -> Conf
     )
 
 
-def _by_rule(rule: Rule, word: Word, text: str) -> Decision:
+def _by_rule(rule: CommandRule, word: Word, text: str) -> Decision:
     match word:
         case "allow":
             return Allow()

@@ -11,7 +11,7 @@ from pathlib import Path
 from interpose.config.places import Places
 from interpose.errors import SetupError, text_of
 from interpose.install.careful_files import back_up, found_at, make_directories, write
-from interpose.install.plan import Change, Plan
+from interpose.install.plan import FileChange, Plan
 from interpose.install.records import Records
 
 
@@ -52,7 +52,7 @@ def _carry_out(plan: Plan, records: Records) -> None:
         records.forget(plan.was.host, Path(plan.was.path))
 
 
-def _refuse_if_changed(change: Change) -> None:
+def _refuse_if_changed(change: FileChange) -> None:
     now = found_at(change.path, change.path.parent)
     if now.path != change.path or now.content != change.before:
         raise SetupError(f"{change.path} was changed in the meantime; try again")

@@ -22,7 +22,7 @@ Answer = Literal["allowed", "refused", "unclear"]
 _ANYTHING = "\0anything"
 
 
-class Heard(Struct, frozen=True):
+class CanaryAnswer(Struct, frozen=True):
     """What a hook answered, in the words of its host's contract. `said` is what a person would want to read of it."""
 
     answer: Answer
@@ -36,7 +36,7 @@ def canary(host: Host, command: str) -> bytes:
     return json.dumps(_filled(host.facts.setup.canary, {"COMMAND": command, "SESSION": SESSION})).encode()
 
 
-def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> Heard:
+def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:
     """What a hook's own command line answers to a canary."""
     body = canary(host, command)
     environ = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
@@ -46,11 +46,11 @@ def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> Hear
             list(words), input=body, capture_output=True, timeout=seconds, check=False, cwd="/", env=environ
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Heard("unclear", str(error), (perf_counter() - start) * 1000, -1)
+        return CanaryAnswer("unclear", str(error), (perf_counter() - start) * 1000, -1)
     took = (perf_counter() - start) * 1000
     reply = Reply(done.stdout, done.stderr.decode("utf-8", "replace").strip(), done.returncode)
     answer, said = understood(host, body, reply)
-    return Heard(answer, said, took, done.returncode)
+    return CanaryAnswer(answer, said, took, done.returncode)
 
 
 def understood(host: Host, body: bytes, reply: Reply) -> tuple[Answer, str]:

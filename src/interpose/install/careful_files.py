@@ -15,7 +15,7 @@ from interpose.errors import SetupError, text_of
 MOST_BYTES = 4 << 20
 
 
-class Found(Struct, frozen=True):
+class FoundFile(Struct, frozen=True):
     """What is at a place. `path` has no symbolic links any more."""
 
     path: Path
@@ -23,7 +23,7 @@ class Found(Struct, frozen=True):
     mode: int
 
 
-def found_at(path: Path, root: Path, mode: int = 0o600) -> Found:
+def found_at(path: Path, root: Path, mode: int = 0o600) -> FoundFile:
     """What is there, if it is safe to write there; `mode` is for a file that is yet to be made. Raises SetupError."""
     try:
         real = path.resolve()
@@ -37,18 +37,18 @@ def found_at(path: Path, root: Path, mode: int = 0o600) -> Found:
         raise SetupError(f"{path} can't be read: {text_of(error)}") from error
 
 
-def _read(path: Path, mode: int) -> Found:
+def _read(path: Path, mode: int) -> FoundFile:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
-        return Found(path, None, mode)
+        return FoundFile(path, None, mode)
     with os.fdopen(handle, "rb") as file:
         about = os.fstat(handle)
         if not stat.S_ISREG(about.st_mode):
             raise SetupError(f"{path} is no regular file")
         if about.st_size > MOST_BYTES:
             raise SetupError(f"{path} has {about.st_size} bytes; no settings of that size are edited")
-        return Found(path, file.read(MOST_BYTES + 1), stat.S_IMODE(about.st_mode))
+        return FoundFile(path, file.read(MOST_BYTES + 1), stat.S_IMODE(about.st_mode))
 
 
 def _refuse_open_directories(directory: Path, root: Path) -> None:

@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from interpose.errors import SetupError, text_of
-from interpose.install.canary import ALLOWED, REFUSED, Heard, canary, sent
+from interpose.install.canary import ALLOWED, REFUSED, CanaryAnswer, canary, sent
 from interpose.install.careful_files import found_at
 from interpose.install.hooks_file import HooksFile
 from interpose.install.jsonc import JsoncError
-from interpose.install.last_heard import Seen, span
+from interpose.install.last_heard import LastHeard, span
 from interpose.install.last_worked import last_trace
-from interpose.install.places import Scope, Target, target_of
+from interpose.install.places import InstallTarget, Scope, target_of
 from interpose.install.plan import hooks_text, is_ours, plan_install
 from interpose.install.records import Installed, Records
 from interpose.surfaces.hook_clients.client_files import seconds_of
@@ -45,7 +45,7 @@ _SILENT_NS = 600 * 1_000_000_000
 """How much later than its last event a host may leave traces before it counts as one that never asks."""
 
 
-class Check(Struct, frozen=True):
+class HostCheck(Struct, frozen=True):
     """One thing that was looked at."""
 
     name: str
@@ -61,7 +61,7 @@ class Examined(Struct, frozen=True, kw_only=True):
     title: str
     scope: Scope
     path: str
-    checks: tuple[Check, ...]
+    checks: tuple[HostCheck, ...]
 
     @property
     def holds(self) -> bool:
@@ -69,13 +69,13 @@ class Examined(Struct, frozen=True, kw_only=True):
         return all(check.level != "open" for check in self.checks)
 
 
-def installed_targets(loaded: Loaded, project: Path, only: str = "") -> list[tuple[Target, Installed | None]]:
+def installed_targets(loaded: Loaded, project: Path, only: str = "") -> list[tuple[InstallTarget, Installed | None]]:
     """Where hooks are: by our records, and by what stands in the files of this user and this project."""
-    found: dict[tuple[str, Path], tuple[Target, Installed | None]] = {}
+    found: dict[tuple[str, Path], tuple[InstallTarget, Installed | None]] = {}
     for record in Records(loaded.places).all():
         if record.host in HOSTS:
             path = Path(record.path)
-            target = Target(HOSTS[record.host].facts, record.scope, path, _root(record, loaded.places.home))
+            target = InstallTarget(HOSTS[record.host].facts, record.scope, path, _root(record, loaded.places.home))
             found[record.host, path] = (target, record)
     for name, host in HOSTS.items():
         for scope in ("user", "project"):
@@ -85,7 +85,7 @@ def installed_targets(loaded: Loaded, project: Path, only: str = "") -> list[tup
     return [pair for (name, _), pair in sorted(found.items()) if only in ("", name)]
 
 
-def examine(target: Target, record: Installed | None, loaded: Loaded, seen: Seen | None) -> Examined:
+def examine(target: InstallTarget, record: Installed | None, loaded: Loaded, seen: LastHeard | None) -> Examined:
     """All checks of one place. Raises nothing: what can't be looked at is a finding."""
     host = HOSTS[target.facts.name]
     checks = [*_written(target, record, loaded), *_answers(host, target, loaded)]
@@ -104,7 +104,7 @@ def _root(record: Installed, home: Path) -> Path:
     return home if Path(record.path).is_relative_to(home) else Path(record.path).parent
 
 
-def _commands(host: Host, target: Target) -> list[list[str]]:
+def _commands(host: Host, target: InstallTarget) -> list[list[str]]:
     """The command lines of ours that decide about the canary's event, as the host starts them."""
     setup, place = host.facts.setup, target.path
     event = host.read(json.loads(canary(host, ALLOWED))).name
@@ -136,28 +136,28 @@ def _plugin_commands(place: Path) -> list[list[str]]:
     return [command] if command else []
 
 
-def _written(target: Target, record: Installed | None, loaded: Loaded) -> Iterator[Check]:
+def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) -> Iterator[HostCheck]:
     fail_open = record is not None and record.fail_open
     try:
         plan = plan_install(target, loaded, fail_open=fail_open)
     except SetupError as error:
-        yield Check("installed", "open", str(error))
+        yield HostCheck("installed", "open", str(error))
         return
     stale = [str(change.path) for change in plan.changed]
     if stale:
         again = f"interpose install {target.facts.name}{' --project' if target.scope == 'project' else ''}"
-        yield Check("installed", "open", f"{', '.join(stale)} is not as it should be; run `{again}`")
+        yield HostCheck("installed", "open", f"{', '.join(stale)} is not as it should be; run `{again}`")
     else:
-        yield Check("installed", "ok", "every event of this host, as it should be")
+        yield HostCheck("installed", "ok", "every event of this host, as it should be")
     if fail_open or loaded.config.hooks.fail_open:
-        yield Check("fail-open", "open", "calls that can't be decided run: somebody chose so")
+        yield HostCheck("fail-open", "open", "calls that can't be decided run: somebody chose so")
 
 
-def _answers(host: Host, target: Target, loaded: Loaded) -> Iterator[Check]:
+def _answers(host: Host, target: InstallTarget, loaded: Loaded) -> Iterator[HostCheck]:
     seconds = seconds_of(host, loaded.config) + _GRACE
     commands = _commands(host, target)
     if not commands:
-        yield Check("asks", "open", "there is no hook of ours that would be asked about a call")
+        yield HostCheck("asks", "open", "there is no hook of ours that would be asked about a call")
         return
     for words in commands:
         yield _expected("refuses", sent(host, words, REFUSED, seconds), "refused")
@@ -167,49 +167,49 @@ def _answers(host: Host, target: Target, loaded: Loaded) -> Iterator[Check]:
     yield _expected("without a server", sent(host, alone, REFUSED, seconds), "refused")
 
 
-def _expected(name: str, heard: Heard, wanted: str) -> Check:
+def _expected(name: str, heard: CanaryAnswer, wanted: str) -> HostCheck:
     took = f"in {heard.milliseconds:.0f} ms"
     if heard.answer == wanted:
-        return Check(name, "ok", f"{wanted} {took}", heard.milliseconds)
+        return HostCheck(name, "ok", f"{wanted} {took}", heard.milliseconds)
     said = f": {heard.said}" if heard.said else ""
-    return Check(name, "open", f"should be {wanted}, but is {heard.answer}{said}", heard.milliseconds)
+    return HostCheck(name, "open", f"should be {wanted}, but is {heard.answer}{said}", heard.milliseconds)
 
 
-def _crashed(host: Host, words: list[str], seconds: float) -> Iterator[Check]:
+def _crashed(host: Host, words: list[str], seconds: float) -> Iterator[HostCheck]:
     """What the host would make of a hook whose program is gone."""
     setup = host.facts.setup
     if setup.layout == "plugin":
-        yield Check("if it crashes", "ok", "the plugin throws, and the call does not run")
+        yield HostCheck("if it crashes", "ok", "the plugin throws, and the call does not run")
         return
     line = Path(words[0]).read_text(encoding="utf-8") if setup.layout == "scripts" else words[-1]
     gone = line.replace(f"/interpose/hooks/{host.facts.name}", "/interpose/hooks/gone")
     heard = sent(host, ["/bin/sh", "-c", gone], REFUSED, seconds)
     if heard.answer == "refused":
-        yield Check("if it crashes", "ok", "its command line still refuses")
+        yield HostCheck("if it crashes", "ok", "its command line still refuses")
     elif setup.fail_closed:
         switch = json.dumps(setup.fail_closed)
-        yield Check("if it crashes", "ok", f"{host.facts.title} refuses, told so by {switch}")
+        yield HostCheck("if it crashes", "ok", f"{host.facts.title} refuses, told so by {switch}")
     else:
-        yield Check("if it crashes", "open", f"{host.facts.title} lets the call run (exit code {heard.exit_code})")
+        yield HostCheck("if it crashes", "open", f"{host.facts.title} lets the call run (exit code {heard.exit_code})")
     for reason in setup.opens_on:
-        yield Check("lets through", "note", reason)
+        yield HostCheck("lets through", "note", reason)
 
 
-def _safe_files(target: Target, record: Installed | None) -> Iterator[Check]:
+def _safe_files(target: InstallTarget, record: Installed | None) -> Iterator[HostCheck]:
     files = [target.path, *(Path(name) for name in (record.files if record else ()))]
     for path in dict.fromkeys(place for file in files for place in (file, file.parent)):
         try:
             about = path.stat()
         except OSError as error:
-            yield Check("files", "open", f"{path}: {text_of(error)}")
+            yield HostCheck("files", "open", f"{path}: {text_of(error)}")
             continue
         if about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX:
-            yield Check("files", "open", f"everybody can write to {path} (chmod o-w)")
+            yield HostCheck("files", "open", f"everybody can write to {path} (chmod o-w)")
         if about.st_uid not in (os.geteuid(), 0):
-            yield Check("files", "open", f"{path} belongs to user {about.st_uid}")
+            yield HostCheck("files", "open", f"{path} belongs to user {about.st_uid}")
 
 
-def _version(host: Host) -> Iterator[Check]:
+def _version(host: Host) -> Iterator[HostCheck]:
     setup = host.facts.setup
     program = shutil.which(setup.program) if setup.program else None
     if program is None:
@@ -219,22 +219,22 @@ def _version(host: Host) -> Iterator[Check]:
             [program, "--version"], capture_output=True, timeout=10, check=False, cwd="/", stdin=subprocess.DEVNULL
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield Check("version", "note", f"{shlex.quote(program)} --version: {text_of(error)}")
+        yield HostCheck("version", "note", f"{shlex.quote(program)} --version: {text_of(error)}")
         return
     found = _VERSION.search(done.stdout.decode("utf-8", "replace"))
     version = found.group() if found else "unknown"
     since = setup.fail_closed_since
     if found and since and _numbers(version) < _numbers(since):
-        yield Check("version", "open", f"{version} does not know {json.dumps(setup.fail_closed)}; {since} does")
+        yield HostCheck("version", "open", f"{version} does not know {json.dumps(setup.fail_closed)}; {since} does")
     else:
-        yield Check("version", "ok", version)
+        yield HostCheck("version", "ok", version)
 
 
 def _numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
-def _trust(target: Target) -> Iterator[Check]:
+def _trust(target: InstallTarget) -> Iterator[HostCheck]:
     if target.facts.name != "codex":
         return
     config = target_of(target.facts, "user", target.root).path.parent / "config.toml"
@@ -244,25 +244,25 @@ def _trust(target: Target) -> Iterator[Check]:
     except (OSError, ValueError):
         trusted = {}
     if trusted:
-        yield Check(
+        yield HostCheck(
             "trust", "note", f"{config} trusts {len(trusted)} hooks; /hooks in Codex shows whether ours are among"
         )
     else:
-        yield Check("trust", "open", f"{config} trusts no hooks. {target.facts.setup.afterwards}")
+        yield HostCheck("trust", "open", f"{config} trusts no hooks. {target.facts.setup.afterwards}")
 
 
-def _heard_of(host: Host, record: Installed | None, seen: Seen | None) -> Iterator[Check]:
+def _heard_of(host: Host, record: Installed | None, seen: LastHeard | None) -> Iterator[HostCheck]:
     trace_ns = last_trace(host.facts.setup)
     since_ns = max(seen.heard_ns if seen else 0, record.at_ns if record else 0)
     if trace_ns > since_ns + _SILENT_NS:
         late = f"{host.facts.title} left traces {_ago(trace_ns)}, later than any event of its hooks"
-        yield Check("last event", "open", f"{late}: it works, and never asks")
+        yield HostCheck("last event", "open", f"{late}: it works, and never asks")
     elif seen is None or not seen.heard_ns:
-        yield Check("last event", "note", "none yet")
+        yield HostCheck("last event", "note", "none yet")
     elif not seen.asked_ns:
-        yield Check("last event", "note", f"{seen.event}, {_ago(seen.heard_ns)}; no call was ever asked about")
+        yield HostCheck("last event", "note", f"{seen.event}, {_ago(seen.heard_ns)}; no call was ever asked about")
     else:
-        yield Check("last event", "ok", f"{seen.event}, {_ago(seen.heard_ns)}, session {seen.session or '-'}")
+        yield HostCheck("last event", "ok", f"{seen.event}, {_ago(seen.heard_ns)}, session {seen.session or '-'}")
 
 
 def _ago(moment_ns: int) -> str:

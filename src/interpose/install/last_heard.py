@@ -16,7 +16,7 @@ _DECISIONS = 2000
 """The newest decisions that are looked at."""
 
 
-class Seen(Struct, frozen=True):
+class LastHeard(Struct, frozen=True):
     """The last event of a host and the last call that it asked about, in nanoseconds; 0 is never."""
 
     event: str = ""
@@ -33,17 +33,17 @@ def span(seconds: float) -> str:
     return f"{max(0, int(seconds))} seconds"
 
 
-def seen_hosts(store: Store) -> dict[str, Seen]:
+def seen_hosts(store: Store) -> dict[str, LastHeard]:
     """By name. Canaries of `doctor` don't count."""
-    found: dict[str, Seen] = {}
+    found: dict[str, LastHeard] = {}
     for session in heard(store):
-        if session.session != SESSION and session.heard_ns > found.get(session.host, Seen()).heard_ns:
-            found[session.host] = Seen(session.event, session.heard_ns, 0, session.session)
+        if session.session != SESSION and session.heard_ns > found.get(session.host, LastHeard()).heard_ns:
+            found[session.host] = LastHeard(session.event, session.heard_ns, 0, session.session)
     for host, time_ns, session_id in _asked(store):
-        before = found.get(host, Seen())
+        before = found.get(host, LastHeard())
         if not before.asked_ns:
             newer = time_ns >= before.heard_ns
-            found[host] = Seen(
+            found[host] = LastHeard(
                 "a call" if newer else before.event,
                 max(time_ns, before.heard_ns),
                 time_ns,

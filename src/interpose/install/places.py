@@ -16,7 +16,7 @@ from interpose.surfaces.hosts.events import HostFacts
 Scope = Literal["user", "project"]
 
 
-class Target(Struct, frozen=True):
+class InstallTarget(Struct, frozen=True):
     """A file, or the directory of scripts or of a plugin. Symbolic links on the way must stay within `root`."""
 
     facts: HostFacts
@@ -25,20 +25,20 @@ class Target(Struct, frozen=True):
     root: Path
 
 
-def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[str, str] = os.environ) -> Target:
+def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[str, str] = os.environ) -> InstallTarget:
     """Where this host reads its hooks."""
     file = next(file for file in facts.setup.files if file.scope == scope)
     if scope == "project":
-        return Target(facts, scope, project / file.path, project)
+        return InstallTarget(facts, scope, project / file.path, project)
     home = places_of(environ).home
     moved = environ.get(file.moved_by, "") if file.moved_by else ""
     if not moved:
-        return Target(facts, scope, home / file.path.removeprefix("~/"), home)
+        return InstallTarget(facts, scope, home / file.path.removeprefix("~/"), home)
     if not moved.startswith("/"):
         raise SetupError(
             f"{file.moved_by} is {moved!r}, which is no absolute path: {facts.title} would read it from elsewhere"
         )
-    return Target(facts, scope, Path(moved + file.path.removeprefix(file.root)), Path(moved))
+    return InstallTarget(facts, scope, Path(moved + file.path.removeprefix(file.root)), Path(moved))
 
 
 def spoken_path(path: Path | str, environ: Mapping[str, str] = os.environ) -> str:

@@ -13,12 +13,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.errors import SetupError
-from interpose.install.careful_files import Found, found_at
+from interpose.install.careful_files import FoundFile, found_at
 from interpose.install.hooks_file import EVERYTHING, HooksFile, Made, is_empty, together
 from interpose.install.jsonc import JsoncError
-from interpose.install.places import Target
+from interpose.install.places import InstallTarget
 from interpose.install.records import Installed, Records
-from interpose.surfaces.hook_clients.client_files import Client, client_for, seconds_of
+from interpose.surfaces.hook_clients.client_files import HookClient, client_for, seconds_of
 from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.hook_places import hooks_of
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from interpose.surfaces.hosts.events import Host
 
 
-class Change(Struct, frozen=True):
+class FileChange(Struct, frozen=True):
     """One file: what it holds now and what it is to hold. None is no file."""
 
     path: Path
@@ -42,15 +42,15 @@ class Change(Struct, frozen=True):
 class Plan(Struct, frozen=True, kw_only=True):
     """All that has to be done. `record` is how it will be remembered; without one it will be forgotten."""
 
-    target: Target
-    changes: tuple[Change, ...]
+    target: InstallTarget
+    changes: tuple[FileChange, ...]
     record: Installed | None
     was: Installed | None
     heirs: tuple[Installed, ...] = ()
     """Records of other hosts in the same file: whoever leaves last takes along what the first one made."""
 
     @property
-    def changed(self) -> tuple[Change, ...]:
+    def changed(self) -> tuple[FileChange, ...]:
         """The files that don't stay as they are."""
         return tuple(change for change in self.changes if change.before != change.after)
 
@@ -72,7 +72,7 @@ def is_ours(host: str) -> Callable[[str], bool]:
     return ours
 
 
-def plan_install(target: Target, loaded: Loaded, *, fail_open: bool = False) -> Plan:
+def plan_install(target: InstallTarget, loaded: Loaded, *, fail_open: bool = False) -> Plan:
     """Put a host's hooks in their place. Raises SetupError."""
     host = HOSTS[target.facts.name]
     client = client_for(host, loaded.config, loaded.places, fail_open=fail_open)
@@ -91,17 +91,17 @@ def plan_install(target: Target, loaded: Loaded, *, fail_open: bool = False) -> 
     directories = _directories((*ours, *main), target.root, was)
     for file in client.files:
         found = found_at(file.path, loaded.places.state)
-        ours.append(Change(found.path, found.content, file.text.encode(), file.mode, theirs=False))
+        ours.append(FileChange(found.path, found.content, file.text.encode(), file.mode, theirs=False))
     record = replace(record, files=tuple(str(change.path) for change in ours), directories=directories)
     if was is not None and replace(was, at_ns=record.at_ns) == record:
         record = was
     return _writable(Plan(target=target, changes=(*ours, *main), record=record, was=was))
 
 
-def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
+def plan_uninstall(target: InstallTarget, loaded: Loaded) -> Plan:
     """Take a host's hooks out again, and nothing else. Raises SetupError."""
     records = Records(loaded.places)
-    changes: list[Change] = []
+    changes: list[FileChange] = []
     if target.facts.setup.layout in ("groups", "flat"):
         found = _found(target)
         was = records.get(target.facts.name, found.path)
@@ -114,7 +114,7 @@ def plan_uninstall(target: Target, loaded: Loaded) -> Plan:
     for path in map(Path, was.files) if was is not None else _unrecorded(target):
         if str(path) not in shared:
             found = found_at(path, state if path.is_relative_to(state) else target.root)
-            changes.append(Change(found.path, found.content, None, found.mode, theirs=False))
+            changes.append(FileChange(found.path, found.content, None, found.mode, theirs=False))
     heirs = tuple(_inherited(record, was) for record in others if was is not None and record.path == was.path)
     return _writable(Plan(target=target, changes=tuple(changes), record=None, was=was, heirs=heirs))
 
@@ -136,14 +136,14 @@ def _inherited(record: Installed, gone: Installed) -> Installed:
     )
 
 
-def _unrecorded(target: Target) -> list[Path]:
+def _unrecorded(target: InstallTarget) -> list[Path]:
     """Files that are ours by what is written in them, where nobody remembers them."""
     place = target.path
     inside = sorted(place.iterdir()) if place.is_dir() else [place] if target.facts.setup.layout == "plugin" else []
     return [path for path in inside if path.is_file() and MADE_BY.encode() in path.read_bytes()]
 
 
-def hooks_text(found: Found) -> str:
+def hooks_text(found: FoundFile) -> str:
     """The text of a host's file. Raises SetupError."""
     try:
         return (found.content or b"").decode()
@@ -151,13 +151,13 @@ def hooks_text(found: Found) -> str:
         raise SetupError(f"{found.path} is not UTF-8: {error.reason} at byte {error.start}") from None
 
 
-def _found(target: Target) -> Found:
+def _found(target: InstallTarget) -> FoundFile:
     return found_at(target.path, target.root, 0o600 if target.scope == "user" else 0o644)
 
 
 def _with_hooks(
-    target: Target, host: Host, loaded: Loaded, client: Client, *, fail_open: bool
-) -> tuple[tuple[Change, ...], Installed]:
+    target: InstallTarget, host: Host, loaded: Loaded, client: HookClient, *, fail_open: bool
+) -> tuple[tuple[FileChange, ...], Installed]:
     setup = target.facts.setup
     wanted_setup = replace(setup, fail_closed={}) if fail_open else setup
     wanted = hooks_of(wanted_setup, client.command, seconds_of(host, loaded.config))
@@ -183,31 +183,31 @@ def _with_hooks(
     return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
 
 
-def _without_hooks(target: Target, found: Found, was: Installed | None) -> Change:
+def _without_hooks(target: InstallTarget, found: FoundFile, was: Installed | None) -> FileChange:
     try:
         file = HooksFile(hooks_text(found), target.facts.setup)
         text = file.without_hooks(is_ours(target.facts.name), was.made if was else EVERYTHING)
     except JsoncError as error:
         raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
     if found.content is None or (was is not None and was.created and is_empty(text)):
-        return Change(found.path, found.content, None, found.mode)
+        return FileChange(found.path, found.content, None, found.mode)
     return _change(found, text)
 
 
-def _change(found: Found, text: str) -> Change:
-    return Change(found.path, found.content, text.encode(), found.mode)
+def _change(found: FoundFile, text: str) -> FileChange:
+    return FileChange(found.path, found.content, text.encode(), found.mode)
 
 
-def _whole(path: Path, text: str, mode: int, root: Path, was: Installed | None) -> Change:
+def _whole(path: Path, text: str, mode: int, root: Path, was: Installed | None) -> FileChange:
     found = found_at(path, root)
     recorded = was is not None and str(found.path) in was.files
     known = found.content in (None, text.encode()) or MADE_BY.encode() in (found.content or b"")
     if not recorded and not known:
         raise SetupError(f"{path} is there already and is not ours; move it away first")
-    return Change(found.path, found.content, text.encode(), mode, theirs=False)
+    return FileChange(found.path, found.content, text.encode(), mode, theirs=False)
 
 
-def _scripts(target: Target, host: Host, client: Client) -> Mapping[Path, tuple[str, int]]:
+def _scripts(target: InstallTarget, host: Host, client: HookClient) -> Mapping[Path, tuple[str, int]]:
     broken = host.broken("Interpose's hook can't be started, so this is refused. `interpose doctor` says why")
     script = (
         f"#!/bin/sh\n# Asks Interpose about one event of {host.facts.title}. {MADE_BY}\n"
@@ -216,7 +216,7 @@ def _scripts(target: Target, host: Host, client: Client) -> Mapping[Path, tuple[
     return {target.path / event.name: (script, 0o755) for event in target.facts.setup.events}
 
 
-def _plugin(target: Target, loaded: Loaded, client: Client) -> Mapping[Path, tuple[str, int]]:
+def _plugin(target: InstallTarget, loaded: Loaded, client: HookClient) -> Mapping[Path, tuple[str, int]]:
     host, config = HOSTS[target.facts.name], loaded.config
     reach = Reach(
         socket=config.hooks.socket, command=(client.program,), deadline=seconds_of(host, config)
@@ -229,7 +229,7 @@ def _plugin(target: Target, loaded: Loaded, client: Client) -> Mapping[Path, tup
 
 
 def _new_record(
-    target: Target, path: Path, *, fail_open: bool, made: Made = EVERYTHING, created: bool = False
+    target: InstallTarget, path: Path, *, fail_open: bool, made: Made = EVERYTHING, created: bool = False
 ) -> Installed:
     return Installed(
         host=target.facts.name, scope=target.scope, path=str(path.resolve()), at_ns=time_ns(), fail_open=fail_open,
@@ -237,7 +237,7 @@ def _new_record(
     )  # fmt: skip
 
 
-def _directories(changes: tuple[Change, ...], root: Path, was: Installed | None) -> tuple[str, ...]:
+def _directories(changes: tuple[FileChange, ...], root: Path, was: Installed | None) -> tuple[str, ...]:
     """Directories that don't exist yet, the highest first, and those that were made at an earlier time."""
     missing = {
         str(place)

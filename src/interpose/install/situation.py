@@ -10,9 +10,9 @@ from time import time_ns
 
 from msgspec import MsgspecError, Struct
 
-from interpose.config.model import Config
+from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
-from interpose.install.last_heard import Seen, seen_hosts
+from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.ledger import verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
@@ -22,7 +22,7 @@ _VERIFIED_BYTES = 64 << 20
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
 
 
-class Server(Struct, frozen=True):
+class ListeningServer(Struct, frozen=True):
     """Who listens on a socket. `pid` is 0 if nobody does; `since` is in seconds since 1970, 0 if that is not known."""
 
     socket: str
@@ -43,20 +43,20 @@ class LedgerState(Struct, frozen=True, kw_only=True):
 class Situation(Struct, frozen=True, kw_only=True):
     """All of it. `opened` counts calls that were let through undecided, as somebody chose."""
 
-    hooks: Server
-    api: Server
+    hooks: ListeningServer
+    api: ListeningServer
     ledger: LedgerState
     approvals: int
     opened: int
     opened_last: int
-    seen: dict[str, Seen]
+    seen: dict[str, LastHeard]
 
 
 def situation(config: Config) -> Situation:
     """Look at everything. What can't be looked at is said in its place; nothing is raised."""
     database = Path(config.ledger.directory) / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
-    ledger, approvals, seen = LedgerState(place=place), 0, dict[str, Seen]()
+    ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
@@ -106,22 +106,22 @@ def ledger_flaw(config: Config) -> str | None:
     return "; ".join(f"{broken.writer} #{broken.seq}: {broken.why}" for broken in found.broken)
 
 
-def listening(path: str) -> Server:
+def listening(path: str) -> ListeningServer:
     """Who listens on a Unix socket, and since when."""
     if not path:
-        return Server(path)
+        return ListeningServer(path)
     try:
         with socket.socket(socket.AF_UNIX) as connected:
             connected.settimeout(2.0)
             connected.connect(path)
             pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
     except (FileNotFoundError, ConnectionRefusedError):
-        return Server(path)
+        return ListeningServer(path)
     except OSError as error:
-        return Server(path, problem=text_of(error))
+        return ListeningServer(path, problem=text_of(error))
     if owner not in (os.geteuid(), 0):
-        return Server(path, pid, problem=f"it belongs to user {owner}, and is not believed")
+        return ListeningServer(path, pid, problem=f"it belongs to user {owner}, and is not believed")
     try:
-        return Server(path, pid, int(Path(f"/proc/{pid}").stat().st_ctime))
+        return ListeningServer(path, pid, int(Path(f"/proc/{pid}").stat().st_ctime))
     except OSError:
-        return Server(path, pid)
+        return ListeningServer(path, pid)

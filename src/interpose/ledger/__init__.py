@@ -7,7 +7,7 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
-from interpose.ledger.formats import Format, shapes
+from interpose.ledger.formats import OLD_FORMATS, Format, shapes
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
 from interpose.ledger.record import Record, named, records, search
 from interpose.ledger.recovery import recover_all
@@ -15,7 +15,9 @@ from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.verify import Broken, Verification, verify, verify_directory
 
+# `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
-    "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record", "Verification",
-    "make_directory", "named", "records", "recover_all", "retain", "search", "shapes", "verify", "verify_directory",
+    "OLD_FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record",
+    "Verification", "entry", "make_directory", "named", "records", "recover_all", "retain", "search", "shapes", "stats",
+    "times", "verify", "verify_directory",
 ]  # fmt: skip

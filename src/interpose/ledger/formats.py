@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -11,7 +12,9 @@ from interpose.ledger.entry import After
 from interpose.ledger.record import Record
 from interpose.types import Finding
 
-Format = Literal["record", "seed", "maybe-dont"]
+Format = Literal["record", "intercept", "maybe-dont"]
+OLD_FORMATS: Mapping[str, Format] = {"seed": "intercept"}
+"""What formats were once called. Whoever reads a format takes these too, and shows them nowhere."""
 
 _SOURCES = frozenset({"mcp", "cli", "action"})
 """What others call where a call came from. All else is asked for through an endpoint or a hook: `intercept`."""
@@ -23,22 +26,22 @@ def shapes(record: Record, format: Format) -> list[dict[str, Any]]:  # noqa: A00
         case "record":
             shown: dict[str, Any] = to_builtins(record)
             return [{name: value for name, value in shown.items() if value is not UNSET}]
-        case "seed":
-            return seed_entries(record)
+        case "intercept":
+            return intercept_entries(record)
         case "maybe-dont":
             return [maybe_dont_entry(record)]
 
 
-def seed_entries(record: Record) -> list[dict[str, Any]]:
+def intercept_entries(record: Record) -> list[dict[str, Any]]:
     """The audit entries of the intercept endpoint: one for the call, and one for its result if anybody looked at it."""
-    entries = [_seed_entry(record, "request_validation", record.time_ns, _action(record), record.elapsed_ns)]
+    entries = [_intercept_entry(record, "request_validation", record.time_ns, _action(record), record.elapsed_ns)]
     if (after := _response(record)) is not None:
         action = "deny" if after.result == "withheld" else "allow"
-        entries.append(_seed_entry(record, "response_validation", record.finished_ns, action, after.elapsed_ns))
+        entries.append(_intercept_entry(record, "response_validation", record.finished_ns, action, after.elapsed_ns))
     return entries
 
 
-def _seed_entry(record: Record, phase: str, time_ns: int, action: str, elapsed_ns: int) -> dict[str, Any]:
+def _intercept_entry(record: Record, phase: str, time_ns: int, action: str, elapsed_ns: int) -> dict[str, Any]:
     tool: dict[str, Any] = {"name": _name(record), "arguments": _given(record.arguments)}
     if record.original_arguments is not UNSET:
         tool["original_arguments"] = record.original_arguments

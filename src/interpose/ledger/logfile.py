@@ -9,7 +9,7 @@ import os
 import threading
 from pathlib import Path
 
-from interpose.formats.plain_text import plain
+from interpose.formats.plain_text import one_line
 
 
 class LogFile:
@@ -23,7 +23,7 @@ class LogFile:
 
     def write(self, line: str) -> None:
         """Append a line. Raises OSError if that is not possible now."""
-        data = plain(line).replace("\n", "\\n").encode("utf-8", "backslashreplace") + b"\n"
+        data = one_line(line).encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
             self._open_current()
             if self._size and self._size + len(data) > self._max_bytes:

@@ -20,10 +20,10 @@ import msgspec
 
 from interpose.errors import ServerError
 from interpose.flow.status_lines import hidden
-from interpose.formats.plain_text import plain
+from interpose.formats.plain_text import one_line
 
 if TYPE_CHECKING:
-    from interpose.config.model import Logging
+    from interpose.config.settings import LoggingSettings
 
 LOGGERS = ("interpose", "opentelemetry")
 LONGEST = 8192
@@ -75,11 +75,11 @@ def _quoted(value: Any) -> str:
 
 def _shown(text: str) -> str:
     """Text of one line, without secrets. One that is cut in two is searched for as a whole."""
-    return plain(hidden(text[: 2 * LONGEST]))[:LONGEST].replace("\n", "\\n")
+    return one_line(hidden(text[: 2 * LONGEST]))[:LONGEST]
 
 
 @contextmanager
-def logging_to(settings: Logging, stream: TextIO | None = None) -> Iterator[None]:
+def logging_to(settings: LoggingSettings, stream: TextIO | None = None) -> Iterator[None]:
     """Log as configured while this holds: into the file, or to `stream` (default: the standard error)."""
     handler = _handler(settings, stream)
     handler.setFormatter(JsonLines() if settings.format == "json" else TextLines())
@@ -98,7 +98,7 @@ def logging_to(settings: Logging, stream: TextIO | None = None) -> Iterator[None
         handler.close()
 
 
-def _handler(settings: Logging, stream: TextIO | None) -> logging.Handler:
+def _handler(settings: LoggingSettings, stream: TextIO | None) -> logging.Handler:
     if not settings.path:
         return logging.StreamHandler(stream or sys.stderr)
     path = Path(settings.path)

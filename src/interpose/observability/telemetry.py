@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
 
-    from interpose.config.model import Telemetry as Settings
-    from interpose.service.activity import Activity, Snapshot
+    from interpose.config.settings import TelemetrySettings
+    from interpose.service.activity import Activity, ActivitySnapshot
 
 QUEUE = 10_000
 """Decisions that may wait to be sent."""
@@ -36,7 +36,7 @@ CLOSING = 2.0
 _LONGEST = 256
 
 
-class Seen(NamedTuple):
+class ObservedDecision(NamedTuple):
     """What is told of a decision. Never arguments, results or reasons, which quote them."""
 
     point: HookPoint
@@ -52,9 +52,9 @@ class Seen(NamedTuple):
 class Telemetry:
     """Sends until it is closed. `dropped` counts the decisions that were not sent, or did not arrive."""
 
-    def __init__(self, settings: Settings, activity: Activity, *, version: str, every: float = EVERY) -> None:
+    def __init__(self, settings: TelemetrySettings, activity: Activity, *, version: str, every: float = EVERY) -> None:
         self.dropped = 0
-        self._queue: deque[Seen] = deque()
+        self._queue: deque[ObservedDecision] = deque()
         self._every = every
         self._stopping = threading.Event()
         self._meters: _Meters | None = None
@@ -81,7 +81,7 @@ class Telemetry:
         decision, payload = verdict.decision, verdict.payload
         call = payload.call if isinstance(payload, ToolOutcome) else payload
         self._queue.append(
-            Seen(
+            ObservedDecision(
                 point,
                 call.name if isinstance(call, ToolCall) else "",
                 verdict.outcome,
@@ -142,7 +142,7 @@ class _Spans:
         self._tracer = provider.get_tracer("interpose")
         self._exporter = OTLPSpanExporter(endpoint=address, timeout=TIMEOUT)
 
-    def send(self, batch: Sequence[Seen]) -> bool:
+    def send(self, batch: Sequence[ObservedDecision]) -> bool:
         """False if they did not arrive."""
         from opentelemetry.sdk.trace.export import SpanExportResult
 
@@ -151,7 +151,7 @@ class _Spans:
         spans, self._ended[:] = tuple(self._ended), ()
         return not spans or self._exporter.export(spans) is SpanExportResult.SUCCESS
 
-    def _make(self, seen: Seen) -> None:
+    def _make(self, seen: ObservedDecision) -> None:
         from opentelemetry.context import Context as Carrier
         from opentelemetry.trace import NonRecordingSpan, SpanContext, SpanKind, TraceFlags, set_span_in_context
 
@@ -168,7 +168,7 @@ class _Spans:
         made.end(seen.end_ns)
 
 
-def _attributes(seen: Seen) -> dict[str, str]:
+def _attributes(seen: ObservedDecision) -> dict[str, str]:
     told = {
         "interpose.point": seen.point.value,
         "interpose.tool": seen.tool,
@@ -189,16 +189,16 @@ def _utf8(text: str) -> str:
 Numbers = Iterable[tuple[dict[str, str], int]]
 
 
-def _decisions(told: Snapshot) -> Numbers:
+def _decisions(told: ActivitySnapshot) -> Numbers:
     for (point, tool, outcome), count in told.decisions.items():
         yield {"interpose.point": point.value, "interpose.tool": tool, "interpose.outcome": outcome}, count
 
 
-def _errors(told: Snapshot) -> Numbers:
+def _errors(told: ActivitySnapshot) -> Numbers:
     return (({"interpose.interceptor": name}, count) for name, count in told.errors.items())
 
 
-_COUNTERS: tuple[tuple[str, str, Callable[[Snapshot], Numbers]], ...] = (
+_COUNTERS: tuple[tuple[str, str, Callable[[ActivitySnapshot], Numbers]], ...] = (
     ("interpose.decisions", "Decisions by hook point, tool and outcome.", _decisions),
     ("interpose.interceptor.errors", "Failures of interceptors.", _errors),
     ("interpose.fail_open", "Calls that ran although who had to decide failed.", lambda told: [({}, told.fail_open)]),
@@ -225,13 +225,13 @@ class _Meters:
             explicit_bucket_boundaries_advisory=[bound / 1e9 for bound in BOUNDS_NS],
         )
 
-        def observing(read: Callable[[Snapshot], Numbers]) -> Callable[[object], list[Observation]]:
+        def observing(read: Callable[[ActivitySnapshot], Numbers]) -> Callable[[object], list[Observation]]:
             return lambda _: [Observation(count, attributes) for attributes, count in read(activity.snapshot())]
 
         for name, description, read in _COUNTERS:
             meter.create_observable_counter(name, (observing(read),), description=description)
 
-    def record(self, batch: Sequence[Seen]) -> None:
+    def record(self, batch: Sequence[ObservedDecision]) -> None:
         """Add the times of these decisions."""
         for seen in batch:
             self._times.record(
@@ -243,7 +243,7 @@ class _Meters:
         self._provider.shutdown(timeout * 1000)
 
 
-def open_telemetry(settings: Settings, activity: Activity, *, version: str) -> Telemetry | None:
+def open_telemetry(settings: TelemetrySettings, activity: Activity, *, version: str) -> Telemetry | None:
     """Telemetry as it is configured; None if it is off. Raises ServerError if what it needs is not installed."""
     if not settings.traces.endpoint and not settings.metrics.endpoint:
         return None

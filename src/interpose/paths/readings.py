@@ -52,7 +52,6 @@ _PREFIXES = re.compile(
     re.IGNORECASE,
 )
 _SHORT_NAME = re.compile(r"(?P<stem>[^~/]{1,6})~\d(?P<extension>\.[^/.]{1,3})?(?=/|$)")
-_TAIL = re.compile(r"[. ](?:/|$)")
 _BRACES = re.compile(r"\{[^{}/]{0,256}\}")
 
 

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.redact import Found, Redaction, Redactor
+from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
-__all__ = ["Found", "Redaction", "Redactor"]
+# `catalogue` and `stream` are modules that other rooms may import.
+__all__ = ["FoundSecret", "Redaction", "Redactor", "catalogue", "stream"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.secrets.model import GUESSED, NAMED, Hit
+from interpose.secrets.hits import GUESSED, NAMED, Hit
 from interpose.secrets.names import (
     LETTERS_WORDS,
     WORDS,
@@ -14,8 +14,8 @@ from interpose.secrets.names import (
     kinds_of_vendor,
     telling_end,
 )
-from interpose.secrets.patterns import Match, pattern
-from interpose.secrets.values import UUID, has, is_code, is_filler, is_password, is_random, is_template
+from interpose.secrets.patterns import PatternMatch, pattern
+from interpose.secrets.secret_values import UUID, has, is_code, is_filler, is_password, is_random, is_template
 
 _TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*|string[ \t]*)?"
 _IS = rf"(?:{_TYPE}[:?+|.!=]{{0,3}}=>?|<-|->|:|\|\|?|\()"
@@ -119,7 +119,7 @@ def _judged(text: str, data: bytes, start: int, end: int) -> Iterator[Hit]:
             yield Hit(at, at + len(value), found[0], value, found[1])
 
 
-def _has_quoted_name(data: bytes, match: Match) -> bool:
+def _has_quoted_name(data: bytes, match: PatternMatch) -> bool:
     end = match.span("name")[1]
     return data[end : end + 2].lstrip(b" \\")[:1] in (b'"', b"'")
 

@@ -6,7 +6,7 @@ from binascii import Error, a2b_base64
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 
-from interpose.secrets.model import Hit
+from interpose.secrets.hits import Hit
 from interpose.secrets.patterns import pattern
 
 Search = Callable[[bytes], Sequence[Hit]]

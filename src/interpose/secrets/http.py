@@ -5,9 +5,9 @@ from __future__ import annotations
 from binascii import Error, a2b_base64
 from collections.abc import Iterator
 
-from interpose.secrets.model import GUESSED, NAMED, Hit
+from interpose.secrets.hits import GUESSED, NAMED, Hit
 from interpose.secrets.patterns import pattern
-from interpose.secrets.values import entropy, has, is_code, is_filler, is_name, is_password, is_template
+from interpose.secrets.secret_values import entropy, has, is_code, is_filler, is_name, is_password, is_template
 
 _COMMON_WORD = (
     r"(?i)(?:pass(?:word|wd)?1?|pwd|pw|secret|token|user(?:name)?|admin|root|guest|test|foo|bar|x+|hunter2"

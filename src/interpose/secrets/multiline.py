@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.secrets.model import NAMED, SHAPED, Hit
-from interpose.secrets.patterns import Match, pattern
-from interpose.secrets.values import is_template
+from interpose.secrets.hits import NAMED, SHAPED, Hit
+from interpose.secrets.patterns import PatternMatch, pattern
+from interpose.secrets.secret_values import is_template
 
 # What may stand between two lines of a key: the break, then indentation, a comment's or a quotation's mark, a line
 # number as `cat -n`, `grep -n` and agents' tools put it, or the end and the start of a literal.
@@ -113,6 +113,6 @@ class KubernetesSecrets:
             at = stop + 1
 
 
-def _value_hit(match: Match, base: int = 0) -> Hit:
+def _value_hit(match: PatternMatch, base: int = 0) -> Hit:
     start, end = match.span("value")
     return Hit(base + start, base + end, "kubernetes-secret", match["value"], NAMED)

@@ -11,7 +11,7 @@ from msgspec.structs import force_setattr
 from interpose.types import FrozenDict, FrozenList
 
 if TYPE_CHECKING:
-    from interpose.secrets.redact import Found, Redaction, Redactor
+    from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
 MAX_DEPTH = 100
 MAX_BYTES = 64 * 1024 * 1024
@@ -50,9 +50,9 @@ class Nested:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._left = MAX_BYTES
-        self._found: list[Found] = []
+        self._found: list[FoundSecret] = []
 
-    def redacted(self, value: Any) -> tuple[Any, tuple[Found, ...]]:
+    def redacted(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
         """The value without secrets, and what was found."""
         clean = self._walk(value, "", 0)
         return (clean, tuple(self._found)) if self._found else (value, ())

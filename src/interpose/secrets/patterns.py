@@ -19,7 +19,7 @@ def _options() -> Any:
     return options
 
 
-class Match:
+class PatternMatch:
     """One match. Groups are named; 0 is the whole of it."""
 
     __slots__ = ("_groups", "_match")
@@ -62,10 +62,10 @@ class Pattern:
         """Whether the pattern matches anywhere."""
         return self._compiled.search(data, start, end) is not None
 
-    def matches(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[Match]:
+    def matches(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[PatternMatch]:
         """All matches, in order."""
         for match in self._compiled.finditer(data, start, end):
-            yield Match(match, self._groups)
+            yield PatternMatch(match, self._groups)
 
     def without(self, data: bytes) -> bytes:
         """The data without what matches."""

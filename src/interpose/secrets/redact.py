@@ -7,11 +7,11 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.secrets.digest import digest, usable_key
-from interpose.secrets.model import Hit
+from interpose.secrets.hits import Hit
 from interpose.secrets.nested import Nested
 
 
-class Found(Struct, frozen=True):
+class FoundSecret(Struct, frozen=True):
     """A secret that was hidden: what it was, its keyed digest, and where it stood in the original text."""
 
     kind: str
@@ -28,7 +28,7 @@ class Redaction(Struct, frozen=True):
     """A text without its secrets."""
 
     text: str
-    found: tuple[Found, ...] = ()
+    found: tuple[FoundSecret, ...] = ()
 
 
 class Redactor:
@@ -47,13 +47,13 @@ class Redactor:
             found = _in_characters(data, found)
         return Redaction(clean.decode("utf-8", "surrogatepass"), found)
 
-    def redact_bytes(self, data: bytes) -> tuple[bytes, tuple[Found, ...]]:
+    def redact_bytes(self, data: bytes) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """The same for bytes in any encoding that agrees with ASCII. Spans count bytes."""
         from interpose.secrets.scanner import scanner
 
         return self._hidden(data, scanner().find(data))
 
-    def redact_after(self, before: bytes, data: bytes) -> tuple[bytes, tuple[Found, ...]]:
+    def redact_after(self, before: bytes, data: bytes) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """Redact data that follows text which is already out of reach, but says what the data is."""
         from interpose.secrets.scanner import scanner
 
@@ -65,7 +65,7 @@ class Redactor:
         ]
         return self._hidden(data, hits)
 
-    def redact_value(self, value: Any) -> tuple[Any, tuple[Found, ...]]:
+    def redact_value(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
         """Nested data in its own shape; the very object that was given if nothing was found. Never raises.
 
         What is nested too deep or is too large to be searched is withheld, and counts as found.
@@ -84,7 +84,7 @@ class Redactor:
 
     def hide(self, text: str, kind: str) -> Redaction:
         """A text that is a secret as a whole."""
-        found = Found(kind, digest(text.encode("utf-8", "surrogatepass"), self._key), (0, len(text)))
+        found = FoundSecret(kind, digest(text.encode("utf-8", "surrogatepass"), self._key), (0, len(text)))
         return Redaction(found.marker, (found,))
 
     def _as_line(self, name: str, text: str) -> Redaction:
@@ -94,24 +94,24 @@ class Redactor:
         head = f"{name}: "
         line = self.redact(head + text)
         moved = tuple(
-            Found(found.kind, found.digest, (found.span[0] - len(head), found.span[1] - len(head)))
+            FoundSecret(found.kind, found.digest, (found.span[0] - len(head), found.span[1] - len(head)))
             for found in line.found
         )
         return Redaction(line.text[len(head) :], moved)
 
-    def withheld(self, kind: str) -> Found:
+    def withheld(self, kind: str) -> FoundSecret:
         """The marker for something that could not be searched."""
-        return Found(kind, digest(kind.encode(), self._key), (0, 0))
+        return FoundSecret(kind, digest(kind.encode(), self._key), (0, 0))
 
-    def _hidden(self, data: bytes, hits: list[Hit]) -> tuple[bytes, tuple[Found, ...]]:
+    def _hidden(self, data: bytes, hits: list[Hit]) -> tuple[bytes, tuple[FoundSecret, ...]]:
         if not hits:
             return data, ()
         parts: list[bytes] = []
-        found: list[Found] = []
+        found: list[FoundSecret] = []
         at = 0
         for hit in hits:
             end = _before_escape(data, hit.start, hit.end)
-            one = Found(hit.kind, digest(hit.secret, self._key), (hit.start, end))
+            one = FoundSecret(hit.kind, digest(hit.secret, self._key), (hit.start, end))
             parts += (data[at : hit.start], one.marker.encode())
             found.append(one)
             at = end
@@ -126,13 +126,13 @@ def _before_escape(data: bytes, start: int, end: int) -> int:
     return end
 
 
-def _in_characters(data: bytes, found: tuple[Found, ...]) -> tuple[Found, ...]:
-    moved: list[Found] = []
+def _in_characters(data: bytes, found: tuple[FoundSecret, ...]) -> tuple[FoundSecret, ...]:
+    moved: list[FoundSecret] = []
     at = characters = 0
     for one in found:
         start, end = one.span
         first = characters + len(data[at:start].decode("utf-8", "surrogatepass"))
         characters = first + len(data[start:end].decode("utf-8", "surrogatepass"))
         at = end
-        moved.append(Found(one.kind, one.digest, (first, characters)))
+        moved.append(FoundSecret(one.kind, one.digest, (first, characters)))
     return tuple(moved)

@@ -8,6 +8,7 @@ from functools import cache
 from interpose.secrets.assignment import Assignments, Flags, Pairs
 from interpose.secrets.encoded import Base64, UrlEncoded
 from interpose.secrets.fold import folded
+from interpose.secrets.hits import Finder, Hit
 from interpose.secrets.http import (
     Authorization,
     CommandPasswords,
@@ -19,10 +20,9 @@ from interpose.secrets.http import (
     UrlPasswords,
 )
 from interpose.secrets.kinds import SHAPED, Kind
-from interpose.secrets.model import Finder, Hit
 from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKeys
 from interpose.secrets.patterns import Gate, pattern
-from interpose.secrets.values import has
+from interpose.secrets.secret_values import has
 
 BLOCK = 16 * 1024
 """How much text one look at the gate covers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.secrets.patterns import pattern
-from interpose.secrets.redact import Found, Redactor
+from interpose.secrets.redact import FoundSecret, Redactor
 
 BLOCK = 256 * 1024
 """As much is searched at once when input is plentiful."""
@@ -32,7 +32,7 @@ class StreamRedactor:
         self._redactor = redactor
         self._held = bytearray()
         self._context = b""
-        self.found: list[Found] = []
+        self.found: list[FoundSecret] = []
 
     def feed(self, data: bytes, *, hurry: bool) -> bytes:
         """What can be given out now. `hurry` says that no more input waits, so finished lines should not, either."""

@@ -24,11 +24,11 @@ from interpose.server.refusal_log import Refusals
 from interpose.surfaces.http.all_routes import routes
 from interpose.surfaces.http.metrics import Traffic
 from interpose.surfaces.http_server.listener import Listener, addresses_of, trust_of
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
-from interpose.surfaces.http_server.site import Answered
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.service.service import Service
 
 log = logging.getLogger("interpose.server")

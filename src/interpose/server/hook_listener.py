@@ -12,7 +12,7 @@ import os
 import secrets
 from typing import TYPE_CHECKING
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from interpose.errors import ServerError
 from interpose.server.hook_routes import routes
 from interpose.surfaces.hook_clients.client_files import address_file
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from interpose.service.service import Service
-    from interpose.surfaces.http_server.site import Answered, Observe
+    from interpose.surfaces.http_server.listener_state import Answered, Observe
 
 log = logging.getLogger("interpose.hooks")
 
@@ -52,7 +52,7 @@ class HookListener:
         self._observe, self._retire = observe, retire
         self._file = address_file(self._settings.socket)
         self._token, self._proof = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        limits = Limits(max_body_bytes=LARGEST_EVENT)
+        limits = ServerLimits(max_body_bytes=LARGEST_EVENT)
         own = (Route("POST", "/retire", self._on_retire, "agent", "Make room for another server"),) if retire else ()
         self._unix = Listener(
             (*routes(service), *own), [Unix(self._settings.socket)], Trust(), limits, observe=self._answered

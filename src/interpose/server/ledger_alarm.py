@@ -9,7 +9,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-from interpose.ledger.ledger import LedgerStatus
+from interpose.ledger import LedgerStatus
 
 log = logging.getLogger("interpose.ledger")
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 if TYPE_CHECKING:
-    from interpose.surfaces.http_server.site import Answered
+    from interpose.surfaces.http_server.listener_state import Answered
 
 log = logging.getLogger("interpose.http")
 

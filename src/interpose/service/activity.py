@@ -13,7 +13,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from interpose.driving import Record
+from interpose.driving import PendingRecord
 from interpose.engine import Recorder
 from interpose.types import Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
 
@@ -33,7 +33,7 @@ BOUNDS_NS = tuple(
 """Upper bounds of the stretches in which times of decisions are counted. Longer ones have a stretch of their own."""
 
 
-class Spent(Struct, frozen=True):
+class InterceptorTime(Struct, frozen=True):
     """How often an interceptor was asked, and how long it took in all."""
 
     asked: int
@@ -47,7 +47,7 @@ class Times(Struct, frozen=True):
     nanoseconds: int
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class ActivitySnapshot(Struct, frozen=True, kw_only=True):
     """The numbers at one moment.
 
     `fail_open` counts calls that ran although an interceptor that had to decide failed, `unrecorded` those that were
@@ -56,7 +56,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
 
     decisions: dict[tuple[HookPoint, str, Outcome], int]
     times: dict[HookPoint, Times]
-    interceptors: dict[str, Spent]
+    interceptors: dict[str, InterceptorTime]
     errors: dict[str, int]
     watched: int
     fail_open: int
@@ -79,14 +79,14 @@ class Activity:
         self._errors: dict[str, int] = {}
         self._watched = self._fail_open = self._unrecorded = self._deaf = 0
 
-    def decided(self, verdict: Verdict[ToolCall]) -> Record | None:
+    def decided(self, verdict: Verdict[ToolCall]) -> PendingRecord | None:
         """Count a decision, and record it."""
         self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
         return None if self._recorder is None else self._recorder.decided(verdict)
 
     def finished(
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
-    ) -> Record | None:
+    ) -> PendingRecord | None:
         """Count what tool.after said, and whether the call was refused for want of a record. Record the outcome."""
         if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
@@ -122,13 +122,13 @@ class Activity:
             except Exception:  # noqa: BLE001 - who only listens can't break a decision
                 self._deaf += 1
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> ActivitySnapshot:
         """The numbers as they are now."""
         with self._lock:
-            return Snapshot(
+            return ActivitySnapshot(
                 decisions=dict(self._decisions),
                 times={point: Times(tuple(counts), self._totals[point]) for point, counts in self._counts.items()},
-                interceptors={name: Spent(*spent) for name, spent in self._interceptors.items()},
+                interceptors={name: InterceptorTime(*spent) for name, spent in self._interceptors.items()},
                 errors=dict(self._errors),
                 watched=self._watched,
                 fail_open=self._fail_open,

@@ -14,7 +14,7 @@ from interpose.types import Context
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
     from interpose.approvals.desk import Desk
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.engine import Engine
     from interpose.ledger import Ledger
     from interpose.policy.reload import PolicyReload, PolicyStatus

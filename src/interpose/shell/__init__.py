@@ -1,6 +1,6 @@
 """Shell text to effects: `analyse` says what a command would do, without running anything.
 
-These names are for the other rooms. `shell.commands` is one besides: it says which families there are, and defers them.
+These names are for the other rooms. `commands` is a room of its own: it says which families there are, and defers them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
 from interpose.types import Effect
 
-__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse"]
+__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse", "commands"]
 
 MAX_TEXT = 131_072
 

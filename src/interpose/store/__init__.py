@@ -10,6 +10,9 @@ from interpose.errors import OutdatedStoreError, StoreError
 if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
+# `protocols` is a module, named and not imported.
+__all__ = ["POSTGRES_SCHEMES", "open_store", "protocols"]
+
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 
 

@@ -159,9 +159,6 @@ class Sessions(Protocol):
     def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
         """Sessions that changed since then, the last changed first."""
 
-    def end_session(self, session: str) -> bool:
-        """Forget a session. False if there is none."""
-
     def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
         """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""
 
@@ -246,28 +243,6 @@ class Counters(Protocol):
     def spent(self, counter: str) -> int:
         """What a counter is now; 0 if nobody spent anything."""
 
-    def refund(self, counter: str, amount: int) -> int:
-        """Take back, never below 0. What it is now."""
 
-
-class Pins(Protocol):
-    """Values that stay what they were when they were first seen."""
-
-    def pin(self, name: str, value: str) -> str:
-        """Pin a value unless the name has one. Returns the value that the name has now."""
-
-    def pinned(self, name: str) -> str | None:
-        """The value of a name."""
-
-    def repin(self, name: str, value: str, *, was: str) -> bool:
-        """Replace a value. False if it isn't what the caller believes it to be."""
-
-    def unpin(self, name: str) -> bool:
-        """Forget a name. False if it isn't there."""
-
-    def pins(self) -> dict[str, str]:
-        """All names and values."""
-
-
-class Store(EntryStore, Sessions, Approvals, Grants, Counters, Pins, Protocol):
+class Store(EntryStore, Sessions, Approvals, Grants, Counters, Protocol):
     """A whole store."""

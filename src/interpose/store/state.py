@@ -1,4 +1,4 @@
-"""Sessions, approvals, grants, counters and pins, written once for both stores.
+"""Sessions, approvals, grants and counters, written once for both stores.
 
 INVARIANT: each change is one conditional statement, a loop that repeats one, or a few of them in one transaction. What
 a race decides is decided by the database: the statement says in its WHERE what must still hold, and its answer says
@@ -60,10 +60,6 @@ class SharedState(ABC):
         """Sessions that changed since then, the last changed first."""
         sql = f"SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 ORDER BY updated_ns DESC, session LIMIT $2"
         return [_session(row) for row in self.read(sql, since_ns, limit)]
-
-    def end_session(self, session: str) -> bool:
-        """Forget a session. False if there is none."""
-        return bool(self.write("DELETE FROM sessions WHERE session = $1 RETURNING version", storable(session)))
 
     def ask(self, approval: Approval) -> bool:
         """Put a question. False if its id is taken."""
@@ -157,41 +153,6 @@ class SharedState(ABC):
         """What a counter is now; 0 if nobody spent anything."""
         rows = self.read("SELECT spent FROM counters WHERE counter = $1", storable(counter))
         return int(rows[0][0]) if rows else 0
-
-    def refund(self, counter: str, amount: int) -> int:
-        """Take back, never below 0. What it is now."""
-        if amount < 0:
-            raise ValueError("an amount to take back can't be negative")
-        sql = """UPDATE counters SET spent = CASE WHEN spent > $2 THEN spent - $2 ELSE 0 END
-                 WHERE counter = $1 RETURNING spent"""
-        rows = self.write(sql, storable(counter), amount)
-        return int(rows[0][0]) if rows else 0
-
-    def pin(self, name: str, value: str) -> str:
-        """Pin a value unless the name has one. Returns the value that the name has now."""
-        insert = "INSERT INTO pins VALUES ($1, $2) ON CONFLICT DO NOTHING RETURNING value"
-        while True:
-            rows = self.write(insert, storable(name), storable(value))
-            if rows or (rows := self.read("SELECT value FROM pins WHERE name = $1", storable(name))):
-                return str(rows[0][0])
-
-    def pinned(self, name: str) -> str | None:
-        """The value of a name."""
-        rows = self.read("SELECT value FROM pins WHERE name = $1", storable(name))
-        return str(rows[0][0]) if rows else None
-
-    def repin(self, name: str, value: str, *, was: str) -> bool:
-        """Replace a value. False if it isn't what the caller believes it to be."""
-        sql = "UPDATE pins SET value = $2 WHERE name = $1 AND value = $3 RETURNING name"
-        return bool(self.write(sql, storable(name), storable(value), storable(was)))
-
-    def unpin(self, name: str) -> bool:
-        """Forget a name. False if it isn't there."""
-        return bool(self.write("DELETE FROM pins WHERE name = $1 RETURNING name", storable(name)))
-
-    def pins(self) -> dict[str, str]:
-        """All names and values."""
-        return {str(name): str(value) for name, value in self.read("SELECT name, value FROM pins ORDER BY name")}
 
 
 def _session(row: tuple[Any, ...]) -> SessionState:

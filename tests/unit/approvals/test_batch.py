@@ -19,7 +19,7 @@ from interpose import (
     ToolRun,
     create_interceptor_registry,
 )
-from interpose.approvals import summary
+from interpose.approvals.batch import summary
 from tests.hostile import ERRORS, GARBAGE, throw
 
 

@@ -26,9 +26,9 @@ from interpose.cli import main
 from interpose.cli.approvals import moment_of
 from interpose.cli.approvals_text import question_text
 from interpose.cli.approvals_watch import watch
-from interpose.cli.calls import UsageError
-from interpose.cli.connecting import user_name
-from interpose.cli.rendering import Ink
+from interpose.cli.call_arguments import UsageError
+from interpose.cli.server_client import user_name
+from interpose.cli.verdict_text import Ink
 from interpose.store import open_store
 from interpose.surfaces.http import approvals
 from interpose.surfaces.http_server.tokens import read_tokens

@@ -19,7 +19,7 @@ from interpose.cli import main
 from interpose.cli.audit_query import meant
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import duration
-from interpose.cli.rendering import Ink
+from interpose.cli.verdict_text import Ink
 from interpose.engine import Engine
 from interpose.ledger.stats import stats
 from interpose.registry import InterceptorRegistry
@@ -191,8 +191,9 @@ def test_a_call_that_is_not_there(call: str, audit: Run, ledger: Path) -> None:
 
 
 def test_formats(audit: Run, ledger: Path) -> None:
-    seed = json.loads(audit("show", "call-2", "--format", "seed")[1])
-    assert (seed["decision"], seed["tool"]["arguments"]) == ("deny", {"command": "rm -rf /"})
+    entry = json.loads(audit("show", "call-2", "--format", "intercept")[1])
+    assert (entry["decision"], entry["tool"]["arguments"]) == ("deny", {"command": "rm -rf /"})
+    assert json.loads(audit("show", "call-2", "--format", "seed")[1]) == entry  # its old name, which help doesn't show
     long = json.loads(audit("show", "call-2", "--format", "maybe-dont")[1])
     assert long["request_validation"]["cel"]["deciding_rule"] == "no-rm"
     assert json.loads(audit("show", "call-2", "--json")[1])["reason"] == "Deletes everything."
@@ -203,7 +204,7 @@ def test_export_is_every_call_once_the_oldest_first(audit: Run, ledger: Path, tm
     assert code == 0
     assert commands(out) == ALL
     target = tmp_path / "out.jsonl"
-    assert audit("export", "--agent", "sub", "--format", "seed", "-o", str(target))[:2] == (0, "")
+    assert audit("export", "--agent", "sub", "--format", "intercept", "-o", str(target))[:2] == (0, "")
     assert [json.loads(line)["decision"] for line in target.read_text().splitlines()] == ["deny", "allow", "allow"]
     assert target.stat().st_mode & 0o777 == 0o600
 
@@ -363,7 +364,7 @@ def test_the_same_over_postgresql(address: str, audit: Run, ledger: Path) -> Non
         store.append(copied.scan(writer, 0, 1000))
     copied.close()
     store.close()
-    for words in (["search", "rm -", "--json"], ["stats", "--json"], ["export", "--format", "seed"], ["verify"]):
+    for words in (["search", "rm -", "--json"], ["stats", "--json"], ["export", "--format", "intercept"], ["verify"]):
         here, there = audit(*words), audit(*words, "--ledger", address)
         assert there == here
         assert here[0] == 0

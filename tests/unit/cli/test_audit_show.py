@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from interpose.build import open_ledger
 from interpose.cli import main
 from interpose.cli.audit_text import page
-from interpose.cli.rendering import Ink
+from interpose.cli.verdict_text import Ink
 from interpose.engine import Engine
 from interpose.ledger import Record
 from interpose.registry import InterceptorRegistry
@@ -143,7 +143,7 @@ def test_a_long_change_is_shown_at_once(tmp_path: Path) -> None:
 def test_search_prints_an_entry_for_each_phase(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     record_of(tmp_path, "ls", "poison\x1b[2J")
     for act in (["search", "ls"], ["tail"], ["show", "one"], ["export"]):
-        assert main(["audit", *act, "--format", "seed", "--ledger", str(tmp_path / "ledger.db")]) == 0
+        assert main(["audit", *act, "--format", "intercept", "--ledger", str(tmp_path / "ledger.db")]) == 0
         out = capfdbinary.readouterr().out.decode()
         decoder, entries = json.JSONDecoder(), []
         while out.strip():

@@ -14,8 +14,8 @@ import pytest
 from interpose.build import open_engines
 from interpose.cli import check, main
 from interpose.cli.check import CallJudge, home_of, judge_rows
-from interpose.cli.rendering import Ink, columns, explain, visible
-from interpose.cli.rows import MAX_ROW_BYTES
+from interpose.cli.jsonl_rows import MAX_ROW_BYTES
+from interpose.cli.verdict_text import Ink, columns, explain, visible
 from interpose.types import ToolCall
 
 CWD, HOME = "/workspace/project", "/home/dev"

@@ -12,10 +12,10 @@ import pytest
 from interpose import Context, Engine, ToolCall, create_interceptor_registry
 from interpose.build import add_builtin_interceptors
 from interpose.cli import main
+from interpose.cli.explain_call import Explanation, explanation, without_judge
 from interpose.cli.explain_text import explanation_text
-from interpose.cli.explaining import Explanation, explanation, without_judge
-from interpose.cli.rendering import Ink
 from interpose.cli.suggest import MAX_TEXT, commands_in, smallest_changes
+from interpose.cli.verdict_text import Ink
 from interpose.policy.compiled import Policy
 from interpose.policy.load import load, load_text
 

@@ -135,7 +135,7 @@ def test_failing_open_can_be_forbidden(
     organisation.write_text("lock: [hooks.fail_open]\n", encoding="utf-8")
     organisation.chmod(0o600)
     real = config_load.load
-    monkeypatch.setattr("interpose.cli.installing.load", lambda **given: real(organisation=organisation, **given))
+    monkeypatch.setattr("interpose.cli.install_shared.load", lambda **given: real(organisation=organisation, **given))
     assert main(["install", "claude-code", "--fail-open"]) == 78
     assert "locked by" in capsys.readouterr().err
     assert not target("claude-code").path.exists()

@@ -221,7 +221,7 @@ def test_listeners_of_concurrent_runs_on_one_loop_do_not_leak() -> None:
 def test_the_terminal_sink_lets_nobody_steer_the_terminal() -> None:
     stream = io.StringIO()
     terminal_sink(stream)("🛠️ exec — echo \x1b[2J\u202egnp\r")
-    assert stream.getvalue() == "🛠️ exec — echo \\x1b[2J\\x202egnp\\x0d\n"
+    assert stream.getvalue() == "🛠️ exec — echo \\x1b[2J\\u202egnp\\r\n"
 
 
 def test_the_terminal_sink_writes_to_stderr(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ from typing import get_args
 import pytest
 
 from interpose.guards.command_rules import RULES, rule_for
-from interpose.guards.traits import traits_of
+from interpose.guards.effect_traits import traits_of
 from interpose.types import Effect, EffectKind, FrozenDict
 
 CWD, HOME = "/workspace/project", "/home/dev"

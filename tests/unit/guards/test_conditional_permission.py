@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from itertools import count
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from interpose.guards import ConditionalPermission
 from interpose.guards.conditional_permission import DEFAULT_FIELDS, MAX_PATTERN, EffectCondition
 from interpose.testing import ScriptedEngine, assert_allowed, assert_asked, call
 from interpose.types import Allow, Confirm, Context, EffectKind, FrozenDict, ToolCall
+from tests.growth import grows_linearly
 
 REMOVAL = {"command": "echo `rm a`"}
 
@@ -161,10 +163,16 @@ def test_a_call_seen_before_is_the_same_question_only_if_all_of_it_is_the_same()
     assert [type(decision) for decision in by_shell] == [Confirm, Allow]
 
 
-@pytest.mark.parametrize("text", ["r" * 500_000, "a a" * 200_000, "rmr" * 200_000, '\\"\n' * 200_000])
-def test_hostile_texts_take_linear_time(text: str) -> None:
+@pytest.mark.parametrize("piece", ["r", "a a", "rmr", '\\"\n', "a", "a "])
+def test_time_grows_with_the_text_only(piece: str) -> None:
     guard = ConditionalPermission(("rm", "a" * MAX_PATTERN, "a " * 100, '\\"'))
-    ask(guard, "x", {"command": text, "other": text})
+    number = count()
+
+    def search(size: int) -> None:
+        text = piece * (size // len(piece))
+        ask(guard, "x", {"command": text, "other": text, "number": next(number)})  # none is remembered
+
+    assert grows_linearly(search, 50_000)
 
 
 @pytest.mark.parametrize(

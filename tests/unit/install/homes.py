@@ -8,7 +8,7 @@ import pytest
 
 from interpose.config.load import Loaded, load
 from interpose.install.apply import apply
-from interpose.install.places import Scope, Target, target_of
+from interpose.install.places import InstallTarget, Scope, target_of
 from interpose.install.plan import Plan, plan_install, plan_uninstall
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
@@ -27,18 +27,18 @@ def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def target(name: str, scope: Scope = "user", project: Path = Path("/nowhere")) -> Target:
+def target(name: str, scope: Scope = "user", project: Path = Path("/nowhere")) -> InstallTarget:
     return target_of(HOSTS[name].facts, scope, project)
 
 
-def installed(where: Target, loaded: Loaded | None = None, *, fail_open: bool = False) -> Plan:
+def installed(where: InstallTarget, loaded: Loaded | None = None, *, fail_open: bool = False) -> Plan:
     loaded = loaded or load()
     plan = plan_install(where, loaded, fail_open=fail_open)
     apply(plan, loaded.places)
     return plan
 
 
-def uninstalled(where: Target, loaded: Loaded | None = None) -> Plan:
+def uninstalled(where: InstallTarget, loaded: Loaded | None = None) -> Plan:
     loaded = loaded or load()
     plan = plan_uninstall(where, loaded)
     apply(plan, loaded.places)

@@ -14,8 +14,8 @@ import pytest
 
 from interpose.cli import main
 from interpose.config.load import load
-from interpose.install.doctor import Check, examine, installed_targets
-from interpose.install.last_heard import Seen
+from interpose.install.doctor import HostCheck, examine, installed_targets
+from interpose.install.last_heard import LastHeard
 from interpose.install.plan import is_ours
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, new_home, target
@@ -37,13 +37,13 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     os.close(handle)
 
 
-def checks(name: str, seen: Seen | None = None) -> dict[str, Check]:
+def checks(name: str, seen: LastHeard | None = None) -> dict[str, HostCheck]:
     loaded = load()
     ((where, record),) = installed_targets(loaded, Path("/nowhere"), name)
     return {check.name: check for check in examine(where, record, loaded, seen).checks}
 
 
-def opened(found: dict[str, Check]) -> set[str]:
+def opened(found: dict[str, HostCheck]) -> set[str]:
     return {name for name, check in found.items() if check.level == "open"}
 
 
@@ -125,14 +125,14 @@ def test_without_a_record_hooks_are_found_in_the_files(home: Path) -> None:
     ("note", "seen", "trace_after", "level"),
     [
         ("nothing happened yet", None, None, "note"),
-        ("calls were asked about", Seen("a call", time_ns(), time_ns(), "s1"), None, "ok"),
-        ("sessions, but no calls", Seen("SessionStart", time_ns(), 0, "s1"), None, "note"),
+        ("calls were asked about", LastHeard("a call", time_ns(), time_ns(), "s1"), None, "ok"),
+        ("sessions, but no calls", LastHeard("SessionStart", time_ns(), 0, "s1"), None, "note"),
         ("it works and says nothing", None, 3600, "open"),
-        ("it works and went silent", Seen("a call", time_ns(), time_ns(), "s1"), 3600, "open"),
-        ("it worked just now", Seen("a call", time_ns(), time_ns(), "s1"), 60, "ok"),
+        ("it works and went silent", LastHeard("a call", time_ns(), time_ns(), "s1"), 3600, "open"),
+        ("it worked just now", LastHeard("a call", time_ns(), time_ns(), "s1"), 60, "ok"),
     ],
 )
-def test_when_it_was_heard(note: str, seen: Seen | None, trace_after: int | None, level: str, home: Path) -> None:
+def test_when_it_was_heard(note: str, seen: LastHeard | None, trace_after: int | None, level: str, home: Path) -> None:
     from interpose.install.doctor import _heard_of
     from interpose.install.records import Records
 

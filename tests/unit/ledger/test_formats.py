@@ -34,8 +34,8 @@ def shape(value: Any) -> Any:
     return {key: shape(item) for key, item in value.items()} if isinstance(value, dict) else None
 
 
-def test_the_entry_of_the_seed(record: Record) -> None:
-    (entry,) = shapes(record, "seed")
+def test_the_entry_of_the_intercept_endpoint(record: Record) -> None:
+    (entry,) = shapes(record, "intercept")
     assert entry.pop("timestamp").endswith("Z")
     assert isinstance(entry.pop("duration_ms"), int)
     assert entry == {
@@ -118,7 +118,7 @@ def test_each_phase_of_a_call(
     tmp_path: Path, note: str, command: str, result: str, decisions: list[str], action: tuple[str, str]
 ) -> None:
     record = looked_at(tmp_path, command, result)
-    entries = shapes(record, "seed")
+    entries = shapes(record, "intercept")
     assert [entry["decision"] for entry in entries] == decisions, note
     assert [entry["phase"] for entry in entries] == ["request_validation", "response_validation"][: len(decisions)]
     (long,) = shapes(record, "maybe-dont")
@@ -138,12 +138,12 @@ SOURCES = [("library", "intercept"), ("http", "intercept"), ("hook", "intercept"
 @pytest.mark.parametrize(("source", "want"), SOURCES)
 def test_where_a_call_came_from(tmp_path: Path, source: str, want: str) -> None:
     record = looked_at(tmp_path, "echo", "fine", source=source)
-    assert {entry["source"] for entry in (*shapes(record, "seed"), *shapes(record, "maybe-dont"))} == {want}
+    assert {entry["source"] for entry in (*shapes(record, "intercept"), *shapes(record, "maybe-dont"))} == {want}
 
 
 def test_the_call_that_came_in_stands_beside_the_one_that_ran(tmp_path: Path) -> None:
     record = looked_at(tmp_path, "ls", "fine")
-    for entry in shapes(record, "seed"):
+    for entry in shapes(record, "intercept"):
         assert entry["tool"]["arguments"] == {"command": "ls --safe"}
         assert entry["tool"]["original_arguments"] == {"command": "ls"}
     (long,) = shapes(record, "maybe-dont")

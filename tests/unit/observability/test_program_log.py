@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import pytest
 
-from interpose.config.model import Logging
+from interpose.config.settings import LoggingSettings
 from interpose.errors import ServerError
 from interpose.observability.program_log import LONGEST, JsonLines, logging_to
 from interpose.server.refusal_log import REFUSALS_A_SECOND, Refusals
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Response, Route
-from interpose.surfaces.http_server.site import Answered
 from tests.servers import running
 
 LOG = logging.getLogger("interpose.test")
@@ -26,7 +26,7 @@ TOKEN = "ghp_" + "a1B2" * 9
 
 def written(shape: Literal["text", "json"], *, level: Any = "info") -> Iterator[io.StringIO]:
     stream = io.StringIO()
-    with logging_to(Logging(format=shape, level=level), stream):
+    with logging_to(LoggingSettings(format=shape, level=level), stream):
         yield stream
 
 
@@ -43,8 +43,8 @@ def lines() -> Iterator[io.StringIO]:
 HOSTILE = [
     ("a line of its own", "x\nlevel=error forged", "x\\nlevel=error forged"),
     ("an escape sequence", "\x1b[2Jgone", "\\x1b[2Jgone"),
-    ("a line separator", "a\u2028b", "a\\x2028b"),
-    ("half a surrogate pair", "a\ud800b", "a\\xd800b"),
+    ("a line separator", "a\u2028b", "a\\u2028b"),
+    ("half a surrogate pair", "a\ud800b", "a\\ud800b"),
 ]
 
 
@@ -96,7 +96,7 @@ def test_everything_is_as_before_afterwards() -> None:
 
 def test_a_file_of_our_own_that_may_be_moved_away(tmp_path: Path) -> None:
     path = tmp_path / "logs" / "server.log"
-    with logging_to(Logging(path=str(path), format="json")):
+    with logging_to(LoggingSettings(path=str(path), format="json")):
         LOG.info("one")
         path.rename(path.with_suffix(".1"))
         LOG.info("two")
@@ -108,7 +108,7 @@ def test_a_file_of_our_own_that_may_be_moved_away(tmp_path: Path) -> None:
 def test_a_file_that_can_not_be_written(tmp_path: Path) -> None:
     with (
         pytest.raises(ServerError, match=r"logging\.path: .* can't be written: Is a directory"),
-        logging_to(Logging(path=str(tmp_path))),
+        logging_to(LoggingSettings(path=str(tmp_path))),
     ):
         pass
 

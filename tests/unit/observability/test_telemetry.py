@@ -13,8 +13,7 @@ import pytest
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
-from interpose.config.model import Endpoint
-from interpose.config.model import Telemetry as Settings
+from interpose.config.settings import TelemetryEndpoint, TelemetrySettings
 from interpose.observability import telemetry
 from interpose.observability.telemetry import Telemetry, open_telemetry
 from interpose.service.activity import Activity
@@ -33,7 +32,7 @@ def collector() -> Iterator[Collector]:
 
 @contextmanager
 def sending(activity: Activity, *, traces: str = "", metrics: str = "", every: float = 0.01) -> Iterator[Telemetry]:
-    settings = Settings(traces=Endpoint(endpoint=traces), metrics=Endpoint(endpoint=metrics))
+    settings = TelemetrySettings(traces=TelemetryEndpoint(endpoint=traces), metrics=TelemetryEndpoint(endpoint=metrics))
     made = Telemetry(settings, activity, version="1.2.3", every=every)
     try:
         yield made
@@ -156,7 +155,7 @@ def test_hostile_names_arrive(collector: Collector) -> None:
 
 def test_off_unless_configured() -> None:
     activity = Activity()
-    assert open_telemetry(Settings(), activity, version="") is None
+    assert open_telemetry(TelemetrySettings(), activity, version="") is None
     assert activity.listeners == ()
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpose.secrets import Found, Redaction, Redactor
+from interpose.secrets import FoundSecret, Redaction, Redactor
 from tests.unit.secrets.templates import filled
 
 TOKEN = filled("ghp_{alnum:36}")
@@ -22,7 +22,7 @@ def test_a_secret_becomes_a_marker_with_its_kind_and_digest() -> None:
     redaction = Redactor(KEY).redact(f"use {TOKEN} now")
     (found,) = redaction.found
     assert re.fullmatch(r"use \[redacted:github-personal-token:[0-9a-f]{8}\] now", redaction.text)
-    assert found == Found("github-personal-token", found.digest, (4, 4 + len(TOKEN)))
+    assert found == FoundSecret("github-personal-token", found.digest, (4, 4 + len(TOKEN)))
     assert found.marker in redaction.text
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
-from interpose.service.activity import BOUNDS_NS, MAX_TOOLS, OTHER_TOOLS, Activity, Spent
+from interpose.service.activity import BOUNDS_NS, MAX_TOOLS, OTHER_TOOLS, Activity, InterceptorTime
 from interpose.types import (
     Allow,
     Approved,
@@ -63,7 +63,10 @@ def test_times_are_those_of_interceptors_without_the_wait_for_a_person() -> None
     assert (counts[0], counts[1], counts[-1], sum(counts)) == (1, 1, 1, 3)
     assert len(counts) == len(BOUNDS_NS) + 1
     assert told.times[BEFORE].nanoseconds == 2 * BOUNDS_NS[0] + 2 + BOUNDS_NS[-1]
-    assert told.interceptors == {"a": Spent(3, 2 * BOUNDS_NS[0] + 1 + BOUNDS_NS[-1]), "b": Spent(1, 1)}
+    assert told.interceptors == {
+        "a": InterceptorTime(3, 2 * BOUNDS_NS[0] + 1 + BOUNDS_NS[-1]),
+        "b": InterceptorTime(1, 1),
+    }
 
 
 @pytest.mark.parametrize(

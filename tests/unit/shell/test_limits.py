@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from interpose.shell import Analysis, analyse
+from tests.growth import TIMES, grows_linearly
 from tests.timing import cpu_seconds
-from tests.unit.shell.growth import TIMES, grows_linearly
 
 SECONDS = 1.0
 """Of the processor. Far above what each takes."""

@@ -224,7 +224,7 @@ def test_reading_only(place: str) -> None:
     with pytest.raises(StoreError):
         reading.append([entry(9)])
     with pytest.raises(StoreError):
-        reading.pin("name", "value")
+        reading.spend("name", 1, budget=9)
     reading.close()
     writing.close()
     writing.close()

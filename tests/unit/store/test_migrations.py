@@ -59,24 +59,25 @@ def test_many_starters_make_one_store(place: str) -> None:
 
 def test_opening_again_changes_nothing(place: str) -> None:
     first = open_store(place)
-    first.pin("name", "value")
+    first.spend("name", 7, budget=9)
     first.close()
     again = open_store(place)
-    assert again.pins() == {"name": "value"}
+    assert again.spent("name") == 7
     again.close()
 
 
 def test_a_later_step_is_applied_to_what_is_there(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
     first = open_store(place)
-    first.pin("name", "value")
+    first.spend("name", 7, budget=9)
     first.close()
     for steps in ("SQLITE", "POSTGRES"):
-        added = (*getattr(schema, steps), ("CREATE TABLE later (x TEXT)", "INSERT INTO later SELECT value FROM pins"))
+        copied = "INSERT INTO later SELECT counter FROM counters"
+        added = (*getattr(schema, steps), ("CREATE TABLE later (x TEXT)", copied))
         monkeypatch.setattr(schema, steps, added)
     with pytest.raises(OutdatedStoreError, match="schema 3"):
         opened_to_read(place)
     open_store(place).close()
-    run_sql(place, "DELETE FROM later WHERE x = 'value'")
+    run_sql(place, "DELETE FROM later WHERE x = 'name'")
     opened_to_read(place).close()
 
 

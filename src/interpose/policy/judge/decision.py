@@ -10,17 +10,17 @@ from msgspec.structs import replace
 from interpose.policy.interceptor_ids import JUDGE
 from interpose.policy.judge.operation import Payload
 from interpose.policy.judge.redaction import redacted
-from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
 from interpose.policy.rules import RuleRedaction
 from interpose.types import SEVERITY_WEIGHT, Confirm, Decision, Deny, Finding, Report, ToolCall, ToolOutcome, Transform
 
 
-def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") -> Report[Any]:
+def report_of(payload: Payload, judged: Sequence[JudgedRule], revision: str = "") -> Report[Any]:
     """The decisions about an event, and what did not decide it. Rules that watch are told elsewhere."""
     denials: list[Deny] = []
     others: list[Decision[Any]] = []
     notes: list[Finding] = []
-    cutting: list[Judged] = []
+    cutting: list[JudgedRule] = []
     for each in judged:
         if isinstance(each.ruling, Failed):
             notes.append(_failure(each))
@@ -46,7 +46,7 @@ def report_of(payload: Payload, judged: Sequence[Judged], revision: str = "") ->
     return Report((first,), tuple(notes), revision)
 
 
-def _said(judged: Judged) -> Deny | Confirm | RuleRedaction | None:
+def _said(judged: JudgedRule) -> Deny | Confirm | RuleRedaction | None:
     """What one rule says to an objection or a failure; None if that is nothing."""
     rule = judged.rule
     match judged.ruling:
@@ -70,14 +70,14 @@ def _said(judged: Judged) -> Deny | Confirm | RuleRedaction | None:
             return None
 
 
-def _denial(judged: Judged) -> Deny:
+def _denial(judged: JudgedRule) -> Deny:
     rule = judged.rule
     return Deny(
         _reason(judged), rule.id, rule.severity, instead=rule.instead, detail=_detail(judged), summary=rule.text
     )  # fmt: skip
 
 
-def _failure(judged: Judged) -> Finding:
+def _failure(judged: JudgedRule) -> Finding:
     rule = judged.rule
     return Finding(
         interceptor=JUDGE, said="error", reason=_reason(judged), rule=rule.id, severity=rule.severity, mode=rule.mode,
@@ -93,7 +93,7 @@ def _outweighed(denial: Deny) -> Finding:
     )  # fmt: skip
 
 
-def _reason(judged: Judged) -> str:
+def _reason(judged: JudgedRule) -> str:
     """The rule's own words first: the judge's may be shaped by the operation."""
     text, detail = judged.rule.text, _detail(judged)
     if isinstance(judged.ruling, Failed):
@@ -101,7 +101,7 @@ def _reason(judged: Judged) -> str:
     return f"{text} (Judge: {detail})" if detail else text
 
 
-def _detail(judged: Judged) -> str:
+def _detail(judged: JudgedRule) -> str:
     """The judge's own words, or why it failed."""
     match judged.ruling:
         case Failed(why=why):
@@ -110,7 +110,7 @@ def _detail(judged: Judged) -> str:
             return reason
 
 
-def _rewrites(payload: Payload, cutting: Sequence[Judged]) -> list[Transform[Any]]:
+def _rewrites(payload: Payload, cutting: Sequence[JudgedRule]) -> list[Transform[Any]]:
     """A rewrite under the name of each rule, the last one with all cuts. None if all of them can't be made together."""
     if (last := _cut(payload, cutting)) is None:
         return []
@@ -122,7 +122,7 @@ def _rewrites(payload: Payload, cutting: Sequence[Judged]) -> list[Transform[Any
     ]
 
 
-def _cut(payload: Payload, cutting: Sequence[Judged]) -> Payload | None:
+def _cut(payload: Payload, cutting: Sequence[JudgedRule]) -> Payload | None:
     """The payload without the texts that the rules quoted; None if a rule quoted none, or they can't be cut exactly."""
     cuts: dict[str, str] = {}
     for each in cutting:

@@ -11,7 +11,7 @@ from interpose.policy.judge.cache import Cache
 from interpose.policy.judge.decision import report_of
 from interpose.policy.judge.judge import Judge, in_background
 from interpose.policy.judge.operation import operation_of
-from interpose.policy.judge.rulings import Failed, Judged, Permits
+from interpose.policy.judge.rulings import Failed, JudgedRule, Permits
 from interpose.policy.rules import Level, Rule
 from interpose.policy.standing_answers import in_scope
 from interpose.policy.variables import Variables
@@ -44,17 +44,17 @@ class JudgeInterceptor:
             return Allow()
         _, variables = subject(payload)
         asked: list[Rule] = []
-        failed: list[Judged] = []
+        failed: list[JudgedRule] = []
         for compiled in candidates:
             said = opinion(compiled, variables)
             if said.saw == "fired":
                 asked.append(said.rule)
             elif said.saw == "failed":
-                failed.append(Judged(said.rule, Failed(f"when: {said.error}")))
+                failed.append(JudgedRule(said.rule, Failed(f"when: {said.error}")))
         return self._decide(payload, asked, failed) if asked or failed else Allow()
 
     async def _decide(
-        self, payload: ToolCall | ToolOutcome, asked: Sequence[Rule], failed: Sequence[Judged]
+        self, payload: ToolCall | ToolOutcome, asked: Sequence[Rule], failed: Sequence[JudgedRule]
     ) -> Report[Any]:
         judged = [*failed, *await self._judge.judge(payload, asked)]
         self._judge.tell(payload, [each for each in failed if in_background(each.rule)])

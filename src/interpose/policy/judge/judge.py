@@ -20,7 +20,7 @@ from interpose.errors import PolicyError
 from interpose.policy.judge.cache import Cache
 from interpose.policy.judge.operation import Operation, Payload, UnreadableError, operation_of
 from interpose.policy.judge.provider_lane import Lane, RuleGroup
-from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits, Ruling
+from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits, Ruling
 from interpose.policy.judge.settings import Choice, JudgeLimits, Provider, SettingsError, choice_of, limits_of
 from interpose.policy.rules import Level, PolicyProblem, Rule
 
@@ -30,7 +30,7 @@ MAX_WATCHING = 64
 GRACE = 1.0
 """Seconds past the total deadline after which the judges' own loop counts as stuck."""
 
-Tell = Callable[[Payload, Judged], object]
+Tell = Callable[[Payload, JudgedRule], object]
 """Hears what rules that watch would have said, and failures that let an operation pass."""
 
 _Key = tuple[RuleGroup, bytes]
@@ -59,7 +59,7 @@ class Judge:
         self.unwatched = 0
         """How often rules that watch were not judged, because too many already were."""
 
-    async def judge(self, payload: Payload, rules: Sequence[Rule]) -> tuple[Judged, ...]:
+    async def judge(self, payload: Payload, rules: Sequence[Rule]) -> tuple[JudgedRule, ...]:
         """What is said about the rules that decide. Those that only watch are judged later, and told."""
         deciding = [rule for rule in rules if not in_background(rule)]
         watching = [rule for rule in rules if in_background(rule)]
@@ -67,13 +67,13 @@ class Judge:
             operation = operation_of(payload, self.limits.max_characters)
         except UnreadableError as error:
             failed = Failed(str(error))
-            self.tell(payload, (Judged(rule, failed) for rule in watching))
-            return tuple(Judged(rule, failed) for rule in deciding)
+            self.tell(payload, (JudgedRule(rule, failed) for rule in watching))
+            return tuple(JudgedRule(rule, failed) for rule in deciding)
         if watching:
             self._watch(payload, operation, watching)
         return await self._decide(operation, deciding) if deciding else ()
 
-    def tell(self, payload: Payload, judged: Iterable[Judged]) -> None:
+    def tell(self, payload: Payload, judged: Iterable[JudgedRule]) -> None:
         """Tell whoever listens. One that fails changes nothing."""
         for each in judged:
             try:
@@ -81,7 +81,7 @@ class Judge:
             except Exception:  # noqa: BLE001, S110 - a listener is not part of a decision
                 pass
 
-    async def _decide(self, operation: Operation, rules: Sequence[Rule]) -> tuple[Judged, ...]:
+    async def _decide(self, operation: Operation, rules: Sequence[Rule]) -> tuple[JudgedRule, ...]:
         groups = self._groups(rules)
         known: Sequence[tuple[Ruling, ...] | None] = [self._cache.get(_key(group, operation)) for group in groups]
         if not all(known):
@@ -93,13 +93,13 @@ class Judge:
                 known = [group.failed(f"there is nobody to judge: {error}") for group in groups]
         said = {rule: ruling for group, found in zip(groups, known, strict=True) if found
                 for rule, ruling in zip(group.rules, found, strict=True)}  # fmt: skip
-        return tuple(Judged(rule, said[rule]) for rule in rules)
+        return tuple(JudgedRule(rule, said[rule]) for rule in rules)
 
     def _watch(self, payload: Payload, operation: Operation, rules: Sequence[Rule]) -> None:
         try:
             _LOOP.submit(self._judge_later(payload, operation, rules))
         except RuntimeError as error:
-            self.tell(payload, (Judged(rule, Failed(f"there is nobody to judge: {error}")) for rule in rules))
+            self.tell(payload, (JudgedRule(rule, Failed(f"there is nobody to judge: {error}")) for rule in rules))
 
     async def _judge_later(self, payload: Payload, operation: Operation, rules: Sequence[Rule]) -> None:
         if self._watching >= MAX_WATCHING:
@@ -110,7 +110,7 @@ class Judge:
             groups = self._groups(rules)
             found = await self._ask_all(groups, operation)
             judged = [each for group, rulings in zip(groups, found, strict=True)
-                      for each in map(Judged, group.rules, rulings)]  # fmt: skip
+                      for each in map(JudgedRule, group.rules, rulings)]  # fmt: skip
             # In a thread: a listener that takes its time must not stop the judges.
             await asyncio.to_thread(self.tell, payload, judged)
         finally:
@@ -152,7 +152,7 @@ def in_background(rule: Rule) -> bool:
     return rule.mode == "watch" or rule.action == "log"
 
 
-def log(_payload: Payload, judged: Judged) -> None:
+def log(_payload: Payload, judged: JudgedRule) -> None:
     """The default listener."""
     import logging
 

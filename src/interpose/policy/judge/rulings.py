@@ -29,7 +29,7 @@ class Failed(Struct, frozen=True):
 Ruling = Permits | Objects | Failed
 
 
-class Judged(Struct, frozen=True):
+class JudgedRule(Struct, frozen=True):
     """One rule with what was said about it."""
 
     rule: Rule

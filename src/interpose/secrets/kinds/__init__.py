@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.secrets.kinds import ai, cloud, forges, keys, messaging, payment, saas
-from interpose.secrets.kinds.model import Kind, Named
+from interpose.secrets.kinds.kind import Kind, Named
 from interpose.secrets.kinds.named import NAMED
 
 # Order matters where two shapes cover the same text: the first one names it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import Kind
+from interpose.secrets.kinds.kind import Kind
 
 KINDS = (
     Kind("anthropic-admin-key", r"sk-ant-admin[0-9]{2}-[0-9A-Za-z_-]{80,}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import Kind
+from interpose.secrets.kinds.kind import Kind
 
 KINDS = (
     Kind("artifactory-key", r"AKC[0-9A-Za-z]{10,}\b", needs="l"),

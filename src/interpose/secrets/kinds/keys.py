@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import Kind
+from interpose.secrets.kinds.kind import Kind
 
 KINDS = (
     Kind("age-secret-key", r"AGE-SECRET-KEY-1[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import Kind
+from interpose.secrets.kinds.kind import Kind
 
 KINDS = (
     Kind("discord-bot-token", r"[MNO][0-9A-Za-z_-]{23,27}\.[0-9A-Za-z_-]{6}\.[0-9A-Za-z_-]{27,40}\b",

@@ -5,7 +5,7 @@ The assignment gives them away: a name with the vendor's word in it, and a value
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import named
+from interpose.secrets.kinds.kind import named
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.secrets.kinds.model import Kind
+from interpose.secrets.kinds.kind import Kind
 
 KINDS = (
     Kind("adafruit-key", r"aio_[0-9A-Za-z]{28}\b"),

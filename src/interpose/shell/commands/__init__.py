@@ -11,6 +11,9 @@ from functools import cache
 from importlib import import_module
 from pkgutil import walk_packages
 
+# `shared` is the one folder that is used from outside.
+__all__ = ["defer", "families", "fingerprint", "load", "shared"]
+
 _deferred = False
 
 

@@ -7,6 +7,19 @@ from importlib import import_module
 
 from interpose.shell.invocation import Lowering
 
+# The modules hold what commands and languages have in common; none is imported before it is met.
+__all__ = [
+    "LANGUAGES",
+    "Lower",
+    "awk",
+    "cmd",
+    "lower_of",
+    "powershell",
+    "powershell_tables",
+    "sed",
+    "windows_paths",
+]
+
 Lower = Callable[[str, Lowering, str], None]
 """Says what a program text would do: its code, where to say it, and the wrapper it came through."""
 

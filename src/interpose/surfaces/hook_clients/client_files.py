@@ -23,11 +23,11 @@ from msgspec import Struct
 
 from interpose.config.places import DIRECTORY_VARIABLE, Places
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
-from interpose.surfaces.hook_clients.programs.thin import LARGEST
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST
 from interpose.surfaces.hosts.hook_places import seconds_for
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
     from interpose.surfaces.hosts.events import Host, Reply
 
 LONGEST = 32768
@@ -35,7 +35,7 @@ LONGEST = 32768
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
 _OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
 """Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
-_IMPORTS = "from interpose.surfaces.hook_clients.programs.thin import LARGEST, BrokenError, NobodyError, ask\n"
+_IMPORTS = "from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask\n"
 
 
 class ClientFile(Struct, frozen=True):
@@ -46,7 +46,7 @@ class ClientFile(Struct, frozen=True):
     mode: int
 
 
-class Client(Struct, frozen=True):
+class HookClient(Struct, frozen=True):
     """The files of a host's hook, and the command line that a host runs in a shell.
 
     Whatever becomes of the program, the command line ends with 0, or with 2 and a text on standard error: hosts take
@@ -73,7 +73,7 @@ def seconds_of(host: Host, config: Config) -> float:
 
 def client_for(
     host: Host, config: Config, places: Places, *, fail_open: bool = False, python: str = sys.executable
-) -> Client:
+) -> HookClient:
     """The client of a host. The same arguments give the same files."""
     directory = places.state / "hooks"
     seconds = seconds_of(host, config)
@@ -108,7 +108,7 @@ def client_for(
         "broken": (b"", b"", 0) if fail_open else (broken.stdout, broken.stderr.encode() + b"\n", broken.exit_code),
         "spool": spool,
     }
-    return Client(
+    return HookClient(
         (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
         f"{shlex.quote(str(fast))} {_OR_REFUSED}",
         str(fast),
@@ -154,8 +154,8 @@ def _filled(text: str, values: Mapping[str, str]) -> str:
 
 
 def _python(told: Mapping[str, object]) -> str:
-    first, second = _text("thin.py"), _text("standalone.py").replace(_IMPORTS, "")
-    return f"{first}\n\n{second}\n\nmain(Settings(**{told!r}))\n"
+    first, second = _text("socket_client.py"), _text("standalone.py").replace(_IMPORTS, "")
+    return f"{first}\n\n{second}\n\nmain(StandaloneSettings(**{told!r}))\n"
 
 
 def _text(name: str) -> str:

@@ -14,7 +14,7 @@ import msgspec
 from msgspec import Struct
 
 if TYPE_CHECKING:
-    from interpose.config.model import Config
+    from interpose.config.settings import Config
 
 _LARGEST = 4 << 20
 """Bytes that are read from the end: nobody needs more of them to know that something is wrong."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
@@ -52,7 +52,7 @@ SETUP = HostSetup(
 class ClaudeCode(ClaudeLike, frozen=True):
     """It takes a rewrite together with its permission only."""
 
-    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, arguments: dict[str, Any], reason: str) -> Reply:
         """Where its person would be asked, the person is asked about the changed call.
 
         INVARIANT: an agent that provokes a rewrite gets no permission by it that the host would not have given.

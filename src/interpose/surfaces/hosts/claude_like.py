@@ -7,7 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, refused, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, refused, spoken
 
 EVENTS: Points = {
     "PreToolUse": "tool.before",
@@ -30,15 +30,15 @@ class ClaudeLike(Struct, frozen=True):
     points: Points
     fields: Fields = Fields()
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
         return read_event(self.facts, self.points, self.fields, raw, hint)
 
-    def allow(self, _event: Event) -> Reply:
+    def allow(self, _event: HostEvent) -> Reply:
         """Nothing: the host's own permissions still hold."""
         return Reply()
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse, in the form of the event."""
         match event.point:
             case "permission.ask":
@@ -48,19 +48,19 @@ class ClaudeLike(Struct, frozen=True):
             case _:
                 return permission(event, "deny", reason)
 
-    def ask(self, event: Event, reason: str) -> Reply:
+    def ask(self, event: HostEvent, reason: str) -> Reply:
         """The host's own prompt."""
         return permission(event, "ask", reason)
 
-    def rewrite(self, event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """`updatedInput` counts only beside `allow`."""
         return specific(event, permissionDecision="allow", updatedInput=arguments)
 
-    def replace(self, event: Event, result: Any) -> Reply:
+    def replace(self, event: HostEvent, result: Any) -> Reply:
         """Another result, in the tool's own shape."""
         return specific(event, updatedToolOutput=result)
 
-    def context(self, event: Event, text: str) -> Reply:
+    def context(self, event: HostEvent, text: str) -> Reply:
         """A text beside the result."""
         return specific(event, additionalContext=text)
 
@@ -69,11 +69,11 @@ class ClaudeLike(Struct, frozen=True):
         return refused(reason)
 
 
-def permission(event: Event, decision: str, reason: str) -> Reply:
+def permission(event: HostEvent, decision: str, reason: str) -> Reply:
     """What is to become of a call."""
     return specific(event, permissionDecision=decision, permissionDecisionReason=reason)
 
 
-def specific(event: Event, **fields: Any) -> Reply:
+def specific(event: HostEvent, **fields: Any) -> Reply:
     """What is said about one event."""
     return spoken({"hookSpecificOutput": {"hookEventName": event.name, **fields}})

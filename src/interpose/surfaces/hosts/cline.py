@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from interpose.surfaces.hosts.event_fields import Fields, first_root, objects, read_event, text
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, Unable, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, Unable, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
 
 POINTS: Points = {
@@ -59,7 +59,7 @@ SETUP = HostSetup(
 class Cline(Unable, frozen=True):
     """`cancel` stops a call; nothing can be changed on its way."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
         holder = _HOLDERS.get(text(raw, FIELDS.event) or hint)
         about = objects(raw, holder) if holder else {}
@@ -68,15 +68,15 @@ class Cline(Unable, frozen=True):
         failed = event.point == "tool.after" and about.get("success") is False
         return replace(event, is_error=failed)
 
-    def allow(self, _event: Event) -> Reply:
+    def allow(self, _event: HostEvent) -> Reply:
         """Go on."""
         return spoken({"cancel": False})
 
-    def deny(self, _event: Event, reason: str) -> Reply:
+    def deny(self, _event: HostEvent, reason: str) -> Reply:
         """Stop, and tell both: the person reads the error, the agent the context."""
         return spoken({"cancel": True, "errorMessage": reason, "contextModification": reason})
 
-    def context(self, _event: Event, text: str) -> Reply:
+    def context(self, _event: HostEvent, text: str) -> Reply:
         """A text for the agent's next turn."""
         return spoken({"cancel": False, "contextModification": text})
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
-from interpose.surfaces.hosts.events import Event, HostFacts, Reply, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Reply, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 
@@ -41,7 +41,7 @@ SETUP = HostSetup(
 class Codex(ClaudeLike, frozen=True):
     """A result is replaced by blocking it: the agent then sees the reason in its place."""
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """The text that the agent sees instead."""
         return spoken({"decision": "block", "reason": plain_text(result) or "(no output)"})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 from interpose.tools import normalize_tool_name
@@ -66,11 +66,11 @@ SETUP = HostSetup(
 class Copilot(ClaudeLike, frozen=True):
     """Decisions about calls may be nested as in Claude Code; everything after a tool must be flat."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event; camelCase payloads don't name it."""
         return read_event(self.facts, self.points, self.fields, _with_mcp_name(raw), hint or _named_by_shape(raw))
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse, in the form of the event."""
         match event.point:
             case "permission.ask":
@@ -80,19 +80,19 @@ class Copilot(ClaudeLike, frozen=True):
             case _:
                 return spoken({"permissionDecision": "deny", "permissionDecisionReason": reason})
 
-    def ask(self, _event: Event, reason: str) -> Reply:
+    def ask(self, _event: HostEvent, reason: str) -> Reply:
         """Copilot's own prompt; a refusal where nobody sits."""
         return spoken({"permissionDecision": "ask", "permissionDecisionReason": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, _event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"permissionDecision": "allow", "modifiedArgs": arguments})
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """The text that the agent sees instead."""
         return spoken({"modifiedResult": {"resultType": "success", "textResultForLlm": plain_text(result)}})
 
-    def context(self, _event: Event, text: str) -> Reply:
+    def context(self, _event: HostEvent, text: str) -> Reply:
         """A text beside the result."""
         return spoken({"additionalContext": text})
 

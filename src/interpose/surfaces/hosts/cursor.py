@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.event_fields import Fields, first_root, json_text, read_event, text
-from interpose.surfaces.hosts.events import Event, EventError, HostFacts, Points, Reply, Unable, refused, spoken
+from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points, Reply, Unable, refused, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
 
 POINTS: Points = {
@@ -76,7 +76,7 @@ SETUP = HostSetup(
 class Cursor(Unable, frozen=True):
     """Flat, in snake_case. Under `failClosed` silence refuses, so every gate is answered aloud."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event; those of one kind of tool as a call of that tool."""
         event = raw.get("hook_event_name") or hint
         seen = raw | _call_fields(event, raw)
@@ -86,7 +86,7 @@ class Cursor(Unable, frozen=True):
             seen["tool_output"] = _output(output)
         return read_event(self.facts, POINTS, FIELDS, seen, hint)
 
-    def allow(self, event: Event) -> Reply:
+    def allow(self, event: HostEvent) -> Reply:
         """Go on."""
         match event.point:
             case "tool.before" | "permission.ask":
@@ -96,21 +96,21 @@ class Cursor(Unable, frozen=True):
             case _:
                 return Reply()
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse. The agent reads `user_message`."""
         if event.point == "message.before":
             return spoken({"continue": False, "user_message": reason})
         return spoken({"permission": "deny", "user_message": reason, "agent_message": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, _event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"permission": "allow", "updated_input": arguments})
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """Another result of an MCP tool."""
         return spoken({"updated_mcp_tool_output": result})
 
-    def context(self, _event: Event, text: str) -> Reply:
+    def context(self, _event: HostEvent, text: str) -> Reply:
         """A text beside the result."""
         return spoken({"additional_context": text})
 

@@ -13,7 +13,7 @@ from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.all_hosts import speaking
-from interpose.surfaces.hosts.events import Event, EventError, Host, Reply
+from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply
 from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
 from interpose.types import ToolCall, ToolOutcome
@@ -41,7 +41,7 @@ def answer(service: Service, named: Host, body: bytes, *, event: str = "") -> Fl
         return _failed(host, heard, f"Interpose could not decide: {text_of(error)}")
 
 
-def _answered(service: Service, host: Host, event: Event) -> Flow[Reply]:
+def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     match event.point:
         case "tool.before":
             return (yield from _before(service, host, event))
@@ -60,7 +60,7 @@ def _answered(service: Service, host: Host, event: Event) -> Flow[Reply]:
             assert_never(event.point)
 
 
-def _failed(host: Host, event: Event, reason: str) -> Reply:
+def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
     match event.point:
         case "tool.before" | "permission.ask" | "message.before":
             return host.broken(reason)
@@ -70,12 +70,12 @@ def _failed(host: Host, event: Event, reason: str) -> Reply:
             return host.allow(event)  # nothing is decided by these, and nobody must be stopped by our failure
 
 
-def _hosted(service: Service, host: Host, event: Event) -> Hosted:
+def _hosted(service: Service, host: Host, event: HostEvent) -> Hosted:
     can = Abilities(ask=event.name in host.facts.asks, rewrite=event.name in host.facts.rewrites)
     return service.hosted(event.context, can)
 
 
-def _before(service: Service, host: Host, event: Event) -> Flow[Reply]:
+def _before(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     match (yield from _hosted(service, host, event).before(event.tool, key=event.call_key)):
         case Go():
             return host.allow(event)
@@ -91,7 +91,7 @@ def _before(service: Service, host: Host, event: Event) -> Flow[Reply]:
             return host.deny(event, reply_texts.refusal(verdict))
 
 
-def _permission(service: Service, host: Host, event: Event) -> Flow[Reply]:
+def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     """The host is about to ask its own person. We can only refuse before it does: yes is for the person to say."""
     hosted = _hosted(service, host, event)
     if (yield from hosted.decide(event.tool)).outcome != "deny":
@@ -100,7 +100,7 @@ def _permission(service: Service, host: Host, event: Event) -> Flow[Reply]:
     return host.deny(event, reply_texts.refusal(answer.verdict))
 
 
-def _message(service: Service, host: Host, event: Event) -> Flow[Reply]:
+def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
     match verdict.outcome:
         case "allow":
@@ -115,7 +115,7 @@ def _message(service: Service, host: Host, event: Event) -> Flow[Reply]:
             assert_never(verdict.outcome)
 
 
-def _after(service: Service, host: Host, event: Event) -> Flow[Reply]:
+def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     outcome = ToolOutcome(event.tool, event.result, is_error=event.is_error, duration_ns=event.duration_ns)
     done = yield from service.hosted(event.context, Abilities()).after(outcome, key=event.call_key)
     after = done.after
@@ -127,12 +127,12 @@ def _after(service: Service, host: Host, event: Event) -> Flow[Reply]:
     return _replaced(host, event, with_text(event.result, reply_texts.withheld(reason), _said(event)), reason)
 
 
-def _replaced(host: Host, event: Event, result: Any, reason: str) -> Reply:
+def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:
     if host.facts.can_replace(event):
         return host.replace(event, result)
     return host.context(event, reply_texts.unhidden(host.facts, event, reason))
 
 
-def _said(event: Event) -> frozenset[str]:
+def _said(event: HostEvent) -> frozenset[str]:
     """The texts that the agent itself put into the call."""
     return frozenset(texts_in(event.tool.arguments))

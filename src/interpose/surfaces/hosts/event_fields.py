@@ -9,7 +9,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.formats.strict_json import StrictJsonError, decode
-from interpose.surfaces.hosts.events import Event, EventError, HostFacts, Points
+from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
 from interpose.tools import normalize_tool_name
 from interpose.types import Context, ToolCall
 
@@ -37,7 +37,7 @@ class Fields(Struct, frozen=True, kw_only=True):
     """Events after a tool that failed."""
 
 
-def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, Any], hint: str = "") -> Event:
+def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, Any], hint: str = "") -> HostEvent:
     """The event in a payload with named fields."""
     name = text(raw, fields.event) or hint
     point = points.get(name)
@@ -50,7 +50,7 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
         cwd=directory(text(raw, fields.cwd)),
         source=f"hook:{facts.name}",
     )
-    event = Event(host=facts.name, name=name, point=point, context=context, raw=raw)
+    event = HostEvent(host=facts.name, name=name, point=point, context=context, raw=raw)
     match point:
         case "message.before":
             _present(raw, fields.prompt)  # it may be empty: Qwen Code tells of every call of its model

@@ -29,7 +29,7 @@ class EventError(ValueError):
     """An event that can't be understood. The text says what is wrong with it."""
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class HostEvent(Struct, frozen=True, kw_only=True):
     """One event of a host. `name` is the host's own word for it, `call_key` its own name for the call."""
 
     host: str
@@ -78,7 +78,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     windows_shell: Literal["bash", "powershell"] = "powershell"
     """What the host's shell tool runs on Windows."""
 
-    def can_replace(self, event: Event) -> bool:
+    def can_replace(self, event: HostEvent) -> bool:
         """Whether the agent sees what we put in the place of this result."""
         return event.name in self.replaces and event.tool.name.startswith(self.replaces_tools)
 
@@ -95,25 +95,25 @@ class Host(Protocol):
     def facts(self) -> HostFacts:
         """What is known of it."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event. `hint` names it where the host's payload doesn't. Raises EventError."""
 
-    def allow(self, event: Event) -> Reply:
+    def allow(self, event: HostEvent) -> Reply:
         """No objection, or nothing to say."""
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """A call, a question or a message that must not go on."""
 
-    def ask(self, event: Event, reason: str) -> Reply:
+    def ask(self, event: HostEvent, reason: str) -> Reply:
         """The host's own prompt. Only for events of `facts.asks`."""
 
-    def rewrite(self, event: Event, arguments: dict[str, Any], reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, arguments: dict[str, Any], reason: str) -> Reply:
         """Run with these arguments, all of them. Only for events of `facts.rewrites`."""
 
-    def replace(self, event: Event, result: Any) -> Reply:
+    def replace(self, event: HostEvent, result: Any) -> Reply:
         """The result as the agent should see it, in the tool's own shape. Only for events of `facts.replaces`."""
 
-    def context(self, event: Event, text: str) -> Reply:
+    def context(self, event: HostEvent, text: str) -> Reply:
         """Tell the agent something, where a result or a message can't be held back."""
 
     def broken(self, reason: str) -> Reply:
@@ -125,15 +125,15 @@ class Unable(Struct, frozen=True):
 
     facts: HostFacts
 
-    def ask(self, event: Event, _reason: str) -> Reply:
+    def ask(self, event: HostEvent, _reason: str) -> Reply:
         """There is no prompt that holds the call."""
         raise EventError(f"{self.facts.title} can't ask a person in {event.name}")
 
-    def rewrite(self, event: Event, _arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, _arguments: dict[str, Any], _reason: str) -> Reply:
         """Nothing can be changed."""
         raise EventError(f"{self.facts.title} can't run a changed call in {event.name}")
 
-    def replace(self, event: Event, _result: Any) -> Reply:
+    def replace(self, event: HostEvent, _result: Any) -> Reply:
         """Nothing can be replaced."""
         raise EventError(f"{self.facts.title} can't replace a result in {event.name}")
 

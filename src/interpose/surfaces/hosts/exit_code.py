@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import Event, Points, Reply, Unable, one_line, refused
+from interpose.surfaces.hosts.events import HostEvent, Points, Reply, Unable, one_line, refused
 
 
 class ExitCode(Unable, frozen=True):
@@ -21,19 +21,19 @@ class ExitCode(Unable, frozen=True):
     gates: tuple[str, ...] = ()
     """Events in which exit code 2 refuses."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
         return read_event(self.facts, self.points, self.fields, raw, hint)
 
-    def allow(self, _event: Event) -> Reply:
+    def allow(self, _event: HostEvent) -> Reply:
         """Nothing."""
         return Reply()
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse, or tell the agent where the host can't be stopped."""
         return refused(reason) if event.name in self.gates else self.context(event, reason)
 
-    def context(self, event: Event, text: str) -> Reply:
+    def context(self, event: HostEvent, text: str) -> Reply:
         """What the agent reads, or a person where the agent doesn't."""
         return Reply(text.encode()) if event.name in self.prints else Reply(b"", one_line(text))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, Unable, refused, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, Unable, refused, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 
@@ -43,27 +43,27 @@ SETUP = HostSetup(
 class Gemini(Unable, frozen=True):
     """Decisions are flat."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event. MCP tools are named by their context: `mcp_a_b_c` leaves open where the server's name ends."""
         return read_event(self.facts, POINTS, Fields(), _with_mcp_name(raw), hint)
 
-    def allow(self, _event: Event) -> Reply:
+    def allow(self, _event: HostEvent) -> Reply:
         """Nothing."""
         return Reply()
 
-    def deny(self, _event: Event, reason: str) -> Reply:
+    def deny(self, _event: HostEvent, reason: str) -> Reply:
         """Refuse."""
         return spoken({"decision": "deny", "reason": reason})
 
-    def rewrite(self, event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """`tool_input` takes the place of all arguments."""
         return spoken({"hookSpecificOutput": {"hookEventName": event.name, "tool_input": arguments}})
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """The agent sees the reason in place of the output."""
         return spoken({"decision": "deny", "reason": plain_text(result) or "(no output)"})
 
-    def context(self, event: Event, text: str) -> Reply:
+    def context(self, event: HostEvent, text: str) -> Reply:
         """A text beside the result."""
         return spoken({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
 

@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from interpose.driving import Block, Failure, Flow
 from interpose.store.protocols import Sessions
-from interpose.surfaces.hosts.events import Event
+from interpose.surfaces.hosts.events import HostEvent
 
 PREFIX = "hook:"
 _ATTEMPTS = 5
@@ -29,7 +29,7 @@ class HookSession(Struct, frozen=True, kw_only=True):
     """Sub-agents that it started."""
 
 
-def remember(store: Sessions, event: Event) -> Flow[None]:
+def remember(store: Sessions, event: HostEvent) -> Flow[None]:
     """Keep an event that only informs."""
     answer = yield Block(_remember, store, event, time_ns())
     if type(answer) is Failure:
@@ -45,7 +45,7 @@ def heard(store: Sessions, *, since_ns: int = 0, limit: int = 1000) -> list[Hook
     ]
 
 
-def _remember(store: Sessions, event: Event, now_ns: int) -> None:
+def _remember(store: Sessions, event: HostEvent, now_ns: int) -> None:
     name = f"{PREFIX}{event.host}:{event.context.session_id}"
     for _ in range(_ATTEMPTS):  # others may write the same session at the same time
         kept = store.load_session(name)
@@ -57,7 +57,7 @@ def _remember(store: Sessions, event: Event, now_ns: int) -> None:
             return
 
 
-def _changed(before: HookSession | None, event: Event, now_ns: int) -> HookSession:
+def _changed(before: HookSession | None, event: HostEvent, now_ns: int) -> HookSession:
     starts, ends = event.point == "session.start", event.point == "session.end"
     known = before or HookSession(host=event.host)
     return HookSession(

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.surfaces.hosts.event_fields import Fields, read_event
-from interpose.surfaces.hosts.events import Event, HostFacts, Points, Reply, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
 
 FIELDS = Fields(
     event=("event",),
@@ -33,31 +33,31 @@ class InProcess(Struct, frozen=True):
     facts: HostFacts
     points: Points
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
         return read_event(self.facts, self.points, FIELDS, raw, hint)
 
-    def allow(self, _event: Event) -> Reply:
+    def allow(self, _event: HostEvent) -> Reply:
         """Go on."""
         return spoken({"decision": "allow"})
 
-    def deny(self, _event: Event, reason: str) -> Reply:
+    def deny(self, _event: HostEvent, reason: str) -> Reply:
         """Refuse."""
         return spoken({"decision": "deny", "reason": reason})
 
-    def ask(self, _event: Event, reason: str) -> Reply:
+    def ask(self, _event: HostEvent, reason: str) -> Reply:
         """The host's own approval."""
         return spoken({"decision": "ask", "reason": reason})
 
-    def rewrite(self, _event: Event, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, _event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
         return spoken({"decision": "allow", "arguments": arguments})
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """Another result."""
         return spoken({"decision": "allow", "result": result})
 
-    def context(self, _event: Event, text: str) -> Reply:
+    def context(self, _event: HostEvent, text: str) -> Reply:
         """A text for the host's log: these hosts have no other place for it."""
         return spoken({"decision": "allow", "note": text})
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hosts.event_fields import Fields
-from interpose.surfaces.hosts.events import Event, HostFacts, Reply, spoken
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Reply, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 
@@ -35,7 +35,7 @@ SETUP = HostSetup(
 class QwenCode(ClaudeLike, frozen=True):
     """A result is replaced by stopping after it: the agent then sees the reason in its place, and the run goes on."""
 
-    def replace(self, _event: Event, result: Any) -> Reply:
+    def replace(self, _event: HostEvent, result: Any) -> Reply:
         """The text that the agent sees instead."""
         return spoken({"continue": False, "stopReason": plain_text(result) or "(no output)"})
 

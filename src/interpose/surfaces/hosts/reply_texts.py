@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from interpose.points import BLOCKED
-from interpose.surfaces.hosts.events import Event, HostFacts
+from interpose.surfaces.hosts.events import HostEvent, HostFacts
 from interpose.tools import command_of, plain_arguments
 from interpose.types import Deny, Finding, ToolCall, Verdict
 
@@ -61,7 +61,7 @@ def withheld(reason: str) -> str:
     return f"The result was withheld: {reason or BLOCKED}"
 
 
-def unhidden(facts: HostFacts, event: Event, reason: str) -> str:
+def unhidden(facts: HostFacts, event: HostEvent, reason: str) -> str:
     """Beside a result that should have been replaced."""
     return (
         f"The last result of {event.tool.name} should not have been shown as it is ({reason}), and "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hosts.event_fields import Fields
-from interpose.surfaces.hosts.events import Event, HostFacts, Reply, refused
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Reply, refused
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
 
 SETUP = HostSetup(
@@ -39,7 +39,7 @@ SETUP = HostSetup(
 class VsCode(ClaudeLike, frozen=True):
     """Messages are refused by the exit code: the event knows no decision."""
 
-    def deny(self, event: Event, reason: str) -> Reply:
+    def deny(self, event: HostEvent, reason: str) -> Reply:
         """Refuse."""
         return refused(reason) if event.point == "message.before" else ClaudeLike.deny(self, event, reason)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.event_fields import Fields, objects, read_event, text
-from interpose.surfaces.hosts.events import Event, EventError, HostFacts, Points
+from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
 from interpose.surfaces.hosts.exit_code import ExitCode
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup
 
@@ -47,7 +47,7 @@ SETUP = HostSetup(
 class Windsurf(ExitCode, frozen=True):
     """What an event is about lies in `tool_info`, under a name for each kind."""
 
-    def read(self, raw: dict[str, Any], hint: str = "") -> Event:
+    def read(self, raw: dict[str, Any], hint: str = "") -> HostEvent:
         """The event."""
         name = text(raw, FIELDS.event) or hint
         return read_event(self.facts, POINTS, FIELDS, raw | _seen(name, raw), hint)

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
 from interpose.errors import StoreError, text_of
-from interpose.ledger import Format, Record, named, search, shapes
+from interpose.ledger import OLD_FORMATS, Format, Record, named, search, shapes
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
@@ -113,7 +113,7 @@ class _Audit:
         """A page, or everything if the caller wants lines."""
         if NDJSON in request.headers.get("accept", ""):
             return await self.export(request)
-        wanted = query_of(request, PageQuery)
+        wanted = _shaped(request, PageQuery)
         after = None if isinstance(wanted.cursor, UnsetType) else int(wanted.cursor[1:], 16)
         query = _query(wanted)
         found = await self._read(lambda: search(self._service.store, query, wanted.limit + 1, after))
@@ -127,7 +127,7 @@ class _Audit:
 
     async def export(self, request: Request) -> Response:
         """All records that match, the oldest first, one JSON text a line."""
-        wanted = query_of(request, ShapedFilters)
+        wanted = _shaped(request, ShapedFilters)
         query = _query(wanted)
         if query.until_ns is None:
             # What is decided while we write is not waited for: an export ends.
@@ -137,7 +137,7 @@ class _Audit:
 
     async def call(self, request: Request) -> Response:
         """One call by its id, or those of the request of this id."""
-        wanted = query_of(request, ShapeQuery)
+        wanted = _shaped(request, ShapeQuery)
         found = await self._read(lambda: named(self._service.store, request.params["id"], OF_REQUEST))
         if not found:
             raise Refusal(404, "not_found", "there is no call or request of this id")
@@ -168,6 +168,13 @@ class _Audit:
             return await asyncio.get_running_loop().run_in_executor(self._readers, caught_up)
         except StoreError as error:
             raise Refusal(503, _STORE[1], f"the ledger can't be read now: {text_of(error)}") from None
+
+
+def _shaped(request: Request, type: type[T]) -> T:  # noqa: A002 - as `query_of` has it
+    """The query, with the name that its format has now."""
+    if (now := OLD_FORMATS.get(request.query.get("format", ""))) is not None:
+        request.query["format"] = now
+    return query_of(request, type)
 
 
 def _query(wanted: Filters) -> Query:

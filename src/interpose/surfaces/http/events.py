@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from interpose.driving import Flow
 from interpose.flow.hosted import Hosted, undecidable
 from interpose.surfaces.http import deciding, incoming
-from interpose.surfaces.http.incoming import NOBODY, VISIBLE, Arguments, Directory, Name, Said
+from interpose.surfaces.http.incoming import NOBODY, VISIBLE, Arguments, CallerContext, Directory, Name
 from interpose.surfaces.http.verdicts import milliseconds
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import EMPTY, Context, Finding, HookPoint, Outcome, Params, ToolCall, ToolOutcome, Verdict, thaw
@@ -27,7 +27,7 @@ CODES = ((400, "intercept_disabled"), (415, "invalid_content_type"), (400, "inva
 
 
 class _Event(Struct, frozen=True, kw_only=True):
-    context: Said | None = None
+    context: CallerContext | None = None
     cwd: Directory | None = None
 
 
@@ -89,7 +89,7 @@ class EventAnswer(Struct, frozen=True, kw_only=True):
     duration_ms: int
 
 
-class _Asked(Struct, frozen=True):
+class _IncomingEvent(Struct, frozen=True):
     """An event in its context, ready to be put."""
 
     service: Service
@@ -98,12 +98,14 @@ class _Asked(Struct, frozen=True):
     wait: float
 
 
-async def _permission_ask(asked: _Asked, event: PermissionAsk) -> tuple[Verdict[Any], dict[str, Any]]:
+async def _permission_ask(asked: _IncomingEvent, event: PermissionAsk) -> tuple[Verdict[Any], dict[str, Any]]:
     """The caller's question is one more reason to ask. No objection of ours is no answer to it."""
     return await _tool_before(asked, event, event.message or f"Execute tool '{event.name}'?")
 
 
-async def _tool_before(asked: _Asked, event: ToolBefore, question: str = "") -> tuple[Verdict[Any], dict[str, Any]]:
+async def _tool_before(
+    asked: _IncomingEvent, event: ToolBefore, question: str = ""
+) -> tuple[Verdict[Any], dict[str, Any]]:
     verdict, arguments = await deciding.before(
         asked.service, asked.request, await _call(asked, event), wait=asked.wait, key=event.call_id or "",
         wish=(lambda _arguments: question) if question else None,
@@ -111,7 +113,7 @@ async def _tool_before(asked: _Asked, event: ToolBefore, question: str = "") -> 
     return verdict, {} if arguments is None else {"arguments": arguments}
 
 
-async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], dict[str, Any]]:
+async def _tool_after(asked: _IncomingEvent, event: ToolAfter) -> tuple[Verdict[Any], dict[str, Any]]:
     call, took = await _call(asked, event), int(event.duration_ms * 1_000_000)
     outcome = await deciding.aside(
         asked.request, partial(ToolOutcome, call, event.result, event.is_error, duration_ns=took)
@@ -122,13 +124,13 @@ async def _tool_after(asked: _Asked, event: ToolAfter) -> tuple[Verdict[Any], di
     return verdict, {"result": result}
 
 
-async def _message_before(asked: _Asked, event: MessageBefore) -> tuple[Verdict[Any], dict[str, Any]]:
+async def _message_before(asked: _IncomingEvent, event: MessageBefore) -> tuple[Verdict[Any], dict[str, Any]]:
     provider, model = event.provider or "", event.model or ""
     verdict = await _walk(asked, lambda hosted: hosted.message(event.text, provider=provider, model=model))
     return verdict, {"text": verdict.payload.text, "metadata": thaw(verdict.payload.metadata)}
 
 
-async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[Any], dict[str, Any]]:
+async def _params_before(asked: _IncomingEvent, event: ParamsBefore) -> tuple[Verdict[Any], dict[str, Any]]:
     params = Params(
         model=event.model, provider=event.provider, think_level=event.think_level,
         reasoning_level=event.reasoning_level, temperature=event.temperature, extras=event.extras or EMPTY,
@@ -141,17 +143,17 @@ async def _params_before(asked: _Asked, event: ParamsBefore) -> tuple[Verdict[An
     }  # fmt: skip
 
 
-async def _walk(asked: _Asked, flow: Callable[[Hosted], Flow[Verdict[P]]]) -> Verdict[P]:
+async def _walk(asked: _IncomingEvent, flow: Callable[[Hosted], Flow[Verdict[P]]]) -> Verdict[P]:
     return await deciding.walk(
         asked.service, asked.request, asked.context, flow, wait=asked.wait, asks=deciding.question_of
     )
 
 
-async def _call(asked: _Asked, event: ToolBefore) -> ToolCall:
+async def _call(asked: _IncomingEvent, event: ToolBefore) -> ToolCall:
     return await deciding.aside(asked.request, partial(incoming.call_of, event.name, event.arguments, asked.context))
 
 
-Put = Callable[[_Asked, Any], Awaitable[tuple[Verdict[Any], dict[str, Any]]]]
+Put = Callable[[_IncomingEvent, Any], Awaitable[tuple[Verdict[Any], dict[str, Any]]]]
 """Puts an event: the verdict, and what of the event may go on."""
 
 POINTS: tuple[tuple[HookPoint, type[Any], str, Put], ...] = (
@@ -189,7 +191,7 @@ def handler(service: Service, point: HookPoint, body: type[Any], put: Put) -> Ca
         context = incoming.context_of(request, SOURCE, event.context or NOBODY, cwd=event.cwd)
         wait, headers = deciding.wait_of(service, request)
         try:
-            verdict, payload = await put(_Asked(service, request, context, wait), event)
+            verdict, payload = await put(_IncomingEvent(service, request, context, wait), event)
         except Refusal:
             raise
         except Exception as error:  # noqa: BLE001 - deny by default: a caller gets a refusal, whatever broke

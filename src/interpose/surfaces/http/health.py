@@ -28,7 +28,7 @@ class Health(Struct, frozen=True):
     status: Literal["ok"] = "ok"
 
 
-class Check(Struct, frozen=True):
+class ReadyCheck(Struct, frozen=True):
     """One thing that a decision needs. What is wrong with it is only told to those who may read the ledger."""
 
     ok: bool
@@ -39,7 +39,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     """A call could be decided now."""
 
     status: Literal["ready"] = "ready"
-    checks: dict[str, Check]
+    checks: dict[str, ReadyCheck]
 
 
 class NotReady(Struct, frozen=True, kw_only=True):
@@ -47,7 +47,7 @@ class NotReady(Struct, frozen=True, kw_only=True):
 
     error: Literal["not_ready"] = "not_ready"
     message: str
-    checks: dict[str, Check]
+    checks: dict[str, ReadyCheck]
 
 
 class _Look:
@@ -77,10 +77,10 @@ def routes(service: Service) -> tuple[Route, ...]:
     async def ready(request: Request) -> Response:
         problems = dict(zip(("ledger", "store"), await asyncio.gather(ledger.problem(), store.problem()), strict=True))
         told = may(request.caller.role, "auditor")
-        checks = {name: Check(not why, why if why and told else UNSET) for name, why in problems.items()}
+        checks = {name: ReadyCheck(not why, why if why and told else UNSET) for name, why in problems.items()}
         # Rules that are broken are not taken over: the last good ones hold, and calls are decided.
         broken = "".join(map(str, service.policy_status()[0].problems[:1]))
-        checks["policy"] = Check(True, broken if broken and told else UNSET)
+        checks["policy"] = ReadyCheck(True, broken if broken and told else UNSET)
         if failing := [name for name, why in problems.items() if why]:
             return json_response(NotReady(message=f"not ready: {' and '.join(failing)}", checks=checks), 503)
         return json_response(Ready(checks=checks))

@@ -41,7 +41,7 @@ class Principal(Struct, frozen=True):
     id: Name | None = None
 
 
-class Said(Struct, frozen=True, rename="camel"):
+class CallerContext(Struct, frozen=True, rename="camel"):
     """`context`: who acts, as the caller says."""
 
     session_id: Name | None = None
@@ -52,7 +52,7 @@ class Said(Struct, frozen=True, rename="camel"):
     agent_id: Name | None = None
 
 
-NOBODY = Said()
+NOBODY = CallerContext()
 
 
 def required(name: str) -> dict[str, Any]:
@@ -88,7 +88,9 @@ def as_kind(value: Any, kind: type[B]) -> B:
         raise Refusal(400, CODE, f"{name}: {what}" if name else f"the body: {what}") from None
 
 
-def context_of(request: Request, source: str, said: Said = NOBODY, *, cwd: str | None, principal: str = "") -> Context:
+def context_of(
+    request: Request, source: str, said: CallerContext = NOBODY, *, cwd: str | None, principal: str = ""
+) -> Context:
     """Who asks. The name of a token is added to a principal: callers may claim to act for anybody."""
     client = client_of(request)
     named, agent = said.principal, said.agent_id or ""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 
 from interpose.surfaces.http import deciding, incoming
-from interpose.surfaces.http.incoming import NOBODY, Arguments, Directory, Name, Said
+from interpose.surfaces.http.incoming import NOBODY, Arguments, CallerContext, Directory, Name
 from interpose.surfaces.http.verdicts import InterceptAnswer, Mutated, Phase, intercept_answer
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import ToolOutcome
@@ -31,7 +31,7 @@ class Payload(Struct, frozen=True):
     result: Any = None
 
 
-class Settings(Struct, frozen=True):
+class InterceptOptions(Struct, frozen=True):
     """`config`: how this one event is to be looked at."""
 
     working_directory: Directory | None = None
@@ -43,8 +43,8 @@ class InterceptBody(Struct, frozen=True):
     event: str | None = None
     phase: str | None = None
     payload: Payload | None = None
-    context: Said | None = None
-    config: Settings | None = None
+    context: CallerContext | None = None
+    config: InterceptOptions | None = None
 
 
 CODES = (
@@ -80,13 +80,13 @@ RULES = {
 """The same checks for the API document."""
 
 
-class Event(Struct, frozen=True):
+class InterceptEvent(Struct, frozen=True):
     """A body that passed all checks."""
 
     phase: Phase
     name: str
     payload: Payload
-    context: Said
+    context: CallerContext
     cwd: str | None
 
 
@@ -105,8 +105,10 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
 
     async def intercept(request: Request) -> Response:
         settings = service.config.intercept
-        seed = settings.identity == "maybe-dont"
-        event = await deciding.aside(request, partial(_checked, request, enabled=settings.enabled, seed=seed))
+        as_published = settings.identity == "maybe-dont"
+        event = await deciding.aside(
+            request, partial(_checked, request, enabled=settings.enabled, as_published=as_published)
+        )
         context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
         call = await deciding.aside(request, partial(incoming.call_of, event.name, event.payload.arguments, context))
         wait, headers = deciding.wait_of(service, request)
@@ -122,18 +124,20 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
                 mutated = Mutated(event.name, event.payload.arguments or {}, result)
-        answer = intercept_answer(verdict, phase=event.phase, request_id=request.request_id, seed=seed, mutated=mutated)
+        answer = intercept_answer(
+            verdict, phase=event.phase, request_id=request.request_id, as_published=as_published, mutated=mutated
+        )
         return json_response(answer, headers=headers)
 
     return intercept
 
 
-def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
+def _checked(request: Request, *, enabled: bool, as_published: bool) -> InterceptEvent:
     """The event of a request. The first fault in the published order is the one that is said."""
     if not enabled:
         raise Refusal(400, "intercept_disabled", "The intercept endpoint is switched off (intercept.enabled)")
     incoming.require_json(request, 415)
-    body = _body(request, seed)
+    body = _body(request, as_published)
     if not body.event:
         raise Refusal(400, "missing_event", "event is missing or empty")
     if body.event != EVENT:
@@ -149,14 +153,14 @@ def _checked(request: Request, *, enabled: bool, seed: bool) -> Event:
     if phase == "response" and payload.result is None:
         raise Refusal(400, "response_phase_missing_result", "payload.result is required in the response phase")
     cwd = body.config.working_directory if body.config is not None else None
-    return Event(phase, payload.name, payload, body.context or NOBODY, cwd)
+    return InterceptEvent(phase, payload.name, payload, body.context or NOBODY, cwd)
 
 
-def _body(request: Request, seed: bool) -> InterceptBody:
+def _body(request: Request, as_published: bool) -> InterceptBody:
     try:
         value = incoming.value_of(request)
     except Refusal as refusal:
-        if seed:
+        if as_published:
             raise Refusal(refusal.status, refusal.code, _NOT_JSON) from None
         raise
     return incoming.as_kind(value, InterceptBody)

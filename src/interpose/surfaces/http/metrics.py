@@ -20,9 +20,9 @@ from prometheus_client.metrics_core import (
 from prometheus_client.registry import Collector
 
 from interpose.errors import StoreError
-from interpose.service.activity import BOUNDS_NS, Snapshot
+from interpose.service.activity import BOUNDS_NS, ActivitySnapshot
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Request, Response, Route
-from interpose.surfaces.http_server.site import Answered
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -116,7 +116,7 @@ class Numbers(Collector):
         )
 
 
-def _of_activity(told: Snapshot) -> Iterator[Metric]:
+def _of_activity(told: ActivitySnapshot) -> Iterator[Metric]:
     decisions = CounterMetricFamily(
         "interpose_decisions", "Decisions by hook point, tool and outcome.", labels=("point", "tool", "outcome")
     )

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from interpose import __version__
 from interpose.surfaces.http import deciding, incoming
-from interpose.surfaces.http.incoming import Arguments, Directory, Name, Said
+from interpose.surfaces.http.incoming import Arguments, CallerContext, Directory, Name
 from interpose.surfaces.http.verdicts import (
     RuleResult,
     Severity,
@@ -175,7 +175,7 @@ def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]
         body = await deciding.aside(request, partial(incoming.body_of, request, ActionBody))
         if body.target is None or not body.target.strip():
             raise Refusal(400, "missing_target", "target is missing or empty")
-        said = Said(trace_id=body.external_id)
+        said = CallerContext(trace_id=body.external_id)
         context = incoming.context_of(request, "action", said, cwd=None, principal=body.actor or "")
         call = await deciding.aside(request, partial(incoming.call_of, _tool_of(body), body.parameters, context))
         wait, headers = deciding.wait_of(service, request)

@@ -1,7 +1,7 @@
 """What verdicts are on the wire: one translation for every route that gives them.
 
 The words are those of the published intercept API. What it has no word for (questions, rewrites, safer commands) is
-added beside them, and left out where an answer must look exactly as published (`seed`).
+added beside them, and left out where an answer must look exactly as published (`as_published`).
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class InterceptAnswer(Struct, frozen=True, kw_only=True):
     info: Info
 
 
-class Told(Struct, frozen=True):
+class RuleSummary(Struct, frozen=True):
     """What the rules of a verdict said. The one that decided comes first."""
 
     messages: tuple[RuleMessage, ...] = ()
@@ -83,21 +83,21 @@ class Told(Struct, frozen=True):
     severity: Severity = "info"
 
 
-_NOTHING = Told()
+_NOTHING = RuleSummary()
 _WEIGHT: Mapping[Severity, int] = {"info": 0, "warn": 1, "error": 2}
 
 
-def told(verdict: Verdict[Any], *, seed: bool = False) -> Told:
+def told(verdict: Verdict[Any], *, as_published: bool = False) -> RuleSummary:
     """What is said about a verdict. Notes decide nothing and are left to the ledger."""
     decided = None if verdict.allowed else verdict.decided_by
     findings = [found for found in verdict.findings if found.said != "note" and found is not decided]
     if decided is not None:
         findings.insert(0, decided)
     if not findings:
-        return _NOTHING if verdict.allowed else Told(severity="error")
+        return _NOTHING if verdict.allowed else RuleSummary(severity="error")
     messages = tuple(_message(found, verdict) for found in findings)
     worst = max((one.severity for one in messages), key=_WEIGHT.__getitem__) if verdict.allowed else "error"
-    return Told(messages, tuple(_result(found, verdict, seed) for found in findings), worst)
+    return RuleSummary(messages, tuple(_result(found, verdict, as_published) for found in findings), worst)
 
 
 def policy_name(found: Finding) -> str:
@@ -110,9 +110,9 @@ def milliseconds(verdict: Verdict[Any]) -> int:
     return verdict.elapsed_ns // 1_000_000
 
 
-def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: str, *, seed: bool) -> Info:
+def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: str, *, as_published: bool) -> Info:
     """The `info` of an answer. As published it says nothing of our own, but how a question is answered."""
-    if seed:
+    if as_published:
         asked = verdict.outcome == "ask"
         return Info(request_id, __version__, results, "ask" if asked else "", verdict.approval if asked else "")
     return Info(
@@ -122,12 +122,12 @@ def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: 
 
 
 def intercept_answer(
-    verdict: Verdict[Any], *, phase: Phase, request_id: str, seed: bool, mutated: Mutated | None
+    verdict: Verdict[Any], *, phase: Phase, request_id: str, as_published: bool, mutated: Mutated | None
 ) -> InterceptAnswer:
     """A verdict as the intercept endpoint says it. `mutated` is the payload that should go on instead."""
-    said = told(verdict, seed=seed)
+    said = told(verdict, as_published=as_published)
     return InterceptAnswer(
-        interceptor="maybe-dont" if seed else "interpose",
+        interceptor="maybe-dont" if as_published else "interpose",
         type="validation" if mutated is None else "mutation",
         phase=phase,
         valid=verdict.allowed,
@@ -136,7 +136,7 @@ def intercept_answer(
         messages=said.messages,
         payload=UNSET if mutated is None else mutated,
         duration_ms=milliseconds(verdict),
-        info=info_of(verdict, said.results, request_id, seed=seed),
+        info=info_of(verdict, said.results, request_id, as_published=as_published),
     )
 
 
@@ -144,10 +144,10 @@ def _message(found: Finding, verdict: Verdict[Any]) -> RuleMessage:
     return RuleMessage(_text(found, verdict), _severity(found, verdict), _path(found.part, verdict))
 
 
-def _result(found: Finding, verdict: Verdict[Any], seed: bool) -> RuleResult:
+def _result(found: Finding, verdict: Verdict[Any], as_published: bool) -> RuleResult:
     text = found.detail or _text(found, verdict)
     name, kind, action = policy_name(found), found.kind, _action(found, verdict)
-    if seed:
+    if as_published:
         return RuleResult(name, kind, action, text)
     return RuleResult(name, kind, action, text, "watch" if found.mode == "watch" else "", found.part, found.instead)
 

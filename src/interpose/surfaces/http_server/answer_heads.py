@@ -15,7 +15,7 @@ _OWN = frozenset({"content-length", "transfer-encoding", "connection", "date", "
 _WITHOUT_BODY = frozenset({204, 304})
 
 
-class Heads:
+class AnswerHeads:
     """Heads of answers with the time of the last `tick`."""
 
     def __init__(self) -> None:

@@ -21,10 +21,10 @@ from msgspec.structs import replace
 
 from interpose.surfaces.http_server.answer_heads import CONTINUE, LAST_CHUNK, chunk
 from interpose.surfaces.http_server.exchange import Exchange
+from interpose.surfaces.http_server.listener_state import Endpoint, Site
 from interpose.surfaces.http_server.messages import Refusal, Response, refusal_response
 from interpose.surfaces.http_server.peers import address_of, peer_of
-from interpose.surfaces.http_server.request_reader import Head, Phase, Reader
-from interpose.surfaces.http_server.site import Endpoint, Site
+from interpose.surfaces.http_server.request_reader import Phase, Reader, RequestHead
 from interpose.types import new_id
 
 log = logging.getLogger("interpose.http")
@@ -113,7 +113,7 @@ class Connection(asyncio.Protocol):
 
     # The reader calls these.
 
-    def admit(self, head: Head) -> None:
+    def admit(self, head: RequestHead) -> None:
         """Who asks for what. Raises Refusal, unless the connection can go on after it."""
         given = head.headers.get("x-request-id", "")
         exchange = Exchange(

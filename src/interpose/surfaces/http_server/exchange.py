@@ -7,10 +7,10 @@ from time import perf_counter_ns
 
 from msgspec import Struct
 
+from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Handler, Headers, Peer, Refusal, Request, Response, refusal_response
-from interpose.surfaces.http_server.request_reader import Head
+from interpose.surfaces.http_server.request_reader import RequestHead
 from interpose.surfaces.http_server.routing import Router, decoded, parse_query
-from interpose.surfaces.http_server.site import Answered
 from interpose.surfaces.http_server.trust import Door, preflight
 
 log = logging.getLogger("interpose.http")
@@ -29,7 +29,7 @@ class Exchange(Struct):
     handler: Handler | None = None
     answer: Response | None = None
 
-    def admit(self, head: Head, door: Door, router: Router, peer: Peer, reached: str) -> None:
+    def admit(self, head: RequestHead, door: Door, router: Router, peer: Peer, reached: str) -> None:
         """Who asks for what. Raises Refusal: first for whom we don't know, then for what there is not."""
         target = router.target(head.target)
         self.extra = door.admit(head.headers, target.authority, reached)

@@ -21,12 +21,12 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from interpose.config.model import Limits, Server, Tls
+from interpose.config.settings import ServerLimits, ServerSettings, TlsSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.connection import Connection
+from interpose.surfaces.http_server.listener_state import Endpoint, Observe, Site
 from interpose.surfaces.http_server.messages import Routes
 from interpose.surfaces.http_server.routing import Router
-from interpose.surfaces.http_server.site import Endpoint, Observe, Site
 from interpose.surfaces.http_server.tls import tls_context
 from interpose.surfaces.http_server.tokens import open_tokens
 from interpose.surfaces.http_server.trust import Door, Trust, is_loopback, make_trust
@@ -84,18 +84,18 @@ class Listener:
         routes: Routes,
         where: Sequence[Address],
         trust: Trust,
-        limits: Limits | None = None,
+        limits: ServerLimits | None = None,
         *,
-        tls: Tls | None = None,
+        tls: TlsSettings | None = None,
         shutdown_timeout: float = 10.0,
         observe: Observe | None = None,
     ) -> None:
         """`observe` is told of every answer; it must be quick and must not raise."""
         self._where = tuple(where)
         self._trust = trust
-        self._tls = tls or Tls()
+        self._tls = tls or TlsSettings()
         self._shutdown_timeout = shutdown_timeout
-        self._site = Site(Router(routes), limits or Limits(), observe)
+        self._site = Site(Router(routes), limits or ServerLimits(), observe)
         self._bound: list[_Bound] = []
         self._timer: asyncio.TimerHandle | None = None
 
@@ -134,7 +134,7 @@ class Listener:
             raise
         self._sweep()
 
-    async def reload(self, trust: Trust, tls: Tls | None = None) -> None:
+    async def reload(self, trust: Trust, tls: TlsSettings | None = None) -> None:
         """Take over other trust and certificates. Connections stay; their next request meets the new trust.
 
         If the certificates can't be used, ServerError is raised and everything stays as it was.
@@ -220,12 +220,12 @@ class Listener:
         self._timer = self._loop.call_later(pause, self._sweep)
 
 
-def addresses_of(server: Server) -> tuple[Address, ...]:
+def addresses_of(server: ServerSettings) -> tuple[Address, ...]:
     """The addresses that are configured."""
     return (Tcp(server.host, server.port), *([Unix(server.socket)] if server.socket else []))
 
 
-def trust_of(server: Server) -> Trust:
+def trust_of(server: ServerSettings) -> Trust:
     """The trust that is configured. The tokens file is made if it is not there."""
     return make_trust(
         allowed_hosts=server.allowed_hosts,
@@ -245,7 +245,7 @@ def run(main: Coroutine[Any, Any, T]) -> T:
         return runner.run(main)
 
 
-def _bind_tcp(address: Tcp, trust: Trust, tls: Tls) -> list[_Bound]:
+def _bind_tcp(address: Tcp, trust: Trust, tls: TlsSettings) -> list[_Bound]:
     """All sockets of a host: `localhost` may have two. They share one port."""
     try:
         found = socket.getaddrinfo(
@@ -292,7 +292,7 @@ def _bind_unix(address: Unix, trust: Trust) -> _Bound:
     return _Bound(unix.socket, Endpoint(Door(trust, "http", 0, loopback=True)), f"unix:{address.path}", unix)
 
 
-def _check_reach(loopback: bool, where: str, trust: Trust, tls: Tls) -> None:
+def _check_reach(loopback: bool, where: str, trust: Trust, tls: TlsSettings) -> None:
     if loopback or tls.client_ca_file or (trust.tokens is not None and trust.tokens.entries):
         return
     raise ServerError(

@@ -13,7 +13,7 @@ from typing import Protocol
 import httptools
 from msgspec import Struct
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal
 
 MOST_HEADERS = 100
@@ -45,7 +45,7 @@ class Phase(Enum):
     ENDED = auto()
 
 
-class Head(Struct):
+class RequestHead(Struct):
     """Everything before the body. `modern` is HTTP/1.1."""
 
     method: str
@@ -59,7 +59,7 @@ class Head(Struct):
 class Sink(Protocol):
     """Who takes what was read."""
 
-    def admit(self, head: Head, /) -> None:
+    def admit(self, head: RequestHead, /) -> None:
         """Look at a head. Raises Refusal if its body need not be read."""
 
     def deliver(self, body: bytes, /) -> None:
@@ -75,7 +75,7 @@ class Sink(Protocol):
 class Reader:
     """The reading side of one connection. `since` is when its phase began, `held` what it keeps of a body."""
 
-    def __init__(self, sink: Sink, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(self, sink: Sink, limits: ServerLimits, clock: Callable[[], float]) -> None:
         self._sink = sink
         self._limits = limits
         self._clock = clock
@@ -223,7 +223,7 @@ class Reader:
         self._enter(Phase.WAITING if self._keep_alive else Phase.ENDED)
         self._sink.deliver(body)
 
-    def _head(self) -> Head:
+    def _head(self) -> RequestHead:
         assert self._parser is not None  # noqa: S101 - it is the one that calls
         version = self._parser.get_http_version()
         if version not in {"1.1", "1.0"}:
@@ -241,7 +241,7 @@ class Reader:
             raise self._body_too_large()
         self._upgrading = self._parser.should_upgrade()
         modern = version == "1.1"
-        return Head(
+        return RequestHead(
             method=method,
             target=self._target,
             headers=self._headers,

@@ -15,7 +15,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _MOST_FIELDS = 64
 
 
-class Target(Struct, frozen=True):
+class RequestTarget(Struct, frozen=True):
     """The target of a request as it was written. `authority` is that of an absolute form, else None."""
 
     path: str
@@ -23,7 +23,7 @@ class Target(Struct, frozen=True):
     authority: str | None = None
 
 
-class Match(Struct, frozen=True):
+class RouteMatch(Struct, frozen=True):
     """The methods of a path, and what stands for its names."""
 
     methods: Mapping[str, Route]
@@ -52,19 +52,19 @@ class Router:
             if route.method in methods:
                 raise ValueError(f"{route.method} {route.path} is routed twice")
             methods[route.method] = route
-        self._targets = {path.encode(): Target(path) for path in tables}
-        self._exact = {path: Match(methods, {}) for path, methods in tables.items() if "{" not in path}
+        self._targets = {path.encode(): RequestTarget(path) for path in tables}
+        self._exact = {path: RouteMatch(methods, {}) for path, methods in tables.items() if "{" not in path}
         self._by_length: dict[int, list[tuple[list[str], dict[str, Route]]]] = {}
         # A written segment goes before a name, so that /audit/stats is not the entry called stats.
         for path, methods in sorted(tables.items(), key=lambda item: item[0].replace("{", "\uffff")):
             segments = path.split("/")
             self._by_length.setdefault(len(segments), []).append((segments, methods))
 
-    def target(self, raw: bytes) -> Target:
+    def target(self, raw: bytes) -> RequestTarget:
         """The target of a request line."""
         return self._targets.get(raw) or parse_target(raw)
 
-    def find(self, path: str) -> Match:
+    def find(self, path: str) -> RouteMatch:
         """The routes of a path as it was written in the target."""
         exact = self._exact.get(path)
         if exact is not None:
@@ -73,7 +73,7 @@ class Router:
         for pattern, methods in self._by_length.get(len(given), ()):
             params = _params(pattern, given)
             if params is not None:
-                return Match(methods, params)
+                return RouteMatch(methods, params)
         raise Refusal(404, "not_found", "there is nothing under this path")
 
 
@@ -89,7 +89,7 @@ def _params(pattern: list[str], given: list[str]) -> dict[str, str] | None:
     return params
 
 
-def parse_target(raw: bytes) -> Target:
+def parse_target(raw: bytes) -> RequestTarget:
     """The target of a request line: `/path?query` or `http://authority/path?query`."""
     try:
         text = raw.decode("ascii")
@@ -105,7 +105,7 @@ def parse_target(raw: bytes) -> Target:
     if "#" in text or "\\" in text:
         raise _bad_target("has a character that no target has")
     path, _, query = text.partition("?")
-    return Target(path, query, authority)
+    return RequestTarget(path, query, authority)
 
 
 def parse_query(text: str) -> dict[str, str]:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import ssl
 from typing import Any
 
-from interpose.config.model import Tls
+from interpose.config.settings import TlsSettings
 from interpose.errors import ServerError
 
 
-def tls_context(tls: Tls) -> ssl.SSLContext | None:
+def tls_context(tls: TlsSettings) -> ssl.SSLContext | None:
     """A context with the certificates as the files have them now; None if none are configured.
 
     Each reload makes a new context: one that is in use can be given more authorities, but none can be taken from it.

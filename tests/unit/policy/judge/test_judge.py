@@ -14,7 +14,7 @@ import pytest
 
 from interpose.errors import PolicyError
 from interpose.policy.judge.judge import MAX_WATCHING, Judge, log
-from interpose.policy.judge.rulings import Failed, Judged, Objects, Permits
+from interpose.policy.judge.rulings import Failed, JudgedRule, Objects, Permits
 from interpose.policy.rules import Level, Rule
 from interpose.types import Context, ToolCall, ToolOutcome
 from tests.judges import KEY, Provider, ai_rule, asked, fenced, send, serving
@@ -33,10 +33,10 @@ class Heard:
     """A listener that can be waited for."""
 
     def __init__(self) -> None:
-        self.said: list[Judged] = []
+        self.said: list[JudgedRule] = []
         self._count = threading.Semaphore(0)
 
-    def __call__(self, _payload: Any, judged: Judged) -> None:
+    def __call__(self, _payload: Any, judged: JudgedRule) -> None:
         self.said.append(judged)
         self._count.release()
 
@@ -210,7 +210,7 @@ def test_what_is_watched_is_bounded(provider: Provider) -> None:
 
 
 def test_a_listener_that_hangs_stops_no_judge(provider: Provider) -> None:
-    def hangs(_payload: Any, _judged: Judged) -> None:
+    def hangs(_payload: Any, _judged: JudgedRule) -> None:
         provider.release.wait(30)
 
     rules = [ai_rule(), ai_rule("watches", mode="watch")]
@@ -220,7 +220,7 @@ def test_a_listener_that_hangs_stops_no_judge(provider: Provider) -> None:
 
 
 def test_a_listener_that_fails_changes_nothing(provider: Provider) -> None:
-    def broken(_payload: Any, _judged: Judged) -> None:
+    def broken(_payload: Any, _judged: JudgedRule) -> None:
         raise RuntimeError("full")
 
     rules = [ai_rule(), ai_rule("watches", mode="watch")]
@@ -294,7 +294,7 @@ def test_the_limit_of_calls_at_a_time_is_kept(provider: Provider) -> None:
 def test_the_log_says_what_matters(caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.DEBUG):
         for ruling in (Permits("fine"), Objects("a bomb"), Failed("no answer")):
-            log(BOMB, Judged(ai_rule(), ruling))
+            log(BOMB, JudgedRule(ai_rule(), ruling))
     assert caplog.messages == ["rule no-bombs objects: a bomb", "rule no-bombs was not judged: no answer"]
 
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from interpose.shell import analyse
+from tests.growth import grows_linearly
 from tests.timing import cpu_seconds
-from tests.unit.shell.growth import grows_linearly
 
 RUNNERS = {
     "python": "python3 -c", "javascript": "node -e", "perl": "perl -e", "ruby": "ruby -e", "php": "php -r",

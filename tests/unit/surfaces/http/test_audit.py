@@ -147,7 +147,7 @@ BAD: list[tuple[str, dict[str, str], str]] = [
     ("", {"request": "x" * 1025}, "request: "),
     ("/export", {"cursor": "p1"}, "cursor"),
     ("/export", {"since": "x"}, "since: "),
-    ("/stats", {"format": "seed"}, "format"),
+    ("/stats", {"format": "intercept"}, "format"),
     ("/abc", {"format": "xml"}, "format: "),
 ]
 
@@ -184,14 +184,15 @@ def test_the_calls_of_one_request(server: Running, monkeypatch: pytest.MonkeyPat
 
 
 def test_formats(server: Running) -> None:
-    seed = get(server, session="s2", text="cat", format="seed").json["records"]
-    assert [entry["phase"] for entry in seed] == ["request_validation", "response_validation"]
+    entries = get(server, session="s2", text="cat", format="intercept").json["records"]
+    assert [entry["phase"] for entry in entries] == ["request_validation", "response_validation"]
     ours = get(server, decision="deny", format="maybe-dont").json["records"]
     assert ours[0]["action"] == "deny"
     call = get(server, session="s2", text="cat").json["records"][0]["call_id"]
-    assert get(server, f"/{call}", format="seed").json["records"] == seed
-    lines = get(server, "/export", session="s2", text="cat", format="seed").body.splitlines()
-    assert [json.loads(line) for line in lines] == seed
+    assert get(server, f"/{call}", format="intercept").json["records"] == entries
+    assert get(server, f"/{call}", format="seed").json["records"] == entries  # its old name, which no description has
+    lines = get(server, "/export", session="s2", text="cat", format="intercept").body.splitlines()
+    assert [json.loads(line) for line in lines] == entries
 
 
 def test_an_export_comes_in_pieces(server: Running, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec import convert
 
-from interpose.surfaces.http.incoming import NOBODY, Said, call_of, client_of, context_of, wait_of
+from interpose.surfaces.http.incoming import NOBODY, CallerContext, call_of, client_of, context_of, wait_of
 from interpose.surfaces.http_server.messages import Caller, Peer, Refusal, Request
 from interpose.types import MAX_DEPTH, Context
 
@@ -39,12 +39,12 @@ WHO: list[tuple[str, dict[str, Any], dict[str, str], str, tuple[str, str]]] = [
 
 @pytest.mark.parametrize(("note", "said", "headers", "token", "want"), WHO, ids=[case[0] for case in WHO])
 def test_who_asks(note: str, said: dict[str, Any], headers: dict[str, str], token: str, want: tuple[str, str]) -> None:
-    context = context_of(request(headers, name=token), "intercept", convert(said, Said), cwd=None)
+    context = context_of(request(headers, name=token), "intercept", convert(said, CallerContext), cwd=None)
     assert (context.principal, context.agent_id) == want, note
 
 
 def test_nothing_that_a_caller_says_gives_a_role() -> None:
-    said = convert({"role": "admin", "agentId": "a", "principal": {"role": "admin"}}, Said)
+    said = convert({"role": "admin", "agentId": "a", "principal": {"role": "admin"}}, CallerContext)
     assert context_of(request(), "cli", said, cwd="/w") == Context(agent_id="a", cwd="/w", source="cli", request_id="r")
 
 

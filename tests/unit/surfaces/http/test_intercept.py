@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from interpose.config.model import Intercept
+from interpose.config.settings import InterceptSettings
 from interpose.ledger.record import Record, search
 from interpose.service.service import Service
 from interpose.store.protocols import Query
@@ -56,7 +56,7 @@ rules:
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    settings = replace(Intercept(), shell_tool_names=("Bash", "my-shell", "read"))
+    settings = replace(InterceptSettings(), shell_tool_names=("Bash", "my-shell", "read"))
     with service_in(tmp_path_factory.mktemp("intercept"), RULES, intercept=settings) as opened:
         yield opened
 

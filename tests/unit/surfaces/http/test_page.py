@@ -44,7 +44,7 @@ def timeless(value: Any) -> str:
 
 def test_every_example_gets_its_answer(tmp_path: Path) -> None:
     examples = EXAMPLE.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(examples) >= 7
+    assert examples
     with service_in(tmp_path, RULES) as service:
         found = (*intercept.routes(service), *validate.routes(service), *events.routes(service))
         with running(found) as server:

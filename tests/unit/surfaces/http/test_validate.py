@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from interpose import __version__
-from interpose.config.model import CliValidation
+from interpose.config.settings import CliValidationSettings
 from interpose.ledger.record import Record, search
 from interpose.service.service import Service
 from interpose.store.protocols import Query
@@ -163,12 +163,12 @@ def test_codes_for_actions(server: Running, note: str, body: bytes, headers: dic
 
 def test_validation_of_commands_can_be_off_or_for_some(tmp_path: Path) -> None:
     with (
-        service_in(tmp_path / "off", cli_validation=CliValidation(enabled=False)) as service,
+        service_in(tmp_path / "off", cli_validation=CliValidationSettings(enabled=False)) as service,
         running(validate.routes(service)) as server,
     ):
         reply = server.ask("POST", CLI, b"{", {"Content-Type": "text/plain"})
         assert (reply.status, reply.json["error"]) == (400, "cli_validation_disabled"), "before any other fault"
-    some = CliValidation(validate_commands=("rm", "gh"))
+    some = CliValidationSettings(validate_commands=("rm", "gh"))
     with service_in(tmp_path / "some", cli_validation=some) as service, running(validate.routes(service)) as server:
         answer = server.post(CLI, {"command": "mkfs", "arguments": ["/dev/sda"]}).json
         assert (answer["allowed"], answer["validation_required"]) == (True, False)

@@ -62,7 +62,7 @@ def test_what_is_said(note: str, given: Verdict[Any], severity: str, want: list[
     assert said.severity == severity, note
     pairs = zip(said.results, said.messages, strict=True)
     assert [(one.policy_name, one.action, message.severity) for one, message in pairs] == want
-    answer = intercept_answer(given, phase="request", request_id="r", seed=False, mutated=None)
+    answer = intercept_answer(given, phase="request", request_id="r", as_published=False, mutated=None)
     assert answer.valid is given.allowed
     assert (answer.severity == "error") is not given.allowed
 
@@ -84,17 +84,17 @@ def test_the_path_names_the_argument_that_holds_the_part(part: str, path: str) -
 
 
 def test_our_own_additions_are_left_out_as_published_but_for_a_question() -> None:
-    def info(given: Verdict[Any], *, seed: bool) -> list[str]:
-        answer = intercept_answer(given, phase="request", request_id="r", seed=seed, mutated=None)
+    def info(given: Verdict[Any], *, as_published: bool) -> list[str]:
+        answer = intercept_answer(given, phase="request", request_id="r", as_published=as_published, mutated=None)
         return list(to_builtins(answer)["info"])
 
     plain = ["request_id", "server_version", "results"]
     denied = verdict(Deny("no", "r", instead="trash /"), GUARD, policy="abc")
     asked = verdict(Confirm("sure?", "q"), QUESTION, policy="abc", approval="id")
-    assert info(denied, seed=True) == plain
-    assert info(asked, seed=True) == [*plain, "decision", "approval_id"]
-    assert info(denied, seed=False) == [*plain, "decision", "policy", "instead"]
-    result = told(denied, seed=True).results[0]
+    assert info(denied, as_published=True) == plain
+    assert info(asked, as_published=True) == [*plain, "decision", "approval_id"]
+    assert info(denied, as_published=False) == [*plain, "decision", "policy", "instead"]
+    result = told(denied, as_published=True).results[0]
     assert list(to_builtins(result)) == ["policy_name", "policy_type", "action", "message"]
 
 

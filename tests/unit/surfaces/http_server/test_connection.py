@@ -9,12 +9,12 @@ from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from tests.servers import Running, running
 from tests.wire import Wire
 
-LIMITS = Limits(max_body_bytes=4096, max_header_bytes=4096)
+LIMITS = ServerLimits(max_body_bytes=4096, max_header_bytes=4096)
 H = "Host: 127.0.0.1:PORT\r\n"
 CHUNKED = "Transfer-Encoding: chunked\r\n"
 UPGRADE = "Connection: Upgrade\r\nUpgrade: h2c\r\n"
@@ -335,7 +335,7 @@ def test_a_handler_whose_client_left_is_cancelled() -> None:
             raise
         return Response()
 
-    with running([Route("GET", "/", waiting, "agent", "")], limits=Limits(body_timeout=0.1)) as server:
+    with running([Route("GET", "/", waiting, "agent", "")], limits=ServerLimits(body_timeout=0.1)) as server:
         with Wire.to(server.port) as wire:
             wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
             assert entered.wait(10)

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from interpose.config.model import Limits, Server
+from interpose.config.settings import ServerLimits, ServerSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.listener import Address, Listener, Tcp, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
@@ -186,11 +186,11 @@ def test_if_one_address_can_not_be_had_none_is_kept(run: Run, tmp_path: Path) ->
 
 
 def test_from_the_configuration(tmp_path: Path) -> None:
-    server = Server(port=0, socket=str(tmp_path / "api.sock"), tokens_file=str(tmp_path / "tokens"))
+    server = ServerSettings(port=0, socket=str(tmp_path / "api.sock"), tokens_file=str(tmp_path / "tokens"))
     assert addresses_of(server) == (Tcp("127.0.0.1", 0), Unix(str(tmp_path / "api.sock")))
     assert trust_of(server).tokens is not None
-    assert addresses_of(Server(socket="")) == (Tcp("127.0.0.1", 8080),)
-    assert trust_of(Server(tokens_file="")).tokens is None
+    assert addresses_of(ServerSettings(socket="")) == (Tcp("127.0.0.1", 8080),)
+    assert trust_of(ServerSettings(tokens_file="")).tokens is None
 
 
 class Gate:
@@ -372,7 +372,7 @@ def test_a_reload_of_trust_holds_for_open_connections(run: Run) -> None:
 
 def test_too_many_connections_make_the_idle_ones_go(run: Run) -> None:
     async def main() -> None:
-        listener = listener_on(Tcp("127.0.0.1"), limits=Limits(max_connections=5))
+        listener = listener_on(Tcp("127.0.0.1"), limits=ServerLimits(max_connections=5))
         await listener.start()
         port = port_of(listener)
         wires = []
@@ -391,7 +391,7 @@ def test_too_many_connections_make_the_idle_ones_go(run: Run) -> None:
 def test_when_all_are_busy_the_next_is_told(run: Run) -> None:
     async def main() -> None:
         gate = Gate()
-        listener = gated(gate, limits=Limits(max_connections=2))
+        listener = gated(gate, limits=ServerLimits(max_connections=2))
         await listener.start()
         port = port_of(listener)
         with Wire.to(port) as first, Wire.to(port) as second:

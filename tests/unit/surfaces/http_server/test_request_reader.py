@@ -5,11 +5,11 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpose.config.model import Limits
+from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_server.messages import Refusal
-from interpose.surfaces.http_server.request_reader import Head, Phase, Reader
+from interpose.surfaces.http_server.request_reader import Phase, Reader, RequestHead
 
-LIMITS = Limits(max_body_bytes=2048, max_header_bytes=2048)
+LIMITS = ServerLimits(max_body_bytes=2048, max_header_bytes=2048)
 CHUNKED = b"Host: x\r\nTransfer-Encoding: chunked\r\n"
 UPGRADE = b"Host: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
 PARTS = [
@@ -37,7 +37,7 @@ class Seen:
         self.notes: list[object] = []
         self.kept = 0
 
-    def admit(self, head: Head) -> None:
+    def admit(self, head: RequestHead) -> None:
         self.notes.append((head.method, head.target, dict(head.headers), head.keep_alive, head.has_body))
         if head.target == b"/refused":
             raise Refusal(404, "not_found", "")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import trustme
 
-from interpose.config.model import Tls
+from interpose.config.settings import TlsSettings
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.listener import Listener, Tcp
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
@@ -30,11 +30,11 @@ class Authority:
         self.ca_file = directory / "ca.pem"
         self.ca.cert_pem.write_to_path(self.ca_file)
 
-    def server(self) -> Tls:
+    def server(self) -> TlsSettings:
         made = self.ca.issue_cert("localhost", "127.0.0.1")
         made.cert_chain_pems[0].write_to_path(self.directory / "cert.pem")
         made.private_key_pem.write_to_path(self.directory / "key.pem")
-        return Tls(cert_file=str(self.directory / "cert.pem"), key_file=str(self.directory / "key.pem"))
+        return TlsSettings(cert_file=str(self.directory / "cert.pem"), key_file=str(self.directory / "key.pem"))
 
     def client(self, name: str | None) -> ssl.SSLContext:
         context = ssl.create_default_context(cafile=str(self.ca_file))
@@ -47,7 +47,7 @@ async def _who(request: Request) -> Response:
     return json_response([request.peer.subject, request.caller.name])
 
 
-def listener_with(tls: Tls, host: str = "127.0.0.1") -> Listener:
+def listener_with(tls: TlsSettings, host: str = "127.0.0.1") -> Listener:
     return Listener([Route("GET", "/", _who, "agent", "")], [Tcp(host)], make_trust(), tls=tls)
 
 
@@ -100,7 +100,7 @@ def test_a_certificate_that_can_not_be_used_changes_nothing(run: Run, tmp_path: 
         with pytest.raises(ServerError, match=r"cert\.pem with .*key\.pem can't be used"):
             await listener.reload(make_trust(), tls)
         with pytest.raises(ServerError, match="without a restart"):
-            await listener.reload(make_trust(), Tls())
+            await listener.reload(make_trust(), TlsSettings())
         with await asyncio.to_thread(wire_to, listener, authority.client(None)) as wire:
             assert await asyncio.to_thread(ask, wire, listener) == ["", ""]
         await listener.stop()
@@ -112,7 +112,7 @@ def test_clients_show_certificates(run: Run, tmp_path: Path) -> None:
     """With an authority for clients an address that others reach needs no tokens: nobody else gets in."""
     ours, theirs = Authority(tmp_path / "ours"), Authority(tmp_path / "theirs")
     made = ours.server()
-    tls = Tls(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(ours.ca_file))
+    tls = TlsSettings(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(ours.ca_file))
     stranger = theirs.client("mallory")
     stranger.load_verify_locations(str(ours.ca_file))
 
@@ -131,7 +131,7 @@ def test_clients_show_certificates(run: Run, tmp_path: Path) -> None:
             assert await asyncio.to_thread(ask, wire, listener) == ["build-7", "build-7"]
             assert await asyncio.to_thread(refused, listener, ours.client(None))
             assert await asyncio.to_thread(refused, listener, stranger)
-            swapped = Tls(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(theirs.ca_file))
+            swapped = TlsSettings(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(theirs.ca_file))
             await listener.reload(make_trust(), swapped)
             assert await asyncio.to_thread(refused, listener, ours.client("build-7"))
             assert not await asyncio.to_thread(refused, listener, stranger)
@@ -144,7 +144,7 @@ def test_clients_show_certificates(run: Run, tmp_path: Path) -> None:
 def test_a_client_authority_is_enough_for_all_addresses(tmp_path: Path) -> None:
     authority = Authority(tmp_path)
     made = authority.server()
-    tls = Tls(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(authority.ca_file))
+    tls = TlsSettings(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(authority.ca_file))
 
     async def main() -> None:
         with pytest.raises(ServerError, match="nothing says who may ask"):
@@ -165,7 +165,7 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
     files = {"cert_file": made.cert_file, "key_file": made.key_file, "client_ca_file": str(authority.ca_file)}
     Path(files[missing]).unlink()
     with pytest.raises(ServerError, match=rf"{Path(files[missing]).name}.* can't be used: No such file"):
-        tls_context(Tls(**files))
+        tls_context(TlsSettings(**files))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """The second part of the Python client: from the event on standard input to the exit code.
 
-Its text is put behind that of thin.py, and the call of `main` behind that.
+Its text is put behind that of socket_client.py, and the call of `main` behind that.
 """
 
 import _signal  # type: ignore[import-not-found]  # the part of `signal` that is built in has no types
@@ -9,10 +9,10 @@ import sys
 from posix import _exit
 from time import monotonic, time
 
-from interpose.surfaces.hook_clients.programs.thin import LARGEST, BrokenError, NobodyError, ask
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask
 
 
-class Settings:
+class StandaloneSettings:
     """What is written into the file when it is installed. `seconds` is for everything; the listener gets half of it."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Settings:
         self.command, self.environment, self.broken, self.spool = command, environment, broken, spool
 
 
-def main(settings: Settings) -> None:
+def main(settings: StandaloneSettings) -> None:
     """Answer one event and end the process.
 
     INVARIANT: only an answer, or whoever we hand over to, lets anything run.
@@ -43,7 +43,7 @@ def main(settings: Settings) -> None:
         _refuse(settings)
 
 
-def _answer(settings: Settings, deadline: float) -> None:
+def _answer(settings: StandaloneSettings, deadline: float) -> None:
     event = sys.argv[1] if len(sys.argv) > 1 else ""
     body = _event()
     try:
@@ -70,7 +70,7 @@ def _event() -> bytes:
     raise ValueError("the event is too long")
 
 
-def _hand_over(settings: Settings, event: str, body: bytes, deadline: float, how: tuple[str, ...]) -> None:
+def _hand_over(settings: StandaloneSettings, event: str, body: bytes, deadline: float, how: tuple[str, ...]) -> None:
     """Let the whole program decide, in our place and with the same event."""
     reading, writing = posix.pipe()
     if posix.fork() == 0:
@@ -89,7 +89,7 @@ def _hand_over(settings: Settings, event: str, body: bytes, deadline: float, how
     posix.execve(command[0], command, kept)
 
 
-def _refuse(settings: Settings) -> None:
+def _refuse(settings: StandaloneSettings) -> None:
     stdout, stderr, code = settings.broken
     try:
         if settings.spool:

@@ -23,7 +23,7 @@ _LOG = "LOGGER_PATH"
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what `:8080` means there; the server refuses to start on it without tokens
 
 
-def seed_settings(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
+def maybe_dont_settings(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Key, text and variable of what is set under the other name."""
     for variable, text in environ.items():
         name = variable.removeprefix(PREFIX)

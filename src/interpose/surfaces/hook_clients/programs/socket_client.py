@@ -14,7 +14,7 @@ _KIND = 0o170000
 _CREDENTIALS = 12
 
 
-class Answer:
+class HookReply:
     """What a hook's process is to say."""
 
     def __init__(self, stdout: bytes, stderr: bytes, code: int) -> None:
@@ -29,7 +29,7 @@ class BrokenError(Exception):
     """Somebody listens who gave no answer that could be used."""
 
 
-def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> Answer:
+def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookReply:
     """The listener's answer. Raises NobodyError or BrokenError, and nothing else, in time."""
     deadline = monotonic() + seconds
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -85,7 +85,7 @@ def _received(connection: _socket.socket, deadline: float) -> bytes:
             raise ValueError("the answer is too long")
 
 
-def _parsed(data: bytes) -> Answer:
+def _parsed(data: bytes) -> HookReply:
     head, end, body = data.partition(b"\r\n\r\n")
     status, *lines = head.split(b"\r\n")
     if not end or not status.startswith(b"HTTP/1.1 200 "):
@@ -102,7 +102,7 @@ def _parsed(data: bytes) -> Answer:
         raise ValueError("the answer is not whole")
     if code not in (b"0", b"2"):
         raise ValueError("the answer has no exit code")
-    return Answer(body, _unquoted(fields.get(b"x-interpose-stderr", b"")), int(code))
+    return HookReply(body, _unquoted(fields.get(b"x-interpose-stderr", b"")), int(code))
 
 
 def _unquoted(text: bytes) -> bytes:

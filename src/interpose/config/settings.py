@@ -16,13 +16,14 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
-from interpose.types import EMPTY, FrozenDict, Mode, OnError
+from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
+Pattern = Annotated[str, Meta(pattern=r"\S", max_length=80)]
 
 # Secret, since a password or a key may stand in an address. `(?!\n)`: `$` alone would take the end of a line, too.
 HttpAddress = Annotated[
@@ -41,7 +42,7 @@ DatabaseAddress = Annotated[
 ]
 
 
-class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What a client may cost."""
 
     max_body_bytes: Annotated[int, Meta(ge=1024, le=1 << 30, description="largest body of a request")] = 4 << 20
@@ -52,7 +53,7 @@ class Limits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     max_connections: Annotated[Count, Meta(description="connections at the same time")] = 2000
 
 
-class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Certificates. `client_ca_file` makes every client show a certificate of that authority."""
 
     cert_file: Annotated[str, Meta(description="the server's certificate chain (PEM)", extra={"path": True})] = ""
@@ -68,7 +69,7 @@ class Tls(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
             raise ValueError("server.tls: client_ca_file needs cert_file and key_file")
 
 
-class Server(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where the decision server listens, and whom it lets in."""
 
     host: Annotated[Text, Meta(description="address to listen on; one that is not loopback needs tokens or mTLS")] = (
@@ -90,15 +91,15 @@ class Server(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     tokens_file: Annotated[str, Meta(description="names, roles and tokens of callers", extra={"path": True})] = (
         "{config}/tokens"
     )
-    tls: Tls = Tls()
-    limits: Limits = Limits()
+    tls: TlsSettings = TlsSettings()
+    limits: ServerLimits = ServerLimits()
     shutdown_timeout: Annotated[Seconds, Meta(description="seconds for accepted requests to end at a stop")] = 10.0
 
 
 SHELL_TOOL_NAMES: tuple[str, ...] = ("exec", *(alias for alias, name in TOOL_ALIASES.items() if name == "exec"))
 
 
-class Intercept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class InterceptSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/v1/intercept`."""
 
     enabled: Annotated[bool, Meta(description="false answers `intercept_disabled`")] = True
@@ -111,7 +112,7 @@ class Intercept(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     wait_limit: Annotated[Seconds, Meta(description="longest `Prefer: wait=N` in seconds")] = 300.0
 
 
-class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class CliValidationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """`POST /api/v1/cli/validate` and `interpose run`."""
 
     enabled: Annotated[bool, Meta(description="false answers `cli_validation_disabled`")] = True
@@ -125,7 +126,7 @@ class CliValidation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         return "*" in names or command in names or command.rpartition("/")[2] in names or len(command.split()) > 1
 
 
-class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class WebhookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Who is told of new questions."""
 
     url: Annotated[HttpAddress, Meta(description="where new questions are posted; empty is nowhere")] = ""
@@ -138,7 +139,7 @@ class Webhook(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         force_setattr(self, "headers", FrozenDict(self.headers))
 
 
-class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Questions to a person."""
 
     ask: Annotated[
@@ -149,10 +150,10 @@ class Approvals(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         ),
     ] = "host"
     timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
-    webhook: Webhook = Webhook()
+    webhook: WebhookSettings = WebhookSettings()
 
 
-class Hooks(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How agents' hooks reach a decision."""
 
     socket: Annotated[str, Meta(description="Unix socket of the listener for hooks", extra={"path": True})] = (
@@ -172,13 +173,13 @@ class LedgerConfig(LedgerSettings, frozen=True, kw_only=True, forbid_unknown_fie
     directory: Annotated[Text, Meta(description="where it lies", extra={"path": True})] = "{state}/ledger"
 
 
-class Store(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class StoreSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where records, approvals and grants are."""
 
     url: Annotated[DatabaseAddress, Meta(description="empty is SQLite in the ledger's directory")] = ""
 
 
-class Policy(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The user's rules. Those of the organisation and of a project have their fixed places."""
 
     directory: Annotated[Text, Meta(description="your rule files and packs", extra={"path": True})] = "{config}/policy"
@@ -195,35 +196,66 @@ class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     on_error: Annotated[OnError | None, Meta(description="what its failure means")] = None
     mode: Annotated[Mode | None, Meta(description="`watch` says what it would have done and never blocks")] = None
     profile: Annotated[
-        Literal["balanced", "strict"] | None, Meta(description="of `builtin:command-safety-guard` only")
+        Literal["balanced", "strict"] | None,
+        Meta(description="`builtin:command-safety-guard`: how much it asks about and refuses"),
+    ] = None
+    directories: Annotated[
+        Texts | None,
+        Meta(
+            description="`builtin:path-sandbox`: where file tools may work; `builtin:file-security`: where nothing is "
+            "written",
+            extra={"path": True},
+        ),
+    ] = None
+    include_commands: Annotated[
+        bool | None, Meta(description="`builtin:path-sandbox`: judge the files that commands name, too")
+    ] = None
+    max_bytes: Annotated[
+        Annotated[int, Meta(ge=1, le=1 << 30)] | None,
+        Meta(description="`builtin:input-limits`: largest arguments of a call, as JSON"),
+    ] = None
+    patterns: Annotated[
+        tuple[Pattern, ...] | None,
+        Meta(description="`builtin:conditional-permission`: words to ask about, up to 80 characters each"),
+    ] = None
+    fields: Annotated[
+        Texts | None,
+        Meta(description="`builtin:conditional-permission`: arguments that are searched for the words first"),
+    ] = None
+    effects: Annotated[
+        tuple[EffectKind, ...] | None, Meta(description="`builtin:conditional-permission`: effects to ask about")
+    ] = None
+    level: Annotated[
+        Literal["debug", "info", "warning"] | None,
+        Meta(description="`builtin:audit-log`: level of its lines in the program's log; failures are warnings"),
     ] = None
 
 
 BUILTIN_INTERCEPTORS: Mapping[str, InterceptorSettings] = {
     one.id: InterceptorSettings(
         enabled=one.on, priority=one.priority, on_error="deny", mode="enforce",
-        profile="balanced" if "profile" in one.settings else None,
+        profile="balanced" if "profile" in one.settings else None, level="info" if "level" in one.settings else None,
     )
     for one in BUILTINS
 }  # fmt: skip
 """The built-in interceptors, as they are set if nobody says otherwise."""
 
 
-class Endpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TelemetryEndpoint(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where telemetry goes."""
 
     endpoint: Annotated[HttpAddress, Meta(description="OTLP address; empty is off")] = ""
 
 
-class Telemetry(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class TelemetrySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """OpenTelemetry. Off unless an endpoint is set."""
 
     service_name: Annotated[Text, Meta(description="`service.name` of what is sent")] = "interpose"
-    traces: Endpoint = Endpoint()
-    metrics: Endpoint = Endpoint()
+    traces: TelemetryEndpoint = TelemetryEndpoint()
+    metrics: TelemetryEndpoint = TelemetryEndpoint()
 
 
-class Logging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class LoggingSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The program's own log. What was decided is in the ledger."""
 
     level: Annotated[Literal["debug", "info", "warning", "error"], Meta(description="what is worth a line")] = "info"
@@ -234,23 +266,26 @@ class Logging(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """All of it."""
 
-    server: Server = Server()
-    intercept: Intercept = Intercept()
-    cli_validation: CliValidation = CliValidation()
-    approvals: Approvals = Approvals()
-    hooks: Hooks = Hooks()
+    server: ServerSettings = ServerSettings()
+    intercept: InterceptSettings = InterceptSettings()
+    cli_validation: CliValidationSettings = CliValidationSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
+    hooks: HookSettings = HookSettings()
     ledger: LedgerConfig = LedgerConfig()
-    store: Store = Store()
-    policy: Policy = Policy()
+    store: StoreSettings = StoreSettings()
+    policy: PolicySettings = PolicySettings()
     plugins: Annotated[Texts, Meta(description="interceptors of installed packages that are on, by name")] = ()
     interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
         field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))
     )
-    telemetry: Telemetry = Telemetry()
-    logging: Logging = Logging()
+    telemetry: TelemetrySettings = TelemetrySettings()
+    logging: LoggingSettings = LoggingSettings()
     lock: Annotated[
         Texts, Meta(description="in /etc/interpose/interpose.yaml only: keys or groups that nobody below can change")
     ] = ()
 
     def __post_init__(self) -> None:
         force_setattr(self, "interceptors", FrozenDict(self.interceptors))
+        for one in BUILTINS:
+            if one.needs and (wanted := self.interceptors.get(one.id)) is not None and wanted.enabled:
+                one.arguments(wanted)

@@ -19,9 +19,9 @@ from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, spoken_id
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.calls import UsageError
-from interpose.cli.connecting import connection_to
-from interpose.cli.rendering import visible, visible_lines
+from interpose.cli.call_arguments import UsageError
+from interpose.cli.server_client import connection_to
+from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import (
     AnsweredError,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from interpose.approvals import question, standing_answer
-from interpose.cli.suggest import Change, allowed_advice, smallest_changes
+from interpose.cli.suggest import AllowedChange, allowed_advice, smallest_changes
 from interpose.driving import drive
 from interpose.engine import Engine
 from interpose.interceptor import Registration
@@ -19,7 +19,7 @@ from interpose.tools import canonical, command_of
 from interpose.types import HookPoint, Outcome, ToolCall, Verdict
 
 
-class Heard(Struct, frozen=True):
+class InterceptorAnswer(Struct, frozen=True):
     """What one interceptor says when it is asked alone. `skipped`: who had already refused the call by then."""
 
     interceptor: str
@@ -41,12 +41,12 @@ class Explanation(Struct, frozen=True):
     reason: str
     approver: str
     """The standing answer that would answer the question, if there is one."""
-    guards: tuple[Heard, ...]
+    guards: tuple[InterceptorAnswer, ...]
     rules: tuple[Account, ...]
     skipped: str
     """The guard whose refusal keeps the rules from being asked; empty if they are."""
     advice: tuple[str, ...]
-    changes: tuple[Change, ...]
+    changes: tuple[AllowedChange, ...]
     revision: str
     refused: tuple[str, ...]
 
@@ -97,14 +97,14 @@ class _Allowed:
         return self._engine.decide(call).allowed
 
 
-def _alone(entries: Sequence[Registration], call: ToolCall) -> list[Heard]:
-    heard: list[Heard] = []
+def _alone(entries: Sequence[Registration], call: ToolCall) -> list[InterceptorAnswer]:
+    heard: list[InterceptorAnswer] = []
     refused = ""
     for entry in entries:
         verdict: Verdict[ToolCall] = drive(decide((entry,), call))
         decider = None if verdict.allowed else verdict.decided_by
         heard.append(
-            Heard(
+            InterceptorAnswer(
                 interceptor=entry.id,
                 said=verdict.outcome,
                 rule=decider.rule if decider else "",
@@ -119,7 +119,11 @@ def _alone(entries: Sequence[Registration], call: ToolCall) -> list[Heard]:
 
 
 def _advice(
-    call: ToolCall, verdict: Verdict[ToolCall], rules: Sequence[Account], changes: Sequence[Change], allowed: _Allowed
+    call: ToolCall,
+    verdict: Verdict[ToolCall],
+    rules: Sequence[Account],
+    changes: Sequence[AllowedChange],
+    allowed: _Allowed,
 ) -> tuple[str, ...]:
     """What the guards and the rules that object advise, as far as the engine allows it."""
     if verdict.allowed:
@@ -132,7 +136,7 @@ def _advice(
     return tuple(text for text in dict.fromkeys(given) if text and allowed_advice(call, text, allowed))
 
 
-def _changes(call: ToolCall, verdict: Verdict[ToolCall], allowed: _Allowed) -> tuple[Change, ...]:
+def _changes(call: ToolCall, verdict: Verdict[ToolCall], allowed: _Allowed) -> tuple[AllowedChange, ...]:
     command = call.arguments.get("command")
     if verdict.allowed or call.name != "exec" or not isinstance(command, str):
         return ()

@@ -9,8 +9,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from interpose.config.model import Limits
-from interpose.surfaces.http_server.answer_heads import Heads
+from interpose.config.settings import ServerLimits
+from interpose.surfaces.http_server.answer_heads import AnswerHeads
 from interpose.surfaces.http_server.routing import Router
 from interpose.surfaces.http_server.trust import Door
 
@@ -35,7 +35,7 @@ class Answered(Struct, frozen=True):
 Observe = Callable[[Answered], None]
 
 
-class Client(Protocol):
+class OpenConnection(Protocol):
     """A connection, as far as others are concerned with it."""
 
     @property
@@ -69,19 +69,19 @@ class Endpoint:
 class Site:
     """The shared state of a listener."""
 
-    def __init__(self, router: Router, limits: Limits, observe: Observe | None = None) -> None:
+    def __init__(self, router: Router, limits: ServerLimits, observe: Observe | None = None) -> None:
         self.router = router
         self.limits = limits
         self.observe = observe
-        self.heads = Heads()
-        self.clients: dict[Client, None] = {}  # in the order in which they came
+        self.heads = AnswerHeads()
+        self.clients: dict[OpenConnection, None] = {}  # in the order in which they came
         self.draining = False
         self.deserted = asyncio.Event()
         self.most_clients = limits.max_connections
         self._most_buffered = max(_MOST_BUFFERED, 2 * limits.max_body_bytes)
         self._buffered = 0
 
-    def enter(self, client: Client) -> bool:
+    def enter(self, client: OpenConnection) -> bool:
         """Whether there is room for one more. Those that are idle for longest make room, some at a time."""
         if len(self.clients) >= self.most_clients:
             idle = [(since, found) for found in self.clients if (since := found.idle_since) is not None]
@@ -93,7 +93,7 @@ class Site:
         self.clients[client] = None
         return True
 
-    def leave(self, client: Client) -> None:
+    def leave(self, client: OpenConnection) -> None:
         """A client is gone."""
         self.clients.pop(client, None)
         if not self.clients:
@@ -112,5 +112,5 @@ class Site:
             client.check(now)
 
 
-def _since(pair: tuple[float, Client]) -> float:
+def _since(pair: tuple[float, OpenConnection]) -> float:
     return pair[0]

@@ -10,7 +10,7 @@ from interpose.build import load_config, open_guards, open_rules
 from interpose.errors import UnloadableError
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
-from interpose.install.situation import LedgerState, Server
+from interpose.install.situation import LedgerState, ListeningServer
 from interpose.policy.pack_catalogue import packs
 from interpose.policy.rule_places import standard_places
 from interpose.policy.rules import Level
@@ -42,7 +42,7 @@ def policy_of(cwd: str) -> dict[str, Any]:
     return told
 
 
-def server_line(server: Server, now: float) -> str:
+def server_line(server: ListeningServer, now: float) -> str:
     """Who answers hooks."""
     if server.problem:
         return f"{spoken_path(server.socket)}: {server.problem}"

@@ -34,7 +34,7 @@ def colours_wanted() -> bool:
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-class Judged(Struct, frozen=True):
+class JudgedCall(Struct, frozen=True):
     """What was said to a call, and what it would do."""
 
     decision: Outcome
@@ -51,7 +51,7 @@ class Judged(Struct, frozen=True):
     """The arguments that would run, if they are others."""
 
 
-def explain(command: str, judged: Judged, ink: Ink) -> str:
+def explain(command: str, judged: JudgedCall, ink: Ink) -> str:
     """The whole explanation, ready to print."""
     head = ink(judged.decision.upper(), f"1;{COLOURS[judged.decision]}")
     if judged.rule:
@@ -71,7 +71,7 @@ def explain(command: str, judged: Judged, ink: Ink) -> str:
     return "\n".join(parts)
 
 
-def _effects(command: str, judged: Judged, ink: Ink) -> list[str]:
+def _effects(command: str, judged: JudgedCall, ink: Ink) -> list[str]:
     effects = judged.effects
     by_span: dict[tuple[int, int], list[Effect]] = {}
     for effect in effects:

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.check import print_json
-from interpose.cli.rendering import Ink, colours_wanted, visible
+from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
 from interpose.install.apply import apply
-from interpose.install.places import Target, spoken_path, target_of
+from interpose.install.places import InstallTarget, spoken_path, target_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
 if TYPE_CHECKING:
-    from interpose.install.plan import Change, Plan
+    from interpose.install.plan import FileChange, Plan
 
 EXIT_REFUSED = 1
 
@@ -62,7 +62,7 @@ def carried_out(verb: str, args: argparse.Namespace, act: Callable[[Loaded], int
         return EXIT_CONFIG
 
 
-def target_in(args: argparse.Namespace, verb: str) -> Target | int:
+def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
     """The place that is meant, or the exit code if there is no such host."""
     host = host_named(args.host or "")
     if host is None:
@@ -116,7 +116,7 @@ def show(plan: Plan) -> None:
             print(f"{'removes' if change.after is None else 'writes'} {name}")
 
 
-def _difference(change: Change, name: str) -> Iterable[str]:
+def _difference(change: FileChange, name: str) -> Iterable[str]:
     before, after = (
         (content or b"").decode(errors="replace").splitlines() for content in (change.before, change.after)
     )
@@ -135,7 +135,7 @@ def _worth_it(plan: Plan) -> bool:
     return bool(plan.changed) or plan.record != plan.was
 
 
-def _told(change: Change) -> dict[str, object]:
+def _told(change: FileChange) -> dict[str, object]:
     kind = "created" if change.before is None else "removed" if change.after is None else "changed"
     lines = "\n".join(_difference(change, str(change.path))) if change.theirs else ""
     return {"path": str(change.path), "change": kind, "diff": lines}

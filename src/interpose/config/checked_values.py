@@ -41,7 +41,7 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     except (msgspec.ValidationError, RecursionError):
         got = "something else (not shown, it may be a secret)" if key.secret else shown(filled)
         raise WrongValueError(f"expected {expected(key.type)}, got {got}") from None
-    return path_text(converted, places) if key.is_path else converted
+    return absolute(converted, places) if key.is_path else converted
 
 
 def substituted(value: Any, environ: Mapping[str, str]) -> Any:
@@ -64,6 +64,13 @@ def _variable(found: re.Match[str], environ: Mapping[str, str]) -> str:
     if name not in environ:
         raise WrongValueError(f"the variable {name} is not set; write `$${{` for the text itself")
     return environ[name]
+
+
+def absolute(value: Any, places: Places) -> Any:
+    """A path, or each path of a list. What is not set stays so."""
+    if isinstance(value, tuple):
+        return tuple(path_text(text, places) for text in value)
+    return value if value is None else path_text(value, places)
 
 
 def path_text(text: str, places: Places) -> str:
@@ -117,13 +124,15 @@ def expected(of: Any) -> str:
         return " or ".join("null" if each is NoneType else expected(each) for each in get_args(of))
     extra = extras(of)
     if "path" in extra:
-        return "an absolute path"
+        return "a list of absolute paths" if _base(of)[0] is tuple else "an absolute path"
     if "form" in extra:
         return str(extra["form"])
     plain = get_args(of)[0] if get_origin(of) is Annotated else of
     base = get_origin(plain) or plain
     if base is Literal:
         return f"one of {', '.join(get_args(plain))}"
+    if base is tuple and get_origin(get_args(plain)[0]) is Literal:
+        return f"a list of {', '.join(get_args(get_args(plain)[0]))}"
     if base in _WORDS:
         return _WORDS[base] + _bounds(of)
     return expected(plain)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.shell.growth import grows_linearly
+from tests.growth import grows_linearly
 
 
 def _touch(times: int) -> int:
