@@ -6,7 +6,7 @@ InterposeError
 │   ├── UnknownHookPointError its hook point does not exist
 │   └── MatcherError          its matcher is no regular expression, or can match nothing
 ├── InvalidCallError          a call whose name, arguments or nesting are not those of a call
-├── ToolError                 a call of a tool that nobody registered
+├── ToolError                 a tool that nobody registered, or that failed with a text that had to be changed
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
@@ -65,7 +65,7 @@ class InvalidCallError(InterposeError, ValueError):
 
 
 class ToolError(InterposeError, LookupError):
-    """There is no such tool."""
+    """There is no such tool, or it failed with a text that had to be changed."""
 
 
 class ToolSetError(InterposeError, ValueError):

@@ -7,7 +7,7 @@ from functools import wraps
 from typing import Any, Literal
 
 from interpose.engine import Engine, NeedsConfirmation, Run, ToolRun
-from interpose.errors import BlockedError
+from interpose.errors import BlockedError, ToolError
 from interpose.function_tools import FunctionTool
 from interpose.types import Context, ToolCall
 
@@ -78,11 +78,15 @@ def _engine(engine: Engine | None) -> Engine:
 
 
 def _answer(done: ToolRun, on_block: OnBlock, on_error: OnToolError) -> Any:
-    if on_error == "raise" and done.outcome.error is not None:
-        raise done.outcome.error
-    if on_block == "raise":
-        if done.outcome.denied:
-            raise BlockedError(done.response, done.verdict)
-        if done.after is not None and not done.after.allowed:
-            raise BlockedError(done.response, done.after)
+    error, after = done.outcome.error, done.after
+    withheld = after is not None and not after.allowed
+    if withheld and on_block == "raise":
+        raise BlockedError(done.response, after)
+    if on_error == "raise" and error is not None and not withheld:
+        # INVARIANT: what tool.after rewrote is not raised as it was: its text may be what had to be hidden.
+        if after is not None and after.rewritten:
+            raise ToolError(str(done.response.get("error", "the tool failed"))) from None
+        raise error
+    if on_block == "raise" and done.outcome.denied:
+        raise BlockedError(done.response, done.verdict)
     return done.response

@@ -19,6 +19,7 @@ from re import Pattern
 from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.driving import is_async, is_awaitable
 from interpose.errors import name_of
@@ -125,15 +126,19 @@ def handler_style(point: HookPoint, handler: Callable[[Any, Any], object]) -> Be
 class _Returned:
     """What a handler's return value means: a decision counts, anything else is ignored with one warning.
 
-    INVARIANT: only the exact type is asked. What a handler left in its output counts all the same.
+    INVARIANT: only the exact type is asked. What a handler left in its output counts all the same: the stricter wins.
     """
 
     def __init__(self, handler: Callable[..., object]) -> None:
         self._handler, self._warned = handler, False
 
     def __call__(self, answer: object, output: Any) -> object:
-        if type(answer) in _DECISIONS:
-            return answer
+        if type(answer) in _STRICTNESS:
+            left = output.decision()
+            return answer if _STRICTNESS[type(answer)] >= _STRICTNESS[type(left)] else left
+        if type(answer) is Report:
+            left = output.decision()
+            return answer if type(left) is Allow else replace(answer, decisions=(left, *answer.decisions))
         if answer is not None and not self._warned:
             self._warned = True
             import logging
@@ -144,7 +149,7 @@ class _Returned:
         return output.decision()
 
 
-_DECISIONS = frozenset({Allow, Transform, Confirm, Deny, Report})
+_STRICTNESS: dict[type, int] = {Allow: 0, Transform: 1, Confirm: 2, Deny: 3}
 
 
 class _Late:

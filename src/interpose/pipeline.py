@@ -258,10 +258,10 @@ def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[
 
 
 def _note(chain: _Chain, entry: Registration, finding: Finding) -> None:
-    if finding.said != "rewrite" and finding in chain.findings:
-        return  # a guard that looked again and said the same
-    chain.findings.append(finding)
-    if finding.said == "ask" and entry.mode == "enforce":
+    asked = finding.said == "ask" and entry.mode == "enforce"
+    if finding.said == "rewrite" or finding not in chain.findings:  # a guard that looks again says the same again
+        chain.findings.append(finding)
+    if asked and finding not in chain.asks:
         chain.asks.append(finding)
 
 

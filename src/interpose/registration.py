@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from threading import TIMEOUT_MAX
 from typing import Any, get_args
 
+from interpose.driving import is_generator
 from interpose.errors import MatcherError, RegistrationError, UnknownHookPointError
 from interpose.interceptor import Behaviour, Registration, class_style, handler_style
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES
@@ -128,6 +129,8 @@ def _behaviour(id: str, point: HookPoint | None, handler: object, interceptor: o
         return class_style(interceptor)
     if not callable(handler):
         raise RegistrationError(f'Interceptor "{id}": the handler must be callable, not {type(handler).__name__}')
+    if is_generator(handler):
+        raise RegistrationError(f'Interceptor "{id}": the handler has `yield` in it, so calling it would do nothing')
     if point is None:
         raise RegistrationError(f'Interceptor "{id}": a chain of its own takes objects with intercept(), no handlers')
     return handler_style(point, handler)

@@ -83,7 +83,7 @@ def freeze(value: Any, depth: int = MAX_DEPTH) -> Any:
         return FrozenDict({k: freeze(v, depth - 1) for k, v in value.items()})
     if kind is FrozenList:
         return value
-    if kind is list or kind is tuple:
+    if issubclass(kind, list) or kind is tuple:
         if depth <= 0:
             raise ValueError(f"arguments are nested deeper than {MAX_DEPTH} levels")
         items = [freeze(v, depth - 1) for v in value]
@@ -279,6 +279,10 @@ class PermissionRequest(Struct, frozen=True):
     def arguments(self) -> dict[str, Any]:
         """The arguments that the tool would really get."""
         return self.subject.arguments if isinstance(self.subject, ToolCall) else EMPTY
+
+
+AUDIT_UNAVAILABLE = "audit_unavailable"
+"""The rule of calls that were refused because they could not be recorded."""
 
 
 # --- decisions -------------------------------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ MAY_USE: dict[str, set[str]] = {
     "toolsets": {"tools", "errors"},
     "points": {"types", "errors"},
     "interceptor": {"types", "errors", "points", "driving"},
-    "registration": {"types", "errors", "tools", "interceptor"},
+    "registration": {"types", "errors", "driving", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration"},
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
     "paths": {"types"},

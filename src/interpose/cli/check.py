@@ -19,8 +19,9 @@ from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
 from interpose.cli.verdict_text import Ink, JudgedCall, colours_wanted, explain
 from interpose.config.load import load
 from interpose.engine import Engine
-from interpose.errors import InterposeError
+from interpose.errors import InterposeError, InvalidCallError
 from interpose.reading import home_directory, reading_of
+from interpose.tools import canonical
 from interpose.types import Context, Effect, ToolCall, Verdict
 
 HELP = "say what is decided about a command or tool call here and now, and what it would do"
@@ -68,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     try:
         judge = _guards(args.profile) if args.guards_only else _product(args.profile)
         return _judge_rows(args, judge) if args.jsonl else _judge_one(args, judge)
-    except UsageError as error:
+    except (UsageError, InvalidCallError) as error:
         return _usage(str(error))
     except InterposeError as error:
         print(f"interpose check: {error}", file=sys.stderr)
@@ -98,6 +99,7 @@ class CallJudge:
         os.environ["HOME"] = home  # guards and rules take the home of whoever runs them
         if home not in self._by_home:
             self._by_home[home] = self._open()
+        canonical(ToolCall(tool, arguments))  # what is no call is wrong usage, or a bad row
         context = Context(cwd=cwd, source="check")
         verdict = self._by_home[home].engine(context).decide(ToolCall(tool, arguments, "check", context))
         return _judged(verdict, reading_of(verdict.payload, home).effects)
@@ -146,9 +148,15 @@ def _judge_one(args: argparse.Namespace, judge: CallJudge) -> int:
     if args.json:
         print_json({name: value for name, value in msgspec.structs.asdict(judged).items() if name != "part"})
     else:
-        subject = arguments.get("command") or " ".join(f"{name}={value}" for name, value in arguments.items())
+        subject = _subject(args.tool, arguments)
         print(explain(subject, judged, Ink(colours_wanted())))
     return EXIT_CODES[judged.decision]
+
+
+def _subject(tool: str, arguments: dict[str, Any]) -> str:
+    """The text that was judged, with all that the arguments put around a command."""
+    script = reading_of(canonical(ToolCall(tool, arguments)), home_directory()).script
+    return script[0] if script else " ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def _judge_rows(args: argparse.Namespace, judge: CallJudge) -> int:
@@ -189,7 +197,7 @@ def judge_rows(
             continue
         try:
             row = _row(line)
-            where = row.cwd or cwd
+            where = os.path.abspath(row.cwd or cwd)  # noqa: PTH100 - a plain text, as the shell would say it
             judged = judge(row.tool, row.args, where, home or home_of(where) or at_home)
             answer = {"id": row.id, **_details(judged)}
         except BadRow as refused:

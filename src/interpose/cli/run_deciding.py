@@ -17,7 +17,18 @@ from interpose import __version__
 from interpose.cli.server_client import connection_to, user_name
 from interpose.driving import drive
 from interpose.flow.hosted import Abilities, in_another_form
-from interpose.types import Allow, Confirm, Context, Deny, PermissionRequest, ToolCall, Transform, Verdict, new_id
+from interpose.types import (
+    AUDIT_UNAVAILABLE,
+    Allow,
+    Confirm,
+    Context,
+    Deny,
+    PermissionRequest,
+    ToolCall,
+    Transform,
+    Verdict,
+    new_id,
+)
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
@@ -145,10 +156,8 @@ class Here:
     def answer(self, call: ToolCall) -> RunAnswer:
         """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
         verdict = drive(self._opened().hosted(call.context, Abilities()).before(call)).verdict
-        from interpose.ledger.recorder import UNAVAILABLE
-
         answer = _answer(verdict)
-        return answer if answer.rule == UNAVAILABLE else replace(answer, request_id=call.context.request_id)
+        return answer if answer.rule == AUDIT_UNAVAILABLE else replace(answer, request_id=call.context.request_id)
 
     def looked(self, call: ToolCall) -> RunAnswer:
         """What the rules would say. Nobody is asked, nothing is recorded, no grant is used."""

@@ -1,6 +1,6 @@
 """How flows are driven: they yield steps, a driver performs them by blocking or by awaiting."""
 
-from interpose.driving.driver import drive, drive_async, drive_in_server
+from interpose.driving.driver import drive, drive_async, drive_in_server, drive_thread_of_server
 from interpose.driving.steps import (
     INTERRUPTS,
     Ask,
@@ -17,6 +17,7 @@ from interpose.driving.steps import (
     called,
     is_async,
     is_awaitable,
+    is_generator,
 )
 
 __all__ = [
@@ -37,6 +38,8 @@ __all__ = [
     "drive",
     "drive_async",
     "drive_in_server",
+    "drive_thread_of_server",
     "is_async",
     "is_awaitable",
+    "is_generator",
 ]

@@ -107,7 +107,12 @@ def _on_loop(run: Callable[[], object]) -> None:
 
 
 def _run_to_the_end(loop: Any) -> None:
-    loop.run_forever()
+    while True:
+        try:
+            loop.run_forever()
+            break
+        except (KeyboardInterrupt, SystemExit):
+            continue  # of a task that somebody started there: those who wait for others must not wait for ever
     loop.close()
 
 

@@ -89,6 +89,14 @@ async def drive_in_server(flow: Flow[R]) -> R:
         raise InterceptError(f"it raised {name_of(error)}") from error
 
 
+def drive_thread_of_server(flow: Flow[R]) -> R:
+    """`drive_in_server` by blocking, for a thread of its own."""
+    try:
+        return drive(flow)
+    except INTERRUPTS as error:
+        raise InterceptError(f"it raised {name_of(error)}") from error
+
+
 def _interruptible(answer: object) -> object:
     """The answer, unless it says that this process is to end."""
     if type(answer) is Failure and isinstance(answer.error, INTERRUPTS):

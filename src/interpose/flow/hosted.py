@@ -112,9 +112,9 @@ class Hosted:
 
     def before(self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None) -> Flow[HostedAnswer]:
         """What the other side is to do with a call. `key` is its own name for the call."""
-        known = self._pending.seen_before(call, self._context, key)
-        if known is not None:  # another surface asked about this very call: it has its answer and its record
-            return Go(known) if not known.rewritten else (yield from self._rewritten(call, known))
+        known = None if wish is not None else self._pending.seen_before(call, self._context, key)
+        if known is not None:  # a hook asked about this very call: it has its answer and its record
+            return Go(known)
         verdict = yield from self._flow.before(call, wish)
         match verdict.outcome:
             case "deny":

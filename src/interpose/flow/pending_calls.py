@@ -3,11 +3,12 @@
 A host that names its calls is believed: the session and its own name find the call. For others the newest call of the
 same session, tool and arguments is taken. Nothing is decided here: a call that is not found has an outcome of its own.
 
-One call may be seen by several surfaces: a hook, a gateway, a proxy. The host's name for it, together with the digest
-of what it would run, joins them, so that there is one question and one record.
+One call may be seen by several surfaces: a hook, then a gateway or a proxy. The host's name for it, together with the
+digest of what it runs, joins them, so that there is one question and one record.
 
-INVARIANT: what joins is the host's own name for a call and exactly the same call. Text that the agent supplies is
-never enough, and each surface joins a call once.
+INVARIANT: a call is joined only to what a hook of the host has let through under the host's own name for it, and only
+if it is exactly that call in the same place. A hook itself always decides. Text that the agent supplies joins nothing,
+and each surface joins a call once.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from msgspec import Struct
 from msgspec.json import Encoder
 
 from interpose.errors import text_of
-from interpose.tools import normalize_tool_name
 from interpose.types import Context, ToolCall, Verdict
 
 LIMIT = 20_000
@@ -32,11 +32,12 @@ _encode = Encoder(enc_hook=text_of, order="sorted").encode
 
 
 class _Open(Struct):
-    """A call that may run now. `seen_by` are the surfaces that asked about it."""
+    """A call that may run now. `runs` are the digests of what may run under its name, `seen_by` who asked about it."""
 
     verdict: Verdict[ToolCall]
-    came: bytes
+    runs: bytes
     seen_by: set[str]
+    ended_by: set[str]
 
 
 class PendingCalls:
@@ -51,38 +52,57 @@ class PendingCalls:
         """Remember a call that may run now. `came` is the call as the host made it, `key` its own name for it."""
         call = verdict.payload
         found = _place(call.context, call.original_name or call.name, call.arguments, key)
+        runs = _what(came.name, call.arguments if verdict.rewritten else came.arguments)
         with self._lock:
             alike = self._open.setdefault(found, [])
-            alike.append(_Open(verdict, _what(came), {call.context.source}))
+            alike.append(_Open(verdict, runs, {call.context.source}, set()))
             del alike[:-ALIKE]
             self._open.move_to_end(found)
             if len(self._open) > self._limit:
                 self._open.popitem(last=False)
 
     def seen_before(self, came: ToolCall, context: Context, key: str) -> Verdict[ToolCall] | None:
-        """What was decided about this very call when another surface asked, if the host named it to both."""
-        if not key:
+        """What a hook was told about this very call, if the host named it to both."""
+        if not key or context.source.startswith(_HOOK):
             return None
-        found = _place(context, came.name, came.arguments, key)
+        found, runs = _place(context, came.name, came.arguments, key), _what(came.name, came.arguments)
         with self._lock:
             for one in self._open.get(found, ()):
-                if context.source not in one.seen_by and one.came == _what(came):
+                opened = one.verdict.payload.context
+                if context.source in one.seen_by or one.runs != runs or not opened.source.startswith(_HOOK):
+                    continue
+                if all(_agree(getattr(opened, name), getattr(context, name)) for name in _WHERE):
                     one.seen_by.add(context.source)
                     return one.verdict
         return None
 
     def close(self, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
-        """The id of the call that ended, once; empty if it was not opened here."""
+        """The id of the call that ended, once for each surface that saw it; empty if it was not opened here."""
         found = _place(context, name, arguments, key)
         with self._lock:
             alike = self._open.get(found, [])
             for at in range(len(alike) - 1, -1, -1):
-                if context.source in alike[at].seen_by:
-                    ended = alike.pop(at)
+                one, opened = alike[at], alike[at].verdict.payload.context
+                if context.source not in one.seen_by - one.ended_by:
+                    continue
+                if opened.source == context.source and not _agree(opened.principal, context.principal):
+                    continue
+                one.ended_by.add(context.source)
+                if one.ended_by == one.seen_by:
+                    alike.pop(at)
                     if not alike:
                         del self._open[found]
-                    return ended.verdict.payload.call_id
+                return one.verdict.payload.call_id
         return ""
+
+
+_HOOK = "hook:"
+_WHERE = ("cwd", "agent_id", "role")
+
+
+def _agree(one: str, other: str) -> bool:
+    """Whether two surfaces say the same, or one of them doesn't know."""
+    return not one or not other or one == other
 
 
 def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> bytes:
@@ -92,8 +112,9 @@ def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> 
     return _digest((context.session_id, context.source, name, arguments))
 
 
-def _what(came: ToolCall) -> bytes:
-    return _digest((normalize_tool_name(came.name), came.arguments))
+def _what(name: str, arguments: dict[str, Any]) -> bytes:
+    """What runs: under the very name that was said, as `Bash` and `PowerShell` do different things with one text."""
+    return _digest((name, arguments))
 
 
 def _digest(what: object) -> bytes:

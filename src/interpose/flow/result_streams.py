@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
+from contextlib import suppress
 from types import AsyncGeneratorType, GeneratorType
 from typing import Any, Protocol, Self
 
@@ -19,6 +20,8 @@ from interpose.types import ToolOutcome
 KEPT = 64 * 1024
 """Characters of a stream that observers and records see of it."""
 _CHUNK = 8192
+
+_STREAMS = (GeneratorType, AsyncGeneratorType, map, filter, zip)
 
 Judge = Callable[[Any], Flow[tuple[Any, bool]]]
 """What the agent gets of one piece, and whether the stream goes on."""
@@ -39,7 +42,7 @@ class TextFilter(Protocol):
 def is_stream(result: object) -> bool:
     """Whether a result comes piece by piece."""
     kind = type(result)
-    return kind is GeneratorType or kind is AsyncGeneratorType or issubclass(kind, io.IOBase)
+    return kind in _STREAMS or issubclass(kind, io.IOBase) or kind.__module__ == "tempfile"
 
 
 def stream_of(result: Any, filters: list[TextFilter], judge: Judge, end: End) -> ResultStream | AsyncResultStream:
@@ -53,18 +56,21 @@ class _Pieces:
 
     def __init__(self, filters: list[TextFilter], judge: Judge, end: End) -> None:
         self._filters, self._judge, self._end = filters, judge, end
-        self._decode = getincrementaldecoder("utf-8")("surrogateescape")
+        self._decode = getincrementaldecoder("utf-8")("surrogatepass")
         self._as_text = True
         self._kept: list[Any] = []
         self._size = 0
+        self._ended = False
         self.outcome: ToolOutcome | None = None
         """What came of the call; None while the stream goes on."""
 
     def take(self, piece: Any) -> Flow[tuple[list[Any], bool]]:
         """What can be handed on now that this piece came, and whether the stream goes on."""
+        if isinstance(piece, bytearray | memoryview):
+            piece = bytes(piece)
         if isinstance(piece, str | bytes):
             self._as_text = isinstance(piece, str)
-            data = piece.encode("utf-8", "surrogateescape") if isinstance(piece, str) else piece
+            data = piece.encode("utf-8", "surrogatepass") if isinstance(piece, str) else piece
             for one in self._filters:
                 data = one.feed(data, hurry=True)
             return (yield from self._passed(self._shown(data)))
@@ -76,8 +82,9 @@ class _Pieces:
 
     def finish(self, error: BaseException | None = None) -> Flow[list[Any]]:
         """The rest of what was held back. The outcome is known from here on."""
-        if self.outcome is not None:
+        if self._ended:
             return []
+        self._ended = True  # before anything that could be interrupted: one outcome, once
         ready, _ = ([], False) if error is not None else (yield from self._passed(self._rest()))
         text = all(type(piece) is str for piece in self._kept)
         self.outcome = yield from self._end("".join(self._kept) if text else list(self._kept), error)
@@ -165,14 +172,25 @@ class ResultStream:
             self._stop()
 
     def _source(self) -> Iterator[Any]:
-        if isinstance(self._inner, io.IOBase):
+        if hasattr(self._inner, "read"):
             read: Any = self._inner.read
             return iter(lambda: read(_CHUNK), type(read(0))())
         return iter(self._inner)
 
     def _stop(self) -> None:
-        self._inner.close()
-        drive(self._pieces.finish())
+        try:
+            getattr(self._inner, "close", _nothing)()
+        finally:
+            drive(self._pieces.finish())
+
+    def __del__(self) -> None:
+        if self.outcome is None:  # nobody reads it any more: what came of the call is known from here on
+            with suppress(Exception):
+                self.close()
+
+
+def _nothing() -> None:
+    """What has no `close` needs none."""
 
 
 class AsyncResultStream:
@@ -218,5 +236,7 @@ class AsyncResultStream:
             await self._stop()
 
     async def _stop(self) -> None:
-        await self._inner.aclose()
-        await drive_async(self._pieces.finish())
+        try:
+            await self._inner.aclose()
+        finally:
+            await drive_async(self._pieces.finish())

@@ -31,9 +31,10 @@ from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registration import registration
 from interpose.registry import Snapshot
-from interpose.tools import canonical
+from interpose.tools import canonical, carrying
 from interpose.toolsets import ToolSet
 from interpose.types import (
+    AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
     Confirm,
@@ -152,6 +153,7 @@ class RunFlow:
     def tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         """One call of a tool that runs here."""
         snapshot = self._parts.interceptors.snapshot()
+        came = call
         call, entries = self._prepare(call, snapshot, wish)
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
@@ -159,7 +161,10 @@ class RunFlow:
         outcome = _refused(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
-            answer = yield Execute(lambda final: execute(thaw(final.arguments)), call)
+            # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
+            answer = yield Execute(
+                lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
+            )
             if is_stream(answer) and self._is_looked_at(snapshot, entries, call):
                 filters = called(self._text_filters, (snapshot, call))
                 if type(filters) is not Failure:
@@ -335,7 +340,7 @@ class RunFlow:
         answer = record if record is None or type(record) is Failure else (yield Keep(record))
         if type(answer) is not Failure or not verdict.may_run_unseen:
             return verdict
-        return refused(verdict, Deny(f"audit_unavailable: {text_of(answer.error)}", "audit_unavailable"), by=RECORD)
+        return refused(verdict, Deny(f"{AUDIT_UNAVAILABLE}: {text_of(answer.error)}", AUDIT_UNAVAILABLE), by=RECORD)
 
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         parts = self._parts

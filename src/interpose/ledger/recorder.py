@@ -11,9 +11,8 @@ from interpose.ledger.log import Log, decision_text
 from interpose.ledger.settings import LedgerSettings
 from interpose.ledger.ticket import Ticket
 from interpose.ledger.writer import Writer
-from interpose.types import Deny, ToolCall, ToolOutcome, Verdict
+from interpose.types import AUDIT_UNAVAILABLE, Deny, ToolCall, ToolOutcome, Verdict
 
-UNAVAILABLE = "audit_unavailable"
 """The rule of a decision that was refused because it could not be recorded."""
 
 
@@ -68,7 +67,7 @@ class LedgerRecorder:
     ) -> Ticket | Both | None:
         """Queue the outcome. One that can't be written now is kept until it can."""
         draft = self.bodies.finished(outcome, after)
-        if isinstance(verdict.decision, Deny) and verdict.decision.rule == UNAVAILABLE:
+        if isinstance(verdict.decision, Deny) and verdict.decision.rule == AUDIT_UNAVAILABLE:
             # The decision that could not be recorded, as it ended: refused.
             refusal = self.bodies.decided(verdict)
             self._writer.keep_for_later((refusal, draft))

@@ -138,7 +138,7 @@ class Reading:
         if found is None:
             found = self._analyses[text, start] = analyse(text, cwd=start, home=self.home)
             if self._key is not None:
-                parts = sum(len(one.effects) + len(one.commands) for one in self._analyses.values())
+                parts = sum(len(one.effects) + len(one.commands) for one in tuple(self._analyses.values()))
                 _READINGS.put(self._key, self, _ALONE_BYTES + 3 * len(text) + _EFFECT_BYTES * parts)
         return found
 

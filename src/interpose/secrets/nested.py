@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from copy import copy
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 MAX_DEPTH = 100
 MAX_BYTES = 64 * 1024 * 1024
+MAX_OBJECTS = 100_000
+"""Containers and objects that are looked into. A graph that leads back to itself would have no end."""
 _NAMES = ("name", "key", "Name", "Key")
 _VALUES = ("value", "Value")
 _SECRET_PARTS = ("data", "stringData")
@@ -31,16 +34,24 @@ def fields_of(value: object) -> tuple[str, ...]:
         for mark in ("__dataclass_fields__", "__pydantic_fields__", "__struct_fields__"):
             found = getattr(kind, mark, None)
             if isinstance(found, dict | tuple):
-                return tuple(name for name in found if isinstance(name, str))
-        return tuple(one.name for one in getattr(kind, "__attrs_attrs__", ()))
+                return _with_more(value, [name for name in found if isinstance(name, str)])
+        found = [one.name for one in getattr(kind, "__attrs_attrs__", ())]
+        return _with_more(value, found) if found else ()
     except BaseException:  # noqa: BLE001 - a metaclass can raise anything
         return ()
+
+
+def _with_more(value: object, names: list[str]) -> tuple[str, ...]:
+    """The fields of an object, and what else was put into it: extras, private and cached values."""
+    more = [name for name in ("__pydantic_extra__", "__pydantic_private__") if isinstance(_field(value, name), dict)]
+    kept = _field(value, "__dict__")
+    return tuple(dict.fromkeys((*names, *(kept if isinstance(kept, dict) else ()), *more)))
 
 
 def _field(value: object, name: str) -> Any:
     try:
         return getattr(value, name)
-    except BaseException:  # noqa: BLE001 - what can't be read shows nothing
+    except Exception:  # noqa: BLE001 - what can't be read shows nothing
         return None
 
 
@@ -51,10 +62,18 @@ class Nested:
         self._redactor = redactor
         self._left = MAX_BYTES
         self._found: list[FoundSecret] = []
+        self._above: set[int] = set()
+        self._objects = MAX_OBJECTS
+        self._circles, self._withholds_circles = 0, False
 
     def redacted(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
         """The value without secrets, and what was found."""
         clean = self._walk(value, "", 0)
+        if self._found and self._circles:
+            # INVARIANT: no way back leads to the original. A graph without secrets may keep its ways back.
+            again = Nested(self._redactor)
+            again._withholds_circles = True
+            return again._walk(value, "", 0), tuple(again._found)
         return (clean, tuple(self._found)) if self._found else (value, ())
 
     def _walk(self, value: Any, name: str, depth: int) -> Any:
@@ -64,14 +83,27 @@ class Nested:
             case bytes() | bytearray():
                 return self._bytes(value)
             case dict() | list() | tuple() | set() | frozenset():
-                if depth >= MAX_DEPTH:
-                    return self._withhold("too-deep")
-                return self._mapping(value, depth) if isinstance(value, dict) else self._items(value, name, depth)
+                return self._inside(value, lambda: self._container(value, name, depth), depth)
             case _:
                 names = fields_of(value)
-                if names and depth >= MAX_DEPTH:
-                    return self._withhold("too-deep")
-                return self._object(value, names, depth) if names else value
+                return self._inside(value, lambda: self._object(value, names, depth), depth) if names else value
+
+    def _inside(self, value: Any, walk: Callable[[], Any], depth: int) -> Any:
+        """Look into something that holds others, once on each way down: what leads back to itself was seen above."""
+        if id(value) in self._above:
+            self._circles += 1
+            return self._withhold("too-deep") if self._withholds_circles else value
+        self._objects -= 1
+        if depth >= MAX_DEPTH or self._objects < 0:
+            return self._withhold("too-deep" if depth >= MAX_DEPTH else "too-large")
+        self._above.add(id(value))
+        try:
+            return walk()
+        finally:
+            self._above.discard(id(value))
+
+    def _container(self, value: Any, name: str, depth: int) -> Any:
+        return self._mapping(value, depth) if isinstance(value, dict) else self._items(value, name, depth)
 
     def _object(self, value: Any, names: tuple[str, ...], depth: int) -> Any:
         """A copy with other fields, made without its class being asked: it may be frozen, and may check what it is."""
@@ -81,6 +113,8 @@ class Nested:
         if not changed:
             return value
         other = copy(value)
+        if other is value:  # a class that says it copies: what the tool keeps is not ours to change
+            return self._withhold("unsearched")
         for name, new in changed.items():
             if isinstance(other, Struct):
                 force_setattr(other, name, new)
@@ -112,7 +146,7 @@ class Nested:
             new_key = self._key(key)
             name = key if isinstance(key, str) else ""
             if is_secret and key in _SECRET_PARTS and isinstance(item, dict):
-                new = {entry: self._whole(text) for entry, text in item.items()}
+                new = {self._key(entry): self._whole(text, depth + 1) for entry, text in item.items()}
             else:
                 new = self._walk(item, named if named and key in _VALUES else name, depth + 1)
             same = same and new is item and new_key is key
@@ -125,7 +159,7 @@ class Nested:
         """Keys stay, unless a key is itself a secret."""
         if type(key) is str and key in _PLAIN_KEYS:
             return key
-        new = self._text(key, "") if isinstance(key, str) else key
+        new = self._text(key, "") if isinstance(key, str) else self._bytes(key) if isinstance(key, bytes) else key
         if new is key and type(key) is str and len(key) <= _KEY_LENGTH and len(_PLAIN_KEYS) < _KEYS:
             _PLAIN_KEYS.add(key)
         return new
@@ -154,9 +188,9 @@ class Nested:
             case _:
                 return items
 
-    def _whole(self, text: Any) -> Any:
+    def _whole(self, text: Any, depth: int) -> Any:
         if not isinstance(text, str) or not text:
-            return text
+            return self._walk(text, "", depth)
         return self._taken(text, self._redactor.hide(text, "kubernetes-secret"))
 
     def _taken(self, text: str, redaction: Redaction) -> str:

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from interpose.driving import drive, drive_in_server
+from interpose.driving import drive_in_server, drive_thread_of_server
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.http import deciding
@@ -35,7 +35,7 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         if len(request.body) <= LARGE:
             reply = await drive_in_server(answering)
         else:  # while one agent's long result is searched, others are answered in time
-            reply = await deciding.aside(request, partial(drive, answering))
+            reply = await deciding.aside(request, partial(drive_thread_of_server, answering))
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from interpose.driving import PendingRecord
 from interpose.engine import Recorder
-from interpose.types import Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
+from interpose.types import AUDIT_UNAVAILABLE, Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
 
 Listener = Callable[[HookPoint, Verdict[Any]], None]
 """Hears of each verdict, on the way of the decision: it must come back at once."""
@@ -24,7 +24,6 @@ MAX_TOOLS = 200
 OTHER_TOOLS = "(other)"
 """Agents make up tool names. Past MAX_TOOLS, and for names that are no plain text, calls are counted together."""
 _LONGEST_NAME = 100
-_AUDIT_UNAVAILABLE = "audit_unavailable"
 
 BOUNDS_NS = tuple(
     int(milliseconds * 1e6)
@@ -90,7 +89,7 @@ class Activity:
         """Count what tool.after said, and whether the call was refused for want of a record. Record the outcome."""
         if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
-        if isinstance(verdict.decision, Deny) and verdict.decision.rule == _AUDIT_UNAVAILABLE:
+        if isinstance(verdict.decision, Deny) and verdict.decision.rule == AUDIT_UNAVAILABLE:
             with self._lock:
                 self._unrecorded += 1
         return None if self._recorder is None else self._recorder.finished(verdict, outcome, after)

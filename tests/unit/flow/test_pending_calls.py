@@ -7,7 +7,7 @@ import pytest
 from interpose import Allow, Context, ToolCall, Verdict
 from interpose.flow.pending_calls import ALIKE, PendingCalls
 
-HERE = Context(session_id="s", source="hook:x")
+HERE = Context(session_id="s", source="hook:x", cwd="/w", agent_id="a")
 ELSEWHERE = Context(session_id="t", source="hook:x")
 
 
@@ -15,8 +15,14 @@ def call(command: str = "ls", context: Context = HERE) -> ToolCall:
     return ToolCall("exec", {"command": command, "n": [1, {"a": None}]}, context=context, original_name="Bash")
 
 
+def made(command: str = "ls") -> ToolCall:
+    """The call as the host makes it."""
+    return ToolCall("Bash", call(command).arguments)
+
+
 def opened(calls: PendingCalls, one: ToolCall, key: str = "") -> None:
-    calls.open(one, Verdict(outcome="allow", decision=Allow(), payload=one), key)
+    came = ToolCall(one.original_name or one.name, one.arguments)
+    calls.open(came, Verdict(outcome="allow", decision=Allow(), payload=one), key)
 
 
 def test_a_call_is_found_by_what_it_is_and_only_once() -> None:
@@ -69,17 +75,27 @@ def test_a_call_that_two_surfaces_see_is_one_call() -> None:
     assert found is not None
     assert found.payload.call_id == one.call_id
     assert calls.close(GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id, "both say how it ended"
     assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == ""
 
 
 @pytest.mark.parametrize(
     ("note", "seen", "context", "key"),
     [
-        ("another command", call("rm -rf /"), GATEWAY, "toolu_1"),
-        ("another session", call(), Context(session_id="t", source="gateway"), "toolu_1"),
-        ("another name of the host's", call(), GATEWAY, "toolu_2"),
-        ("no name: the agent's text alone joins nothing", call(), GATEWAY, ""),
-        ("the same surface twice: it is made again", call(), HERE, "toolu_1"),
+        ("another command", made("rm -rf /"), GATEWAY, "toolu_1"),
+        ("another shell", ToolCall("PowerShell", made().arguments), GATEWAY, "toolu_1"),
+        ("another session", made(), Context(session_id="t", source="gateway"), "toolu_1"),
+        ("another directory", made(), Context(session_id="s", source="gateway", cwd="/elsewhere"), "toolu_1"),
+        ("another agent", made(), Context(session_id="s", source="gateway", agent_id="b"), "toolu_1"),
+        ("another name of the host's", made(), GATEWAY, "toolu_2"),
+        ("no name: the agent's text alone joins nothing", made(), GATEWAY, ""),
+        ("the same surface twice: it is made again", made(), HERE, "toolu_1"),
+        (
+            "a hook of another host: hooks decide by themselves",
+            made(),
+            Context(session_id="s", source="hook:y"),
+            "toolu_1",
+        ),
     ],
 )
 def test_what_joins_no_calls(note: str, seen: ToolCall, context: Context, key: str) -> None:
@@ -89,10 +105,24 @@ def test_what_joins_no_calls(note: str, seen: ToolCall, context: Context, key: s
 
 
 def test_a_surface_joins_a_call_once() -> None:
-    calls, one = PendingCalls(), call()
-    opened(calls, one, "toolu_1")
-    assert calls.seen_before(one, GATEWAY, "toolu_1") is not None
-    assert calls.seen_before(one, GATEWAY, "toolu_1") is None
+    calls = PendingCalls()
+    opened(calls, call(), "toolu_1")
+    assert calls.seen_before(made(), GATEWAY, "toolu_1") is not None
+    assert calls.seen_before(made(), GATEWAY, "toolu_1") is None
+
+
+def test_nothing_joins_what_no_hook_has_let_through() -> None:
+    calls, http = PendingCalls(), Context(session_id="s", source="intercept")
+    opened(calls, call(context=http), "toolu_1")
+    assert calls.seen_before(made(), GATEWAY, "toolu_1") is None
+
+
+def test_a_rewritten_call_is_joined_by_what_runs() -> None:
+    calls, one = PendingCalls(), call("echo safe")
+    came = ToolCall("Bash", {"command": "rm -rf /"})
+    calls.open(came, Verdict(outcome="rewrite", decision=Allow(), payload=one, rewritten=True), "toolu_1")
+    assert calls.seen_before(came, GATEWAY, "toolu_1") is None
+    assert calls.seen_before(made("echo safe"), GATEWAY, "toolu_1") is not None
 
 
 def test_who_never_saw_a_call_can_not_end_it() -> None:

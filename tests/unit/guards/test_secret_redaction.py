@@ -136,4 +136,4 @@ def test_a_result_that_can_not_be_searched_is_withheld(monkeypatch: pytest.Monke
     monkeypatch.setattr("interpose.secrets.redact.Redactor.redact_value", broken)
     answer = Engine(registry).run_tool(ToolCall("Bash", {"command": "ls"}), lambda _: SHOWN)
     assert TOKEN not in json.dumps(answer)
-    assert answer["status"] == "blocked"
+    assert answer["status"] == "withheld"

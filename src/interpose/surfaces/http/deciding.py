@@ -7,7 +7,7 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from interpose.driving import Flow, drive, drive_in_server
+from interpose.driving import Flow, drive_in_server, drive_thread_of_server
 from interpose.flow.hosted import Abilities, GoWith, Hosted, undecidable
 from interpose.surfaces.http import incoming
 from interpose.surfaces.http.incoming import LARGE
@@ -57,11 +57,11 @@ async def walk(
     """
     if len(request.body) <= LARGE:
         return await drive_in_server(flow(service.hosted(context, can, wait=wait)))
-    found = await aside(request, lambda: drive(flow(service.hosted(context, can))))
+    found = await aside(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
     if not wait or not (question := asks(found)):
         return found
     await service.desk.settled(question, wait)
-    return await aside(request, lambda: drive(flow(service.hosted(context, can))))
+    return await aside(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
 
 
 def question_of(verdict: Verdict[Any] | None) -> str:
