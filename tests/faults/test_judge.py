@@ -320,7 +320,7 @@ def test_reasons_are_short_and_plain(provider: Provider) -> None:
     reason = "\x1b[2Jerased\r\n" + "x" * 10_000
     provider.body = lambda _: openai_text(json.dumps({"verdicts": [verdict(allowed=False, reason=reason)]}))
     said = judged(Judge([ai_rule()], provider.settings()), CAKE, ai_rule())
-    assert said["no-bombs"].reason.startswith("\\x1b[2Jerased\\x0d x")
+    assert said["no-bombs"].reason.startswith("\\x1b[2Jerased\\r x")
     assert len(said["no-bombs"].reason) < 400
 
 

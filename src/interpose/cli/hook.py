@@ -101,7 +101,7 @@ def _parsed(words: Sequence[str]) -> _HookCommandLine:
 def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     """The reply, and where a server should listen that is to be started after it."""
     from interpose.config.load import load
-    from interpose.surfaces.hook_clients.child_process import ApartError
+    from interpose.surfaces.hook_clients.child_process import ChildError
     from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
     from interpose.surfaces.hosts.events import Reply
 
@@ -121,7 +121,7 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
             pass  # it may have hung, and must not be asked again
     try:
         return _in_process(loaded, host, asked.event, body, started + seconds), start
-    except ApartError as error:
+    except ChildError as error:
         if asked.fail_open or config.hooks.fail_open:
             return _let_through(config, host, asked.event, body, str(error)), start
         return host.broken(f"Interpose could not decide: {error}"), start
@@ -150,7 +150,7 @@ def _read(deadline: float) -> bytes:
 def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: float) -> Reply:
     import msgspec
 
-    from interpose.surfaces.hook_clients.child_process import apart
+    from interpose.surfaces.hook_clients.child_process import start_in_child
     from interpose.surfaces.hosts.events import Reply
 
     config, cache = loaded.config, loaded.places.state / "cache" / "rules"
@@ -173,7 +173,7 @@ def _in_process(loaded: Loaded, host: Host, event: str, body: bytes, deadline: f
                 memory.keep_families(mark, commands.families())
             memory.save()
 
-    return msgspec.msgpack.decode(apart(decide, deadline)(), type=Reply)
+    return msgspec.msgpack.decode(start_in_child(decide, deadline)(), type=Reply)
 
 
 def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) -> Reply:
@@ -183,7 +183,7 @@ def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) 
     """
     from interpose.build import record_undecided
     from interpose.formats.strict_json import decode
-    from interpose.surfaces.hook_clients.child_process import ApartError, apart
+    from interpose.surfaces.hook_clients.child_process import ChildError, start_in_child
     from interpose.surfaces.hook_clients.fail_open_log import LetThrough, note, spool_of
     from interpose.surfaces.hosts.all_hosts import speaking
     from interpose.surfaces.hosts.events import Reply, one_line
@@ -200,9 +200,9 @@ def _let_through(config: Config, named: Host, hint: str, body: bytes, why: str) 
                 record_undecided(config, call, why)
                 send(b"recorded")
 
-            apart(record, monotonic() + config.ledger.deadline)()
+            start_in_child(record, monotonic() + config.ledger.deadline)()
             recorded = True
-        except ApartError:
+        except ChildError:
             pass
     try:
         tool = call.name if call else ""

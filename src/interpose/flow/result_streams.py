@@ -8,6 +8,7 @@ ends: by itself, with an error, or because nobody reads on.
 from __future__ import annotations
 
 import io
+import sys
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from contextlib import suppress
@@ -21,7 +22,10 @@ KEPT = 64 * 1024
 """Characters of a stream that observers and records see of it."""
 _CHUNK = 8192
 
-_STREAMS = (GeneratorType, AsyncGeneratorType, map, filter, zip)
+_ANY_FILE = io.IOBase.__mro__[1]
+"""What every file descends from, those written in C too."""
+_STREAMS = (GeneratorType, AsyncGeneratorType, map, filter, zip, _ANY_FILE)
+_LINEAGE = type.__dict__["__mro__"]
 
 Judge = Callable[[Any], Flow[tuple[Any, bool]]]
 """What the agent gets of one piece, and whether the stream goes on."""
@@ -40,9 +44,17 @@ class TextFilter(Protocol):
 
 
 def is_stream(result: object) -> bool:
-    """Whether a result comes piece by piece."""
-    kind = type(result)
-    return kind in _STREAMS or issubclass(kind, io.IOBase) or kind.__module__ == "tempfile"
+    """Whether a result comes piece by piece. Asked of the type itself: its metaclass could say anything, or raise."""
+    lineage = _LINEAGE.__get__(type(result))
+    return any(kind is one for kind in lineage for one in (*_STREAMS, *_temporary_files()))
+
+
+def _temporary_files() -> tuple[type, ...]:
+    """The files of `tempfile`, which are no subclasses of files. None exist while nobody has imported it."""
+    tempfile: Any = sys.modules.get("tempfile")
+    if tempfile is None:
+        return ()
+    return tempfile.SpooledTemporaryFile, tempfile._TemporaryFileWrapper  # noqa: SLF001 - it has no public name
 
 
 def stream_of(result: Any, filters: list[TextFilter], judge: Judge, end: End) -> ResultStream | AsyncResultStream:

@@ -35,7 +35,7 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         if len(request.body) <= LARGE:
             reply = await drive_in_server(answering)
         else:  # while one agent's long result is searched, others are answered in time
-            reply = await deciding.aside(request, partial(drive_thread_of_server, answering))
+            reply = await deciding.in_thread_if_large(request, partial(drive_thread_of_server, answering))
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),

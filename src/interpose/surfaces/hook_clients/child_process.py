@@ -20,14 +20,14 @@ _LINGER = 2.0
 """Seconds that a child has to close what it opened, once it has said everything."""
 
 
-class ApartError(Exception):
+class ChildError(Exception):
     """The child gave no answer; the text says why."""
 
 
-def apart(work: Callable[[Send], object], deadline: float) -> Callable[[], bytes]:
+def start_in_child(work: Callable[[Send], object], deadline: float) -> Callable[[], bytes]:
     """Start the work in a child that has no standard streams. What comes back waits for what it sends, once.
 
-    Raises ApartError if it failed, ended without a word or was not done at the deadline (of the monotonic clock).
+    Raises ChildError if it failed, ended without a word or was not done at the deadline (of the monotonic clock).
     """
     reading, writing = os.pipe()
     child = os.fork()
@@ -42,7 +42,7 @@ def apart(work: Callable[[Send], object], deadline: float) -> Callable[[], bytes
             _end(child, reading)
         if data.startswith(_DONE):
             return data[1:]
-        raise ApartError(data[1:].decode("utf-8", "replace") or "the process that decides has crashed")
+        raise ChildError(data[1:].decode("utf-8", "replace") or "the process that decides has crashed")
 
     return answer
 
@@ -77,7 +77,7 @@ def _received(reading: int, deadline: float) -> bytes:
             return bytes(head[:1] + rest[: int(head[1:])])
         left = deadline - monotonic()
         if left <= 0 or not poll.poll(left * 1000):
-            raise ApartError("no decision in time")
+            raise ChildError("no decision in time")
         part = os.read(reading, 1 << 20)
         if not part:
             return b""

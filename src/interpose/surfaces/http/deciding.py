@@ -25,15 +25,15 @@ REWRITES = Abilities(rewrite=True, rewrite_carried=True)
 """Answers that have a place for another call than the one that was asked about."""
 AS_IT_CAME = Abilities()
 
-_aside = ThreadPoolExecutor(2, thread_name_prefix="interpose:large")
+_large_requests = ThreadPoolExecutor(2, thread_name_prefix="interpose:large")
 """Few, since each takes time from those who answer the others; and none of those that approvals and readers need."""
 
 
-async def aside(request: Request, work: Callable[[], T]) -> T:
+async def in_thread_if_large(request: Request, work: Callable[[], T]) -> T:
     """Do what a request needs: at once if it is small, else where nobody has to wait for it."""
     if len(request.body) <= LARGE:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_aside, work)
+    return await asyncio.get_running_loop().run_in_executor(_large_requests, work)
 
 
 def wait_of(service: Service, request: Request) -> tuple[float, Headers]:
@@ -57,11 +57,11 @@ async def walk(
     """
     if len(request.body) <= LARGE:
         return await drive_in_server(flow(service.hosted(context, can, wait=wait)))
-    found = await aside(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
+    found = await in_thread_if_large(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
     if not wait or not (question := asks(found)):
         return found
     await service.desk.settled(question, wait)
-    return await aside(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
+    return await in_thread_if_large(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))
 
 
 def question_of(verdict: Verdict[Any] | None) -> str:

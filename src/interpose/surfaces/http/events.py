@@ -115,7 +115,7 @@ async def _tool_before(
 
 async def _tool_after(asked: _IncomingEvent, event: ToolAfter) -> tuple[Verdict[Any], dict[str, Any]]:
     call, took = await _call(asked, event), int(event.duration_ms * 1_000_000)
-    outcome = await deciding.aside(
+    outcome = await deciding.in_thread_if_large(
         asked.request, partial(ToolOutcome, call, event.result, event.is_error, duration_ns=took)
     )
     verdict, result = await deciding.after(
@@ -150,7 +150,9 @@ async def _walk(asked: _IncomingEvent, flow: Callable[[Hosted], Flow[Verdict[P]]
 
 
 async def _call(asked: _IncomingEvent, event: ToolBefore) -> ToolCall:
-    return await deciding.aside(asked.request, partial(incoming.call_of, event.name, event.arguments, asked.context))
+    return await deciding.in_thread_if_large(
+        asked.request, partial(incoming.call_of, event.name, event.arguments, asked.context)
+    )
 
 
 Put = Callable[[_IncomingEvent, Any], Awaitable[tuple[Verdict[Any], dict[str, Any]]]]
@@ -187,7 +189,7 @@ def handler(service: Service, point: HookPoint, body: type[Any], put: Put) -> Ca
         if not settings.enabled:
             raise Refusal(400, "intercept_disabled", "Events are not judged here (intercept.enabled)")
         incoming.require_json(request, 415)
-        event = await deciding.aside(request, partial(incoming.body_of, request, body))
+        event = await deciding.in_thread_if_large(request, partial(incoming.body_of, request, body))
         context = incoming.context_of(request, SOURCE, event.context or NOBODY, cwd=event.cwd)
         wait, headers = deciding.wait_of(service, request)
         try:

@@ -106,11 +106,13 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
     async def intercept(request: Request) -> Response:
         settings = service.config.intercept
         as_published = settings.identity == "maybe-dont"
-        event = await deciding.aside(
+        event = await deciding.in_thread_if_large(
             request, partial(_checked, request, enabled=settings.enabled, as_published=as_published)
         )
         context = incoming.context_of(request, SOURCE, event.context, cwd=event.cwd)
-        call = await deciding.aside(request, partial(incoming.call_of, event.name, event.payload.arguments, context))
+        call = await deciding.in_thread_if_large(
+            request, partial(incoming.call_of, event.name, event.payload.arguments, context)
+        )
         wait, headers = deciding.wait_of(service, request)
         mutated: Mutated | None = None
         verdict: Any
@@ -120,7 +122,7 @@ def handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
                 mutated = Mutated(event.name, arguments)
         else:
             result = event.payload.result
-            outcome = await deciding.aside(request, partial(ToolOutcome, call, result, _is_error(result)))
+            outcome = await deciding.in_thread_if_large(request, partial(ToolOutcome, call, result, _is_error(result)))
             verdict, result = await deciding.after(service, request, outcome, wait=wait)
             if verdict.allowed and verdict.rewritten:
                 mutated = Mutated(event.name, event.payload.arguments or {}, result)

@@ -148,7 +148,7 @@ def cli_handler(service: Service) -> Callable[[Request], Awaitable[Response]]:
         if not config.cli_validation.enabled:
             raise Refusal(400, "cli_validation_disabled", "Commands are not validated here (cli_validation.enabled)")
         incoming.require_json(request, 400)
-        body = await deciding.aside(request, partial(incoming.body_of, request, CliBody))
+        body = await deciding.in_thread_if_large(request, partial(incoming.body_of, request, CliBody))
         if body.command is None or not body.command.strip():
             raise Refusal(400, "missing_command", "command is missing or empty")
         client = body.client_info or ClientInfo()
@@ -172,12 +172,14 @@ def action_handler(service: Service) -> Callable[[Request], Awaitable[Response]]
 
     async def validate_action(request: Request) -> Response:
         incoming.require_json(request, 400)
-        body = await deciding.aside(request, partial(incoming.body_of, request, ActionBody))
+        body = await deciding.in_thread_if_large(request, partial(incoming.body_of, request, ActionBody))
         if body.target is None or not body.target.strip():
             raise Refusal(400, "missing_target", "target is missing or empty")
         said = CallerContext(trace_id=body.external_id)
         context = incoming.context_of(request, "action", said, cwd=None, principal=body.actor or "")
-        call = await deciding.aside(request, partial(incoming.call_of, _tool_of(body), body.parameters, context))
+        call = await deciding.in_thread_if_large(
+            request, partial(incoming.call_of, _tool_of(body), body.parameters, context)
+        )
         wait, headers = deciding.wait_of(service, request)
         verdict, _ = await deciding.before(service, request, call, wait=wait, can=deciding.AS_IT_CAME)
         return json_response(_action_answer(verdict, request), headers=headers)

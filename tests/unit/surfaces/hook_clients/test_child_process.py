@@ -9,12 +9,12 @@ from time import monotonic
 
 import pytest
 
-from interpose.surfaces.hook_clients.child_process import ApartError, Send, apart
+from interpose.surfaces.hook_clients.child_process import ChildError, Send, start_in_child
 
 
 @pytest.mark.parametrize("data", [b"", b"yes", b"+:-" * 100_000], ids=["nothing", "a word", "more than a pipe holds"])
 def test_what_is_sent_comes_back_whole(data: bytes) -> None:
-    assert apart(lambda send: send(data), monotonic() + 20)() == data
+    assert start_in_child(lambda send: send(data), monotonic() + 20)() == data
 
 
 def _raise(_send: Send) -> None:
@@ -59,8 +59,8 @@ def _endless(_send: Send) -> None:
     ],
 )
 def test_whatever_is_no_answer_is_an_error(work: Callable[[Send], None], says: str) -> None:
-    with pytest.raises(ApartError, match=says):
-        apart(work, monotonic() + 2)()
+    with pytest.raises(ChildError, match=says):
+        start_in_child(work, monotonic() + 2)()
 
 
 def test_a_child_that_does_not_end_has_still_answered() -> None:
@@ -68,7 +68,7 @@ def test_a_child_that_does_not_end_has_still_answered() -> None:
         send(b"yes")
         _endless(send)
 
-    assert apart(work, monotonic() + 20)() == b"yes"
+    assert start_in_child(work, monotonic() + 20)() == b"yes"
     with pytest.raises(ChildProcessError):
         os.waitpid(-1, os.WNOHANG)
 
@@ -79,5 +79,5 @@ def test_a_child_has_no_streams_of_ours(capfd: pytest.CaptureFixture[str]) -> No
         os.write(2, b"as well")
         send(os.read(0, 10))
 
-    assert apart(work, monotonic() + 20)() == b""
+    assert start_in_child(work, monotonic() + 20)() == b""
     assert capfd.readouterr() == ("", "")
