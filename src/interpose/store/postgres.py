@@ -148,8 +148,7 @@ class PostgresStore(EntryReader):
         if self._closed:
             return
         self._closed = True
-        if self._pool is not None:
-            self._pool_closed(self._pool)
+        asyncio.run_coroutine_threadsafe(self._let_go(), self._loop).result()
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
         self._loop.close()
@@ -226,14 +225,19 @@ class PostgresStore(EntryReader):
         async with self._pool.acquire() as connection:
             await _migrate(connection)
 
-    def _pool_closed(self, pool: asyncpg.Pool[Any]) -> None:
-        async def close() -> None:
-            try:
-                await asyncio.wait_for(pool.close(), 1.0)
-            except (TimeoutError, *_LOST):
-                pool.terminate()
-
-        asyncio.run_coroutine_threadsafe(close(), self._loop).result()
+    async def _let_go(self) -> None:
+        """End what still waits for an answer, then the connections: a loop that is closed can't finish either."""
+        waiting = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in waiting:
+            task.cancel()
+        if waiting:
+            await asyncio.wait(waiting, timeout=1.0)
+        if self._pool is None:
+            return
+        try:
+            await asyncio.wait_for(self._pool.close(), 1.0)
+        except (TimeoutError, *_LOST):
+            self._pool.terminate()
 
 
 def _of_calls(condition: str) -> str:
