@@ -53,10 +53,10 @@ def open_engine(
 ) -> Engine:
     """THE DOOR: the whole engine, as the server has it: guards, plugins, baseline, your policy and configuration.
 
-    `config` is yours unless another is given (`interpose.config.load`), `cwd` the directory whose project rules hold
-    (default: this one). It asks through `confirm` and records to `recorder`; without them every question is answered
-    no, and nothing is kept. With `follow`, changed rule files are taken over as they change. An empty engine is
-    `Engine()`.
+    `config` is yours unless another is given (`interpose.config.load`). `cwd` is where calls run whose context doesn't
+    say it (default: here); the rules of the project that a call runs in hold for it. It asks through `confirm` and
+    records to `recorder`; without them every question is answered no, and nothing is kept. With `follow`, changed rule
+    files are taken over as they change. An empty engine is `Engine()`.
 
     Raises ConfigError, PolicyError or PluginError if any of it can't be loaded. Rules of the project that can't be
     loaded make an engine that refuses everything.
@@ -65,7 +65,9 @@ def open_engine(
 
     place = os.path.abspath(cwd or ".")  # noqa: PTH100 - links stay as they are named
     engines = open_engines(config, recorder, confirm=confirm, verbose=verbose, sinks=sinks, follow=follow, cwd=place)
-    return engines.engine(Context(cwd=place))
+    engine = engines.engine(Context(cwd=place))
+    engine.elsewhere = engines.engine
+    return engine
 
 
 def open_engines(

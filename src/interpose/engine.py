@@ -18,8 +18,8 @@ from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, R
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
 from interpose.function_tools import FunctionTool, ToolTable, arguments_of
-from interpose.registry import InterceptorRegistry
-from interpose.tools import shell_names
+from interpose.registry import InterceptorRegistry, JoinedInterceptors
+from interpose.tools import plain_name, shell_names
 from interpose.toolsets import ToolSet
 from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
 
@@ -73,6 +73,8 @@ class Engine:
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
         self.functions = ToolTable()
+        self.elsewhere: Callable[[Context], Engine] | None = None
+        """The engine whose project rules hold where a call runs; None if there are no rules of projects."""
 
     def tool(self, function: F, /) -> F:
         """Register a function as a tool of its own name: `@engine.tool`. It stays the function that it is."""
@@ -91,7 +93,8 @@ class Engine:
         """Register a function, a bound method or a partial as a tool, under its own name or another."""
         tool = FunctionTool(function, name, requires_confirmation=requires_confirmation)
         self.functions.add(tool)
-        if isinstance(self.interceptors, InterceptorRegistry):  # so that matchers may name it
+        is_shell = plain_name(tool.name) in self.shell_tools  # interceptors see it as `exec`
+        if isinstance(self.interceptors, InterceptorRegistry) and not is_shell:  # so that matchers may name it
             self.interceptors.declare_tools([tool.name])
 
     def call(self, name: str, arguments: Arguments = None, *, context: Context | None = None) -> Any:
@@ -124,20 +127,33 @@ class Engine:
         confirm: Confirming | None = None,
     ) -> RunFlow:
         """The same run as generators, for surfaces that drive it themselves."""
-        return RunFlow(self, self._placed(context), on_event, as_handler(confirm) or self.confirm)
+        context = self._placed(context)
+        return RunFlow(self._there(context), context, on_event, as_handler(confirm) or self.confirm)
+
+    def _there(self, context: Context) -> Engine:
+        """This engine under the rules of the directory and session in which a call runs."""
+        there = self if self.elsewhere is None else self.elsewhere(context)
+        if there is self or there.interceptors is self.interceptors:
+            return self
+        return self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
 
     def _placed(self, context: Context) -> Context:
         return replace(context, cwd=self.cwd) if self.cwd and not context.cwd else context
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
-        child = Engine(
-            self.interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder,
-            tools=(tools or ToolSet.inherit()).resolve(self.tools), shell_tools=self.shell_tools, cwd=self.cwd,
-            refuse_questions=self.refuse_questions, verbose=self.verbose, sinks=self.sinks,
-        )  # fmt: skip
-        child.functions = self.functions
+        child = self._copy(self.interceptors, (tools or ToolSet.inherit()).resolve(self.tools))
+        child.elsewhere = self.elsewhere
         return child
+
+    def _copy(self, interceptors: Interceptors, tools: ToolSet) -> Engine:
+        copy = Engine(
+            interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder, tools=tools,
+            shell_tools=self.shell_tools, cwd=self.cwd, refuse_questions=self.refuse_questions, verbose=self.verbose,
+            sinks=self.sinks,
+        )  # fmt: skip
+        copy.functions = self.functions
+        return copy
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """What the interceptors say about a call. Nobody is asked and nothing runs."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from interpose.errors import DuplicateIdError, RegistrationError
 from interpose.interceptor import Registration
 from interpose.registration import Matcher, hook_point, registration
+from interpose.tools import normalize_tool_name
 from interpose.types import HookPoint, Mode, OnError
 
 H = TypeVar("H", bound=Callable[[Any, Any], object])
@@ -151,11 +152,37 @@ class InterceptorRegistry:
         if isinstance(names, str):
             raise RegistrationError(f"declare_tools takes a list of names, not the one text {names!r}")
         with self._lock:
-            self._declared = tuple(dict.fromkeys((*self._declared, *(name.strip().lower() for name in names))))
+            # Under the names that interceptors see: a matcher for an alias would never match.
+            self._declared = tuple(dict.fromkeys((*self._declared, *map(normalize_tool_name, names))))
 
     def snapshot(self) -> Snapshot:
         """The interceptors as they are now."""
         return self._snapshot
+
+
+class Snapshots(Protocol):
+    """Who has interceptors."""
+
+    def snapshot(self) -> Snapshot:
+        """The interceptors as they are now."""
+
+
+class JoinedInterceptors:
+    """An engine's own interceptors, and those that hold only where a call runs.
+
+    INVARIANT: nothing gets lost by joining. Only rules are taken from there where both have them under one id: those
+    of a directory are those of everywhere, tightened.
+    """
+
+    def __init__(self, own: Snapshots, there: Snapshots) -> None:
+        self._own, self._there = own, there
+
+    def snapshot(self) -> Snapshot:
+        """The interceptors as they are now."""
+        there = {entry.id: entry for entry in self._there.snapshot().entries}
+        own = {entry.id: entry for entry in self._own.snapshot().entries}
+        rules = {id: entry for id, entry in there.items() if entry.kind != "guard"}
+        return Snapshot(tuple({**own, **rules, **{id: entry for id, entry in there.items() if id not in own}}.values()))
 
 
 def create_interceptor_registry() -> InterceptorRegistry:

@@ -196,13 +196,13 @@ def canonical(call: ToolCall, shells: frozenset[str] = frozenset()) -> ToolCall:
 
 def _unwrapped(call: ToolCall) -> ToolCall:
     name, arguments = normalize_tool_name(call.name), call.arguments
-    if call.original_name and name == call.name and name not in WRAPPER_TOOLS:
+    if call.original_name and name == call.name and not is_wrapper(name):
         return call
     original = call.original_name or call.name
     for _ in range(_MAX_WRAPPERS):
-        keys = WRAPPER_TOOLS.get(name)
+        keys = _carrier(name, arguments)
         if keys is None:
-            if name in _BATCHES and any(_plain_key(key) in _BATCH_CALLS for key in arguments):
+            if _own_name(name) in _BATCHES and any(_plain_key(key) in _BATCH_CALLS for key in arguments):
                 raise InvalidCallError(f"{original} carries several calls: make them one by one")
             return ToolCall(name, arguments, call.call_id, call.context, call.metadata, original)
         inner, carried, server = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict()), arguments.get(keys[2])
@@ -212,15 +212,34 @@ def _unwrapped(call: ToolCall) -> ToolCall:
             carried = _decoded(original, keys[1], carried)
         if not isinstance(carried, dict):
             raise InvalidCallError(f"{original} carries {type(carried).__name__} in {keys[1]!r}, expected an object")
-        if keys[2]:
-            inner = f"mcp__{server or ''}__{inner}"
+        # A wrapper of somebody else's calls that one's tools: `mcp__x__call_tool` carries a call of `mcp__x__bash`.
+        inner = f"mcp__{server or ''}__{inner}" if keys[2] else f"{_namespace(name)}{inner}"
         name, arguments, original = normalize_tool_name(inner), _frozen(original, carried), inner
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
 
 
 def is_wrapper(name: str) -> bool:
     """Whether a tool's calls only carry calls of other tools."""
-    return normalize_tool_name(name) in WRAPPER_TOOLS
+    return _own_name(normalize_tool_name(name)) in WRAPPER_TOOLS
+
+
+def _carrier(name: str, arguments: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """Which arguments hold the call that a call carries; None if it carries none. A tool of somebody else that is only
+    called like a wrapper may be anything: it is one if its arguments are those of one."""
+    keys = WRAPPER_TOOLS.get(_own_name(name))
+    return keys if keys and (name in WRAPPER_TOOLS or isinstance(arguments.get(keys[0]), str)) else None
+
+
+def _own_name(name: str) -> str:
+    """The name without whose tool it is: `tool_call` of `functions.tool_call` and of `mcp__x__toolCall`."""
+    if name in _KNOWN or name in _BATCHES:
+        return name
+    return normalize_tool_name(name[len(_namespace(name)) :])
+
+
+def _namespace(name: str) -> str:
+    borders = [border.end() for border in _NAMESPACE.finditer(name)]
+    return name[: borders[-1]] if borders else ""
 
 
 def carrying(name: str, arguments: Mapping[str, Any], inner: dict[str, Any]) -> dict[str, Any]:
@@ -228,13 +247,14 @@ def carrying(name: str, arguments: Mapping[str, Any], inner: dict[str, Any]) -> 
 
     The way back of `canonical`, for a call that it understood: a tool that carries no other gets `inner` itself.
     """
-    keys = WRAPPER_TOOLS.get(normalize_tool_name(name))
+    plain = normalize_tool_name(name)
+    keys = _carrier(plain, arguments)
     if keys is None:
         return inner
     given = arguments.get(keys[1], FrozenDict())
     as_text = isinstance(given, str)
     carried: Any = _decoded(name, keys[1], given) if as_text else given
-    again = inner if keys[2] else carrying(arguments[keys[0]], carried, inner)
+    again = inner if keys[2] else carrying(f"{_namespace(plain)}{arguments[keys[0]]}", carried, inner)
     return {**arguments, keys[1]: _encoded(again) if as_text else again}
 
 
@@ -490,4 +510,7 @@ def plain_arguments(call: ToolCall) -> dict[str, Any]:
 
 _KNOWN = frozenset(KNOWN_TOOL_NAMES)
 _NAMESPACE = re.compile(r"__|[.:/]")
-_BY_PLAIN_NAME = {_plain_key(name): TOOL_ALIASES.get(name, name) for name in (*TOOL_ALIASES, *KNOWN_TOOL_NAMES)}
+_BY_PLAIN_NAME = {
+    _plain_key(name): TOOL_ALIASES.get(name, name)
+    for name in (*WRAPPER_TOOLS, *_BATCHES, *TOOL_ALIASES, *KNOWN_TOOL_NAMES)
+}

@@ -77,10 +77,10 @@ class ToolSet(Struct, frozen=True):
             case _Kind.ALL | _Kind.NONE | _Kind.SPECIFIC | _Kind.EXCEPT:
                 return ToolSet(self.kind, self.names, parent)
 
-    def matches(self, name: str) -> bool:
-        """Whether the set has this tool."""
-        canonical = normalize_tool_name(name)
-        if self.within is not None and not self.within.matches(canonical):
+    def matches(self, *names: str) -> bool:
+        """Whether the set has this tool. One that is known by several names is in a list under any of them."""
+        canonical = {normalize_tool_name(name) for name in names}
+        if self.within is not None and not self.within.matches(*canonical):
             return False
         match self.kind:
             case _Kind.ALL:
@@ -88,9 +88,9 @@ class ToolSet(Struct, frozen=True):
             case _Kind.NONE:
                 return False
             case _Kind.SPECIFIC:
-                return canonical in self.names
+                return not canonical.isdisjoint(self.names)
             case _Kind.EXCEPT:
-                return canonical not in self.names
+                return canonical.isdisjoint(self.names)
             case _Kind.INHERIT | _Kind.INHERIT_EXCEPT:
                 raise ToolSetError(f"a tool set of kind {self.kind.value!r} must be resolved against its parent first")
 

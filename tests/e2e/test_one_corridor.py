@@ -13,13 +13,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from urllib.parse import unquote
 
 import pytest
 from msgspec import Struct
 
-from interpose import BlockedError, Context, ToolCall, guarded, open_engine, reset_global_interceptors
+from interpose import (
+    AutoApprove,
+    BlockedError,
+    Context,
+    InterceptorRegistry,
+    ToolCall,
+    guarded,
+    open_engine,
+    reset_global_interceptors,
+)
 from interpose.build import open_service
 from interpose.config.load import load
 from interpose.driving import drive
@@ -28,7 +37,7 @@ from interpose.service.service import Service
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.hosts.events import Reply
-from interpose.surfaces.http.intercept import routes
+from interpose.surfaces.http import events, intercept, validate
 from tests import hosting
 from tests.servers import Running, running
 from tests.unit.test_plugins import distribution
@@ -44,6 +53,8 @@ version: 1
 rules:
   - {id: own-deny, action: deny, when: 'command.exists(c, c.name == "frobnicate")', message: Not with us.}
   - {id: own-ask, action: ask, when: 'command.exists(c, c.name == "ls" && "/srv" in c.args)', message: Really there?}
+  - {id: own-question, action: ask, when: 'command.exists(c, c.name == "ls" && "/opt" in c.args)', message: And there?}
+  - {id: own-answer, action: allow, when: "true", answers: {rules: [own-question], scope: everywhere}}
   - id: own-rewrite
     action: transform
     on: {tools: [exec]}
@@ -99,6 +110,7 @@ CASES = (
     Case("the baseline denies what a guard asks", "git push --force origin main", "deny", "baseline/force-push-main"),
     Case("a rule of the user denies", "frobnicate --all", "deny", "own-deny"),
     Case("a rule of the user asks", "ls /srv", "ask", "own-ask"),
+    Case("a rule of the user answers another's question", "ls /opt", "allow"),
     Case("a rule of the user rewrites", "date", "rewrite", "own-rewrite", "date -u"),
     Case("a rule of the project denies", "wc -l README.md", "deny", "of-the-project"),
     Case("a plugin denies", "uname -a", "deny", "of-the-plugin"),
@@ -158,7 +170,9 @@ def service(world: World) -> Iterator[Service]:
 
 @pytest.fixture(scope="module")
 def over_http(service: Service) -> Iterator[Running]:
-    with running((*routes(service), *hook_routes.routes(service))) as server:
+    with running(
+        (*intercept.routes(service), *events.routes(service), *validate.routes(service), *hook_routes.routes(service))
+    ) as server:
         yield server
 
 
@@ -181,8 +195,34 @@ def test_a_guarded_function(world: World, case: Case) -> None:
         return
     with pytest.raises(BlockedError) as blocked:
         run(case.command)
-    said = {finding.rule for finding in blocked.value.verdict.findings if finding.said == case.outcome}
-    assert case.rule in said
+    verdict = blocked.value.verdict
+    asked = next((finding.rule for finding in verdict.findings if finding.said == "ask"), "")
+    assert (asked if case.outcome == "ask" else verdict.rule) == case.rule
+
+
+@every_case
+def test_a_tool_by_name(world: World, case: Case) -> None:
+    engine = open_engine(confirm=AutoApprove())
+    engine.add_tool(lambda command: command, "Bash")
+    run = engine.run(Context(cwd=world.project)).call("Bash", {"command": case.command})
+    if case.outcome == "deny":
+        assert (run.verdict.outcome, run.verdict.rule) == ("deny", case.rule)
+    else:
+        assert run.response == (case.runs or case.command)
+    assert (run.verdict.approver == "AutoApprove") is (case.outcome == "ask")
+
+
+@every_case
+def test_an_engine_that_was_opened_elsewhere(world: World, case: Case, tmp_path: Path) -> None:
+    """The rules of the directory hold in which a call runs, and what a program added holds there, too."""
+    engine = open_engine(cwd=tmp_path)
+    seen: list[str] = []
+    cast("InterceptorRegistry", engine.interceptors).add(
+        id="mine", name="tool.before", handler=lambda given, _: seen.append(given.tool_name), priority=200
+    )
+    verdict = engine.decide(ToolCall("Bash", {"command": case.command}, context=Context(cwd=world.project)))
+    assert (verdict.outcome, verdict.rule if case.rule else "") == (case.outcome, case.rule), verdict
+    assert seen
 
 
 @pytest.fixture(scope="module")
@@ -223,8 +263,8 @@ def explained(world: World) -> dict[str, Any]:
 @every_case
 def test_explain(explained: dict[str, Any], case: Case) -> None:
     said = explained[case.note]
-    rule = "" if case.outcome == "rewrite" else case.rule
-    assert (said["decision"], said["rule"]) == (case.outcome, rule)
+    assert (said["decision"], said["rule"]) == (case.outcome, case.rule)
+    assert said.get("arguments", {}).get("command", "") == case.runs
 
 
 DRY_RUN = """
@@ -278,6 +318,23 @@ def test_http(over_http: Running, world: World, case: Case) -> None:
     if case.rule:
         assert said["info"]["results"][0]["policy_name"] == case.rule
     assert said.get("payload", {}).get("arguments", {}).get("command", "") == case.runs
+
+
+@every_case
+def test_events(over_http: Running, world: World, case: Case) -> None:
+    event = {"name": "Bash", "arguments": {"command": case.command}, "cwd": world.project}
+    said = over_http.post("/api/v1/events/tool.before", event).json
+    assert said["decision"] == case.outcome
+    if case.rule:
+        assert case.rule in [finding["rule"] for finding in said["findings"] if finding["said"] == case.outcome]
+    assert said.get("payload", {}).get("arguments", {}).get("command", "") == case.runs
+
+
+@every_case
+def test_commands_that_are_validated(over_http: Running, world: World, case: Case) -> None:
+    body = {"command": case.command, "working_directory": world.project}
+    said = over_http.post("/api/v1/cli/validate", body).json
+    assert said["allowed"] is (case.outcome == "allow"), said
 
 
 @pytest.mark.parametrize("way", ["in process", "warm"])

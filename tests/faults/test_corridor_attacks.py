@@ -20,15 +20,19 @@ from interpose import (
     Report,
     ToolCall,
     ToolError,
+    ToolSet,
     add_builtin_interceptors,
     create_interceptor_registry,
     guarded,
 )
 from interpose.driving import drive
-from interpose.flow.hosted import Abilities, Go, WaitFor
+from interpose.errors import MatcherError
+from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, WaitFor
+from interpose.ledger import search
 from interpose.secrets import Redactor
+from interpose.store.protocols import Query
 from interpose.surfaces.http.events import routes
-from interpose.types import Finding
+from interpose.types import Finding, ToolOutcome
 from tests.servers import running, service_in
 
 SECRET = "ghp_" + "a1B2" * 9
@@ -209,3 +213,139 @@ def test_a_task_that_wants_to_leave_leaves_others_their_answers(registry: Interc
     thread.start()
     thread.join(20)
     assert answers, "it waits for ever"
+
+
+WRAPPED = [
+    "toolCall",
+    "tool-call",
+    "Tool-Call",
+    "callTool",
+    "functions.call_tool",
+    "functions.tool_call",
+    "mcp__x__tool_call",
+]
+
+
+@pytest.mark.parametrize("name", WRAPPED)
+def test_a_wrapper_is_one_in_every_spelling(name: str) -> None:
+    engine = Engine(add_builtin_interceptors(create_interceptor_registry()))
+    call = ToolCall(name, {"name": "bash", "arguments": {"command": "rm -rf /"}})
+    assert engine.decide(call).rule == "delete-system"
+    again = {"name": "tool_call", "arguments": {"name": "bash", "arguments": {"command": "rm -rf /"}}}
+    assert engine.decide(ToolCall(name, again)).rule == "delete-system"
+
+
+def test_a_wrapper_of_a_server_carries_calls_of_that_server(registry: InterceptorRegistry) -> None:
+    registry.declare_tools(["mcp__x__bash"])
+    registry.add(id="no-x", name="tool.before", handler=_block, tool_matcher="^mcp__x__")
+    assert Engine(registry).decide(ToolCall("mcp__x__call_tool", {"name": "todo"})).outcome == "deny"
+
+
+def _block(_given: Any, output: Any) -> None:
+    output.block = True
+
+
+def test_several_calls_in_one_are_refused_in_every_spelling(registry: InterceptorRegistry) -> None:
+    for name in ("Batch", "functions.batch", "multiToolUse.parallel", "mcp__x__parallel"):
+        assert Engine(registry).decide(ToolCall(name, {"toolCalls": []})).rule == "not-available", name
+
+
+def test_a_tool_that_is_only_called_like_a_wrapper_is_a_tool(registry: InterceptorRegistry) -> None:
+    engine = Engine(registry)
+    assert engine.decide(ToolCall("mcp__phone__call_tool", {"number": 1})).allowed
+    run = engine.run().run_tool(
+        ToolCall("functions.tool_call", {"name": "tool_call", "arguments": {"number": 1}}), lambda arguments: arguments
+    )
+    assert run.response == {"name": "tool_call", "arguments": {"number": 1}}
+
+
+def test_a_matcher_for_an_alias_is_told_also_when_a_tool_has_that_name(registry: InterceptorRegistry) -> None:
+    engine = Engine(registry, shell_tools=["my_shell"])
+    engine.add_tool(lambda command: command, "bash")
+    engine.add_tool(lambda command: command, "my_shell")
+    for alias in ("^bash$", "^my_shell$"):
+        with pytest.raises(MatcherError):
+            registry.add(id=alias, name="tool.before", handler=_block, tool_matcher=alias)
+
+
+SHELL_SETS = [
+    ("a list that leaves it out", ToolSet.except_(["my_shell"]), False),
+    ("the parent's but it", ToolSet.inherit_except(["my_shell"]), False),
+    ("all but shells", ToolSet.except_(["exec"]), False),
+    ("all but another", ToolSet.except_(["other_shell"]), True),
+    ("a list that has it", ToolSet.specific(["my_shell"]), True),
+    ("a list of shells", ToolSet.specific(["exec"]), True),
+    ("a list of others", ToolSet.specific(["read"]), False),
+]
+
+
+@pytest.mark.parametrize(("note", "tools", "runs"), SHELL_SETS)
+def test_tool_sets_know_what_the_operator_calls_a_shell_by_both_names(note: str, tools: ToolSet, runs: bool) -> None:
+    engine = Engine(shell_tools=["my_shell", "other_shell"])
+    engine.add_tool(lambda command: "ran", "my_shell")
+    assert (engine.sub_agent(tools).call("my_shell", {"command": "ls"}) == "ran") is runs
+
+
+def test_a_call_that_a_hook_has_let_through_is_told_as_let_through(tmp_path: Path) -> None:
+    """Also where the hook asked its person, or changed the call: who sees it next has nothing more to ask or change."""
+    rules = (
+        "version: 1\nrules:\n  - {id: utc, action: transform, on: {tools: [exec]}, "
+        "when: 'command.exists(c, c.name == \"date\")', rewrite: {command: '\"date -u\"'}}\n"
+    )
+    hook = Context(session_id="s", source="hook:x")
+    with service_in(tmp_path, rules) as service, running(routes(service)) as server:
+        for command, runs, answer in (("git clean -fdx", "git clean -fdx", AskThem), ("date", "date -u", GoWith)):
+            call = ToolCall("Bash", {"command": command}, context=hook)
+            said = drive(service.hosted(hook, Abilities(ask=True, rewrite=True)).before(call, key=command))
+            assert isinstance(said, answer), command
+            event = {"name": "Bash", "arguments": {"command": runs}, "call_id": command, "context": {"sessionId": "s"}}
+            told = server.post("/api/v1/events/tool.before", event).json
+            assert (told["decision"], told["allowed"], told["approval_id"]) == ("allow", True, ""), told
+            assert "payload" not in told
+
+
+def test_a_host_that_ran_something_else_is_on_record(tmp_path: Path) -> None:
+    context = Context(session_id="s", source="hook:x")
+    with service_in(tmp_path) as service:
+        hosted = service.hosted(context, Abilities())
+        drive(hosted.before(ToolCall("Bash", {"command": "ls"}, context=context), key="k"))
+        ran = ToolCall("Bash", {"command": "rm -rf /srv/data"}, context=context)
+        done = drive(hosted.after(ToolOutcome(ran, "gone"), key="k"))
+        assert done.after is not None
+        assert [(found.rule, found.reason) for found in done.after.findings] == [
+            ("other-arguments", "The host says that it ran something else than was decided: rm -rf /srv/data")
+        ]
+        service.ledger.flush()
+        found = search(service.store, Query(rule="other-arguments"), 5)
+        assert len(found) == 1, "one call is one record, which says so"
+
+
+def test_a_tools_own_wish_is_asked_with_what_the_tool_gets() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def wish(arguments: dict[str, Any]) -> bool:
+        seen.append(arguments)
+        return False
+
+    engine = Engine()
+    engine.add_tool(dispatch, "tool_call", requires_confirmation=wish)
+    engine.call("tool_call", {"name": "todo", "arguments": {"text": "x"}})
+    assert seen == [{"name": "todo", "arguments": {"text": "x"}}]
+
+
+def test_deciding_walks_all_that_answers_without_a_person(registry: InterceptorRegistry) -> None:
+    registry.add(id="asks", name="tool.before", interceptor=_Asking())
+    registry.add(id="says-no", name="permission.ask", handler=_deny_question)
+    engine = Engine(registry, confirm=lambda _request: pytest.fail("nobody is asked"))
+    assert engine.decide(LS).outcome == "deny"
+    registry.remove("says-no")
+    assert engine.decide(LS).outcome == "ask"
+
+
+class _Asking:
+    def intercept(self, _call: ToolCall) -> Confirm:
+        return Confirm("May it?")
+
+
+def _deny_question(_given: Any, output: Any) -> None:
+    output.block = True

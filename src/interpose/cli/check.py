@@ -39,8 +39,8 @@ exit codes: 0 allow, 1 ask, 2 deny, 64 wrong usage, 70 internal error, 78 a conf
 
 --jsonl reads one {"id", "tool", "args", "cwd"} a line on stdin and writes one {"id", "decision", "rule", "severity",
 "reason", "effects", "interceptor"} a line, and the "arguments" that would run if they are others. A row without a
-directory is judged here. --guards-only leaves out rules, plugins and configuration, and judges rows without a
-directory in a neutral one: for comparing with others."""
+directory is judged here. --guards-only leaves out rules, plugins and configuration, judges rows without a directory in
+a neutral one, and takes the home that a row's directory lies in for its user's: for comparing with others."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -170,11 +170,8 @@ def _judge_rows(args: argparse.Namespace, judge: CallJudge) -> int:
             view = view[os.write(stdout, view) :]
 
     here = NEUTRAL_CWD if args.guards_only else os.getcwd()  # noqa: PTH109 - a plain text
-    at_home = NEUTRAL_HOME if args.guards_only else home_directory()
-    return judge_rows(
-        lambda size: os.read(stdin, size), out, flush, judge, cwd=args.cwd or here, home=args.home or "",
-        at_home=at_home,
-    )  # fmt: skip
+    home = args.home or ("" if args.guards_only else home_directory())
+    return judge_rows(lambda size: os.read(stdin, size), out, flush, judge, cwd=args.cwd or here, home=home)
 
 
 def judge_rows(
@@ -185,11 +182,10 @@ def judge_rows(
     *,
     cwd: str = NEUTRAL_CWD,
     home: str = "",
-    at_home: str = NEUTRAL_HOME,
 ) -> int:
     """Answer every row. `flush` is called before each read that could block, so nobody waits for an answer we hold.
 
-    `home` is that of every row; without it a row means the home that its directory lies in, else `at_home`.
+    `home` is that of every row; without it a row means the home that its directory lies in, or a neutral one.
     """
     status = 0
     for line in lines(read, flush):
@@ -198,7 +194,7 @@ def judge_rows(
         try:
             row = _row(line)
             where = os.path.abspath(row.cwd or cwd)  # noqa: PTH100 - a plain text, as the shell would say it
-            judged = judge(row.tool, row.args, where, home or home_of(where) or at_home)
+            judged = judge(row.tool, row.args, where, home or home_of(where) or NEUTRAL_HOME)
             answer = {"id": row.id, **_details(judged)}
         except BadRow as refused:
             answer = {"id": refused.id, "decision": "deny", "rule": "bad-input", "reason": str(refused), "effects": ()}

@@ -124,6 +124,7 @@ def as_data(told: Explanation) -> dict[str, Any]:
         "advice": told.advice,
         "changes": told.changes,
         "refused": told.refused,
+        **({} if told.arguments is None else {"arguments": told.arguments}),
     }
 
 

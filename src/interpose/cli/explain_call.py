@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import Struct
 
-from interpose.approvals import question, standing_answer
 from interpose.cli.suggest import AllowedChange, allowed_advice, smallest_changes
 from interpose.driving import drive
 from interpose.engine import Engine
@@ -40,7 +40,9 @@ class Explanation(Struct, frozen=True):
     severity: str
     reason: str
     approver: str
-    """The standing answer that would answer the question, if there is one."""
+    """The standing answer that answers the question, if there is one."""
+    arguments: dict[str, Any] | None
+    """Those that would run, if they are others."""
     guards: tuple[InterceptorAnswer, ...]
     rules: tuple[Account, ...]
     skipped: str
@@ -61,14 +63,13 @@ def explanation(call: ToolCall, engine: Engine, policy: Policy) -> Explanation:
     """Ask everybody about a call. The engine has the policy's rules; no judge is asked if they are `without_judge`."""
     call = canonical(call, engine.shell_tools)
     verdict = engine.decide(call)
+    decider = verdict.decided_by
     snapshot = engine.interceptors.snapshot()
     entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, call.context.agent_id)
     guards = _alone([entry for entry in entries if entry.kind == "guard"], call)
-    decider = None if verdict.allowed else verdict.decided_by
     allowed = _Allowed(engine)
     rules = tuple(accounts(policy, call))
     changes = _changes(call, verdict, allowed)
-    asks = tuple(finding for finding in verdict.findings if finding.said == "ask" and finding.mode == "enforce")
     return Explanation(
         call=call,
         outcome=verdict.outcome,
@@ -76,7 +77,8 @@ def explanation(call: ToolCall, engine: Engine, policy: Policy) -> Explanation:
         rule=decider.rule if decider else "",
         severity=decider.severity if decider else "",
         reason=verdict.reason,
-        approver=standing_answer(snapshot.standing, question(call, asks)) if verdict.outcome == "ask" else "",
+        approver=verdict.approver,
+        arguments=dict(verdict.payload.arguments) if verdict.rewritten else None,
         guards=tuple(guards),
         rules=rules,
         skipped=next((heard.interceptor for heard in guards if heard.said == "deny" and not heard.skipped), ""),

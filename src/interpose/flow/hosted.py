@@ -41,6 +41,9 @@ from interpose.types import refused as refusal
 REWRITTEN = "A rule lets this run only in another form"
 FAIL_OPEN = "fail-open"
 """The rule that records of calls name which were let through undecided."""
+OTHER_ARGUMENTS = "other-arguments"
+"""The rule that records of results name whose host ran something else than was decided."""
+_SHOWN = 1000
 
 
 class Abilities(Struct, frozen=True, kw_only=True):
@@ -114,7 +117,7 @@ class Hosted:
         """What the other side is to do with a call. `key` is its own name for the call."""
         known = None if wish is not None else self._pending.seen_before(call, self._context, key)
         if known is not None:  # a hook asked about this very call: it has its answer and its record
-            return Go(known)
+            return Go(replace(known, outcome="allow", decision=Allow(), rewritten=False, original=None, approval=""))
         verdict = yield from self._flow.before(call, wish)
         match verdict.outcome:
             case "deny":
@@ -135,9 +138,10 @@ class Hosted:
     def after(self, outcome: ToolOutcome, *, key: str = "") -> Flow[ToolRun]:
         """What came of a call, and what the agent gets of it."""
         call = self._flow.canonical(outcome.call)
-        call_id = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
+        call_id, as_decided = self._pending.close(self._context, outcome.call, call, key)
         outcome = replace(outcome, call=replace(call, call_id=call_id) if call_id else call)
-        done = yield from self._flow.after(outcome, decided=bool(call_id))
+        notes = () if as_decided else (_other_arguments(call),)
+        done = yield from self._flow.after(outcome, decided=bool(call_id), notes=notes)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
             self._pending.open(call, again, key)
@@ -199,6 +203,13 @@ def undecidable(error: BaseException, payload: Any = None) -> Verdict[Any]:
     """INVARIANT: what could not be decided is refused, in an answer like any other."""
     nothing: Verdict[Any] = Verdict(outcome="deny", decision=Allow(), payload=payload)
     return refusal(nothing, Deny(f"The decision failed: {text_of(error)}", "decision-failed"))
+
+
+def _other_arguments(call: ToolCall) -> Finding:
+    """Law 9: the recorded call is the executed call. Where the host ran another, the record says which."""
+    ran = command_of(call) or text_of(call.arguments)
+    reason = f"The host says that it ran something else than was decided: {ran[:_SHOWN]}"
+    return Finding(interceptor="interpose", said="error", rule=OTHER_ARGUMENTS, severity="critical", reason=reason)
 
 
 def _json(arguments: dict[str, Any]) -> str:

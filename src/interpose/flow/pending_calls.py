@@ -76,9 +76,13 @@ class PendingCalls:
                     return one.verdict
         return None
 
-    def close(self, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
-        """The id of the call that ended, once for each surface that saw it; empty if it was not opened here."""
-        found = _place(context, name, arguments, key)
+    def close(self, context: Context, came: ToolCall, call: ToolCall, key: str = "") -> tuple[str, bool]:
+        """The id of the call that ended, once for each surface that saw it; empty if it was not opened here. And
+        whether what ended is what may run: a host that names its calls may say of one that it ran something else.
+
+        `came` is the call as the host told it with its outcome, `call` the same under its canonical name.
+        """
+        found = _place(context, call.original_name or call.name, call.arguments, key)
         with self._lock:
             alike = self._open.get(found, [])
             for at in range(len(alike) - 1, -1, -1):
@@ -92,8 +96,8 @@ class PendingCalls:
                     alike.pop(at)
                     if not alike:
                         del self._open[found]
-                return one.verdict.payload.call_id
-        return ""
+                return one.verdict.payload.call_id, not came.arguments or one.runs == _what(came.name, came.arguments)
+        return "", True
 
 
 _HOOK = "hook:"

@@ -31,7 +31,7 @@ from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registration import registration
 from interpose.registry import Snapshot
-from interpose.tools import canonical, carrying
+from interpose.tools import canonical, carrying, plain_name
 from interpose.toolsets import ToolSet
 from interpose.types import (
     AUDIT_UNAVAILABLE,
@@ -139,11 +139,10 @@ class RunFlow:
         self._announce(point, verdict)
 
     def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        """tool.before, and nothing else: nobody is asked, nothing is recorded."""
+        """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
-        approve = self._approval(snapshot) if self._parts.refuse_questions else None  # who is never asked says no
-        return (yield from decide(entries, call, approve=approve))
+        return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
         """Several calls: all are decided, all questions are put together, then the calls run in order."""
@@ -222,16 +221,15 @@ class RunFlow:
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
         return verdict
 
-    def after(self, outcome: ToolOutcome, decided: bool = True) -> Flow[ToolRun]:
-        """The second half. `decided` is false if the first was not walked here: that is recorded, too."""
+    def after(self, outcome: ToolOutcome, decided: bool = True, notes: tuple[Finding, ...] = ()) -> Flow[ToolRun]:
+        """The second half. `decided` is false if the first was not walked here. That is recorded, and `notes` are."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
         verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
-        return (
-            yield from self._close(snapshot, entries, verdict, replace(outcome, call=call), look_only=outcome.denied)
-        )
+        outcome = replace(outcome, call=call)
+        return (yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes))
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
@@ -253,9 +251,13 @@ class RunFlow:
         outcome: ToolOutcome,
         *,
         look_only: bool,
+        notes: tuple[Finding, ...] = (),
     ) -> Flow[ToolRun]:
         """What stands behind the tool: tool.after, observers, the record of the outcome."""
         outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
+        if notes:
+            after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
+            after = replace(after, findings=(*after.findings, *notes))
         yield from observe_all(entries, outcome.call, outcome)
         yield from self._finish(verdict, outcome, after)
         return ToolRun(response, verdict, outcome, after)
@@ -272,6 +274,7 @@ class RunFlow:
     ) -> tuple[ToolCall, tuple[Registration, ...]]:
         """The canonical call in this run's context, and who has a say in it."""
         refusal = self.stopped and f"The run was stopped: {self.stopped}"
+        came = call
         try:
             call = canonical(call, self._parts.shell_tools)
         except InvalidCallError as error:
@@ -279,17 +282,22 @@ class RunFlow:
         if call.context is not self._context or call.metadata is not self.metadata:
             call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
-        if not refusal and not self._parts.tools.matches(call.name):
+        if not refusal and not self._parts.tools.matches(*self._names(call)):
             refusal = f"Tool '{call.name}' is not available to this agent"
         if refusal:
             entries = (_refusing(refusal), *entries)
         if wish is not None:
             deciding = sum(not entry.is_observer for entry in entries)
-            entries = (*entries[:deciding], _wishing(call.name, wish), *entries[deciding:])
+            entries = (*entries[:deciding], _wishing(call.name, wish, came), *entries[deciding:])
         return call, entries
 
-    def _approval(self, snapshot: Snapshot) -> Approve:
-        """The approval step: permission.ask, then standing answers, then a person."""
+    def _names(self, call: ToolCall) -> tuple[str, ...]:
+        """What tool sets know a tool by. One that the operator calls a shell has its own name, too."""
+        own = call.original_name
+        return (call.name, own) if plain_name(own) in self._parts.shell_tools else (call.name,)
+
+    def _approval(self, snapshot: Snapshot, *, ask: bool = True) -> Approve:
+        """The approval step: permission.ask, then standing answers, then a person, unless we must not `ask` one."""
 
         def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
             request = question(payload, asks)
@@ -303,7 +311,7 @@ class RunFlow:
                 return name
             if self._parts.refuse_questions:
                 return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
-            return (yield from put_question(self._confirm, request))
+            return (yield from put_question(self._confirm, request)) if ask else Pending()
 
         return approve
 
@@ -415,16 +423,16 @@ def _refusing(reason: str) -> Registration:
 
 
 class _Wishing:
-    def __init__(self, wish: NeedsConfirmation) -> None:
-        self._wish = wish
+    def __init__(self, wish: NeedsConfirmation, came: ToolCall) -> None:
+        self._wish, self._came = wish, came
 
     def intercept(self, call: ToolCall) -> Allow | Confirm:
-        answer: object = self._wish(thaw(call.arguments))
+        answer: object = self._wish(carrying(self._came.name, self._came.arguments, thaw(call.arguments)))
         if answer is False:
             return Allow()
         return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
 
 
-def _wishing(tool: str, wish: NeedsConfirmation) -> Registration:
+def _wishing(tool: str, wish: NeedsConfirmation, came: ToolCall) -> Registration:
     """The tool's own wish has the last word before observers: it sees what it would really get."""
-    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish))
+    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish, came))

@@ -67,7 +67,7 @@ class Bodies:
             kind="finished", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
             session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name), decision=word,
             request=request_name(context.request_id),
-            rules=() if after is None else _rules(after, "deny", "ask", "rewrite"),
+            rules=() if after is None else _rules(after, "deny", "ask", "rewrite", "error"),
         )  # fmt: skip
 
     def _after(self, verdict: Verdict[ToolOutcome]) -> After | None:

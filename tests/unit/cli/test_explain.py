@@ -146,7 +146,7 @@ rules:
   - {id: b, action: allow, when: "true", answers: {rules: [a], scope: everywhere}}
 """
     explained = explain(ToolCall("exec", {"command": "x"}), load_text(rules))
-    assert (explained.outcome, explained.approver) == ("ask", "policy:b")
+    assert (explained.outcome, explained.approver) == ("allow", "policy:b")
     assert "answered by policy:b" in explanation_text(explained, Ink(False))
 
 

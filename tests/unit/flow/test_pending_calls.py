@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from interpose import Allow, Context, ToolCall, Verdict
@@ -25,27 +27,46 @@ def opened(calls: PendingCalls, one: ToolCall, key: str = "") -> None:
     calls.open(came, Verdict(outcome="allow", decision=Allow(), payload=one), key)
 
 
+def ended(calls: PendingCalls, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
+    return calls.close(context, came := ToolCall(name, arguments), came, key)[0]
+
+
 def test_a_call_is_found_by_what_it_is_and_only_once() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one)
     arguments = {"n": [1, {"a": None}], "command": "ls"}
-    assert calls.close(ELSEWHERE, "Bash", arguments) == ""
-    assert calls.close(HERE, "Bash", {"command": "ls -l"}) == ""
-    assert calls.close(HERE, "Bash", arguments) == one.call_id
-    assert calls.close(HERE, "Bash", arguments) == ""
+    assert ended(calls, ELSEWHERE, "Bash", arguments) == ""
+    assert ended(calls, HERE, "Bash", {"command": "ls -l"}) == ""
+    assert ended(calls, HERE, "Bash", arguments) == one.call_id
+    assert ended(calls, HERE, "Bash", arguments) == ""
 
 
 def test_the_hosts_own_name_wins_over_the_arguments() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one, "toolu_1")
-    assert calls.close(HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
+    assert ended(calls, HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
+
+
+@pytest.mark.parametrize(
+    ("note", "ran", "as_decided"),
+    [
+        ("what was decided", {"command": "ls", "n": [1, {"a": None}]}, True),
+        ("something else", {"command": "rm -rf /srv"}, False),
+        ("a host that does not say", {}, True),
+    ],
+)
+def test_what_ran_is_compared_with_what_was_decided(note: str, ran: dict[str, Any], as_decided: bool) -> None:
+    calls, one = PendingCalls(), call()
+    opened(calls, one, "toolu_1")
+    came = ToolCall("Bash", ran)
+    assert calls.close(HERE, came, came, "toolu_1") == (one.call_id, as_decided)
 
 
 def test_of_calls_that_are_alike_each_is_given_once() -> None:
     calls, some = PendingCalls(), [call() for _ in range(3)]
     for one in some:
         opened(calls, one)
-    found = {calls.close(HERE, "Bash", some[0].arguments) for _ in range(4)}
+    found = {ended(calls, HERE, "Bash", some[0].arguments) for _ in range(4)}
     assert found == {one.call_id for one in some} | {""}
 
 
@@ -53,16 +74,16 @@ def test_memory_is_bounded() -> None:
     calls = PendingCalls(limit=2)
     for name in ("a", "b", "c"):
         opened(calls, call(name))
-    assert calls.close(HERE, "Bash", call("a").arguments) == ""
+    assert ended(calls, HERE, "Bash", call("a").arguments) == ""
     for _ in range(ALIKE * 2):
         opened(calls, call("c"))
-    assert sum(calls.close(HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
+    assert sum(ended(calls, HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
 
 
 def test_arguments_without_a_json_form_are_found_too() -> None:
     calls, one = PendingCalls(), ToolCall("exec", {"\ud800": b"x"}, context=HERE)
     opened(calls, one)
-    assert calls.close(HERE, "exec", one.arguments) == one.call_id
+    assert ended(calls, HERE, "exec", one.arguments) == one.call_id
 
 
 GATEWAY = Context(session_id="s", source="gateway")
@@ -74,9 +95,9 @@ def test_a_call_that_two_surfaces_see_is_one_call() -> None:
     found = calls.seen_before(ToolCall("Bash", one.arguments), GATEWAY, "toolu_1")
     assert found is not None
     assert found.payload.call_id == one.call_id
-    assert calls.close(GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id, "both say how it ended"
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == ""
+    assert ended(calls, GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == one.call_id, "both say how it ended"
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == ""
 
 
 @pytest.mark.parametrize(
@@ -128,5 +149,5 @@ def test_a_rewritten_call_is_joined_by_what_runs() -> None:
 def test_who_never_saw_a_call_can_not_end_it() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one, "toolu_1")
-    assert calls.close(GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert ended(calls, GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == one.call_id
