@@ -15,10 +15,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from interpose.carried_calls import canonical
 from interpose.policy.compiled import Policy
 from interpose.policy.evaluate import opinions
 from interpose.policy.load import load, pack_names
-from interpose.tools import canonical
 from interpose.types import Context, HookPoint, ToolCall
 
 LIMIT = 0.005

@@ -9,12 +9,12 @@ import pytest
 import yaml
 
 from interpose import Context, Engine, ToolCall, Verdict, create_interceptor_registry
+from interpose.carried_calls import canonical
 from interpose.driving import drive
 from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import load_text
-from interpose.tools import canonical
 from interpose.types import HookPoint, ToolOutcome, freeze
 
 HERE = Path(__file__).parent / "policy"

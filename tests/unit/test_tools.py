@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from interpose import Context, InvalidCallError
+from interpose.carried_calls import canonical
 from interpose.tools import (
     KNOWN_TOOL_NAMES,
     TOOL_ALIASES,
     TOOL_GROUPS,
     WRAPPER_TOOLS,
     McpName,
-    canonical,
     command_of,
     content_of,
     cwds_of,

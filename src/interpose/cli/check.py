@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.build import open_engines, open_guards
+from interpose.carried_calls import canonical
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError, given_arguments
 from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
@@ -21,7 +22,6 @@ from interpose.config.load import load
 from interpose.engine import Engine
 from interpose.errors import InterposeError, InvalidCallError
 from interpose.reading import home_directory, reading_of
-from interpose.tools import canonical
 from interpose.types import Context, Effect, ToolCall, Verdict
 
 HELP = "say what is decided about a command or tool call here and now, and what it would do"

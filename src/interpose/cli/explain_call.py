@@ -7,6 +7,7 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.carried_calls import canonical
 from interpose.cli.suggest import AllowedChange, allowed_advice, smallest_changes
 from interpose.driving import drive
 from interpose.engine import Engine
@@ -15,7 +16,7 @@ from interpose.pipeline import decide
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy_trials.rule_accounts import Account, accounts
-from interpose.tools import canonical, command_of
+from interpose.tools import command_of
 from interpose.types import HookPoint, Outcome, ToolCall, Verdict
 
 

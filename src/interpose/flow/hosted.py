@@ -16,11 +16,12 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Failure, Flow, Keep
 from interpose.errors import text_of
 from interpose.flow.pending_calls import PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
-from interpose.tools import carrying, command_of, is_wrapper, plain_arguments
+from interpose.tools import command_of, plain_arguments
 from interpose.types import (
     EMPTY,
     Allow,

@@ -19,6 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
+from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, logged, text_of
 from interpose.flow.batch import run_batch
@@ -31,7 +32,7 @@ from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
 from interpose.registration import registration
 from interpose.registry import Snapshot
-from interpose.tools import canonical, carrying, plain_name
+from interpose.tools import plain_name
 from interpose.toolsets import ToolSet
 from interpose.types import (
     AUDIT_UNAVAILABLE,

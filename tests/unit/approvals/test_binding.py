@@ -8,7 +8,7 @@ import pytest
 
 from interpose import Context, PermissionRequest, ToolCall
 from interpose.approvals.binding import Bound, bound, subject_of
-from interpose.tools import canonical
+from interpose.carried_calls import canonical
 from interpose.types import ToolOutcome
 
 KEY = b"k" * 32

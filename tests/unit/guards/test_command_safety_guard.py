@@ -2,10 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from interpose.carried_calls import canonical
 from interpose.guards.command_safety_guard import LONGEST_PART, CommandSafetyGuard, Judgement
 from interpose.reading import call_reading
 from interpose.shell import analyse
-from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Decision, Deny, Effect, ToolCall, freeze
 
 CWD, HOME = "/workspace/project", "/home/dev"

@@ -9,11 +9,11 @@ import pytest
 
 from interpose import Engine
 from interpose.build import add_builtin_interceptors
+from interpose.carried_calls import canonical
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import FileSystem, Lexical, Spellings, Trouble
 from interpose.paths.lookup import MAX_TEXT
 from interpose.registry import create_interceptor_registry
-from interpose.tools import canonical
 from interpose.types import Allow, Confirm, Context, Deny, HookPoint, ToolCall, freeze
 from tests.growth import TIMES, grows_linearly
 

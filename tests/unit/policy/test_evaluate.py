@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from interpose import ToolCall
+from interpose.carried_calls import canonical
 from interpose.policy.interceptor import PolicyInterceptor
 from interpose.policy.load import RuleText, load_texts
 from interpose.policy.rules import Level
-from interpose.tools import canonical, command_of
+from interpose.tools import command_of
 from interpose.types import Deny, Transform
 from tests.timing import cpu_seconds
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 
 from interpose import Context, ToolCall
+from interpose.carried_calls import canonical
 from interpose.cel.runtime_values import EvaluationError
 from interpose.cel.variable_shapes import FixedMap, Listing
 from interpose.policy.imported_variables import ImportedVariables
 from interpose.policy.result_texts import replace_texts, text_of_result
 from interpose.policy.url_hosts import host_of
 from interpose.policy.variables import READERS, VARIABLES, Variables
-from interpose.tools import canonical
 from interpose.types import ToolOutcome, freeze
 
 CONTEXT = Context(session_id="s", agent_id="a", role="r", principal="p", cwd="/work", source="hook", trace_id="t")
