@@ -43,7 +43,7 @@ def _unwrapped(call: ToolCall) -> ToolCall:
     for _ in range(_MAX_WRAPPERS):
         keys = _carrier(name, arguments)
         if keys is None:
-            if _own_name(name) in BATCH_TOOLS and any(plain_name(key) in _BATCH_CALLS for key in arguments):
+            if _own_name(name) in BATCH_TOOLS and _holds_calls(arguments):
                 raise InvalidCallError(f"{original} carries several calls: make them one by one")
             return ToolCall(name, arguments, call.call_id, call.context, call.metadata, original)
         inner, carried, server = arguments.get(keys[0]), arguments.get(keys[1], FrozenDict()), arguments.get(keys[2])
@@ -57,6 +57,10 @@ def _unwrapped(call: ToolCall) -> ToolCall:
         inner = f"mcp__{server or ''}__{inner}" if keys[2] else f"{namespace_of(name)}{inner}"
         name, arguments, original = normalize_tool_name(inner), _frozen(original, carried), inner
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
+
+
+def _holds_calls(arguments: Mapping[str, Any]) -> bool:
+    return any(isinstance(key, str) and plain_name(key) in _BATCH_CALLS for key in arguments)
 
 
 def is_wrapper(name: str) -> bool:

@@ -179,7 +179,7 @@ def shell_names(names: Iterable[str]) -> frozenset[str]:
 
 
 def namespace_of(name: str) -> str:
-    """Whose tool a name says it is, with the border: `functions.` of `functions.bash`, `mcp__x__`; empty if nobody's."""
+    """Whose tool a name says it is, with the border: `functions.` of `functions.bash`, `mcp__x__`; or nothing."""
     borders = [border.end() for border in _NAMESPACE.finditer(name)]
     return name[: borders[-1]] if borders else ""
 
