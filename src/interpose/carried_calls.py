@@ -59,7 +59,7 @@ def _unwrapped(call: ToolCall) -> ToolCall:
     raise InvalidCallError(f"{original} wraps calls more than {_MAX_WRAPPERS} deep")
 
 
-def _holds_calls(arguments: Mapping[str, Any]) -> bool:
+def _holds_calls(arguments: Mapping[Any, Any]) -> bool:
     return any(isinstance(key, str) and plain_name(key) in _BATCH_CALLS for key in arguments)
 
 
