@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from interpose.formats import nested_values
 from interpose.secrets import Redactor, nested
 from interpose.types import FrozenDict, FrozenList, freeze
 from tests.unit.secrets.templates import filled
@@ -96,7 +97,7 @@ def test_ordinary_data_is_left_alone(note: str, value: Any) -> None:
 
 def test_what_is_nested_too_deep_is_withheld() -> None:
     value: Any = TOKEN
-    for _ in range(nested.MAX_DEPTH + 50):
+    for _ in range(nested_values.MAX_DEPTH + 50):
         value = [value]
     clean, found = REDACTOR.redact_value(value)
     assert [one.kind for one in found] == ["too-deep"]
