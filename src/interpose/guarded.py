@@ -105,6 +105,8 @@ def _problem(
         # INVARIANT: what tool.after rewrote is not raised as it was: its text may be what had to be hidden.
         if after is not None and after.rewritten:
             text = response.get("error", "the tool failed") if isinstance(response, dict) else response
-            return ToolError(text_of(text))
+            told = ToolError(text_of(text))
+            told.__cause__ = None  # as `from None` does: not even beside what a caller is handling
+            return told
         return outcome.error
     return BlockedError(response, verdict) if on_block == "raise" and outcome.denied else None

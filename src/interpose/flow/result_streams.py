@@ -7,7 +7,6 @@ ends (streamed_calls.py): by itself, with an error, or because nobody reads on.
 
 from __future__ import annotations
 
-import json
 from codecs import getincrementaldecoder
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
 from contextlib import suppress
@@ -272,6 +271,8 @@ def _joined(parts: list[Any]) -> Any:
 
 
 def _written(part: Any) -> str:
+    import json
+
     if isinstance(part, str):
         return part
     return part.decode(errors="replace") if isinstance(part, bytes) else json.dumps(part, default=text_of)
@@ -369,7 +370,7 @@ async def _read_async(inner: Any, pieces: Pieces) -> AsyncGenerator[Any, None]:
 
 
 def _source_async(inner: Any) -> AsyncIterator[Any]:
-    return _Reads(inner) if has_async_read(inner) else _AsyncNexts(inner)
+    return _AsyncReads(inner) if has_async_read(inner) else _AsyncNexts(inner)
 
 
 class _AsyncNexts:
@@ -385,7 +386,7 @@ class _AsyncNexts:
         return await anext(self._inner)
 
 
-class _Reads:
+class _AsyncReads:
     """Something with a `read` that is awaited."""
 
     def __init__(self, inner: Any) -> None:

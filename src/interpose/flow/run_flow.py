@@ -28,11 +28,11 @@ from interpose.flow.status_lines import Listener, Verbose, events_of, format_eve
 from interpose.flow.streamed_calls import (
     StreamedCall,
     failed_outcome,
-    is_whole_stream,
     may_hold_streams,
     withheld_result,
 )
 from interpose.flow.wire_log import WireLog
+from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
@@ -190,7 +190,7 @@ class RunFlow:
     ) -> tuple[StreamedCall, Any] | None:
         """The result with streams of ours in the place of iterators, if it is or holds one and anybody looks at it."""
         after = snapshot.select(HookPoint.TOOL_AFTER, outcome.call.name, self._context.agent_id)
-        whole = is_whole_stream(outcome.result)
+        whole = is_stream(outcome.result)
         if not after and not (whole and self._is_looked_at(entries)):
             return None
 

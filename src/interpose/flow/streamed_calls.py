@@ -25,9 +25,9 @@ from interpose.flow.result_streams import (
     kept_instead_of_streams,
     stream_of,
 )
-from interpose.formats.nested_values import NestedWalk, is_stream
+from interpose.formats.nested_values import MAX_OBJECTS, NestedWalk
 from interpose.interceptor import Registration
-from interpose.types import Finding, Raised, ToolCall, ToolOutcome, Verdict
+from interpose.types import Finding, FrozenDict, FrozenList, Raised, ToolCall, ToolOutcome, Verdict
 
 After = Callable[[ToolOutcome, bool], Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]]
 """tool.after; with True its interceptors only look."""
@@ -165,14 +165,21 @@ def withheld_result(call: ToolCall, reason: str) -> dict[str, Any]:
 
 
 def may_hold_streams(result: object) -> bool:
-    """Whether a result is worth a look: most are texts."""
-    kind = type(result)
-    return not (kind is str or kind is bytes or result is None or kind is bool or kind is int or kind is float)
-
-
-def is_whole_stream(result: object) -> bool:
-    """Whether the result is a stream itself."""
-    return is_stream(result)
+    """Whether a result is worth a walk: most are texts, or plain data of texts and numbers."""
+    waiting, left = [result], MAX_OBJECTS
+    while waiting and left:
+        value: Any = waiting.pop()
+        kind = type(value)
+        if kind is str or kind is int or kind is float or kind is bool or value is None or kind is bytes:
+            continue
+        left -= 1
+        if kind is dict or kind is FrozenDict:
+            waiting += value.values()
+        elif kind is list or kind is FrozenList or kind is tuple:
+            waiting += value
+        else:
+            return True
+    return bool(waiting)
 
 
 def _said(one: Any) -> tuple[str, str]:

@@ -9,7 +9,7 @@ import io
 import sys
 from abc import ABCMeta
 from collections import ChainMap, UserDict, UserList, UserString, deque
-from collections.abc import Callable, Iterable, Mapping, MappingView, Sequence
+from collections.abc import Callable, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from itertools import islice
@@ -118,10 +118,6 @@ class NestedWalk:
         """What stands in the place of something that can't be looked into, or not be changed."""
         raise NotImplementedError
 
-    def key(self, key: Any) -> Any:
-        """The key of a mapping."""
-        return key
-
     def begin_again(self) -> None:
         """Forget what was counted: the walk begins once more."""
 
@@ -142,6 +138,10 @@ class NestedWalk:
             return self.text(value, name)
         if kind is int or kind is float or kind is bool or value is None:
             return value
+        if kind is FrozenDict or kind is dict:
+            return self._mapping(value, name, depth)
+        if kind is FrozenList or kind is list:
+            return self._list(value, name, depth)
         for base in _LINEAGE.__get__(kind):
             for known, shape in self._SHAPES:
                 if base is known:
@@ -206,21 +206,24 @@ class NestedWalk:
         return other
 
     def _mapping(self, value: Any, _name: str, depth: int) -> Any:
-        return self._inside(value, lambda: self._pairs(value, _DICT_ITEMS(value), depth), depth)
+        plain = value if type(value) is dict or type(value) is FrozenDict else dict(_DICT_ITEMS(value))
+        return self._inside(value, lambda: self._pairs(value, plain, depth), depth)
 
-    def _pairs(self, value: Any, pairs: Iterable[tuple[Any, Any]], depth: int) -> Any:
-        old = dict(pairs)
+    def _pairs(self, value: Any, old: dict[Any, Any], depth: int) -> Any:
         new = self.items_of(old, depth)
-        if len(new) == len(old) and all(a is b and old[a] is new[b] for a, b in zip(old, new, strict=True)):
+        if new is old:
             return value
         return FrozenDict(new) if isinstance(value, FrozenDict) else _of_kind(value, new, MappingProxyType)
 
     def items_of(self, mapping: dict[Any, Any], depth: int) -> dict[Any, Any]:
-        """What becomes of the items of a mapping."""
-        return {
-            self.key(key): self.walk(item, key if isinstance(key, str) else "", depth + 1)
-            for key, item in mapping.items()
-        }
+        """What becomes of the items of a mapping: the mapping itself if they stay."""
+        changed: dict[Any, Any] = {}
+        same = True
+        for key, item in mapping.items():
+            new = self.walk(item, key if type(key) is str else "", depth + 1)
+            same = same and new is item
+            changed[key] = new
+        return mapping if same else changed
 
     def _keeper(self, value: Any, _name: str, depth: int) -> Any:
         """A mapping or list that keeps a plain one: it comes back in its own type."""
@@ -232,7 +235,7 @@ class NestedWalk:
     def _any_mapping(self, value: Any, _name: str, depth: int) -> Any:
         def walk() -> Any:
             pairs = _read(lambda: [(key, value[key]) for key in islice(value, MAX_ITEMS + 1)])
-            return self.withhold(value, pairs) if isinstance(pairs, str) else self._pairs(value, pairs, depth)
+            return self.withhold(value, pairs) if isinstance(pairs, str) else self._pairs(value, dict(pairs), depth)
 
         return self._inside(value, walk, depth)
 

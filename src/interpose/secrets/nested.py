@@ -65,16 +65,19 @@ class Nested(NestedWalk):
         named = self._name_of_pair(mapping)
         is_secret = mapping.get("kind") == "Secret"
         changed: dict[Any, Any] = {}
+        same = True
         for key, item in mapping.items():
             name = key if isinstance(key, str) else ""
             if is_secret and key in _SECRET_PARTS and isinstance(item, dict):
-                new = {self.key(entry): self._whole(text, depth + 1) for entry, text in item.items()}
+                new = {self._key(entry): self._whole(text, depth + 1) for entry, text in item.items()}
             else:
                 new = self.walk(item, named if named and key in _VALUES else name, depth + 1)
-            changed[self.key(key)] = new
-        return changed
+            new_key = self._key(key)
+            same = same and new is item and new_key is key
+            changed[new_key] = new
+        return mapping if same else changed
 
-    def key(self, key: Any) -> Any:
+    def _key(self, key: Any) -> Any:
         """Keys stay, unless a key is itself a secret."""
         if type(key) is str and key in _PLAIN_KEYS:
             return key
