@@ -225,9 +225,10 @@ def _read(inner: Any, pieces: Pieces) -> Generator[Any, None, None]:
     finally:
         if not is_read:  # nobody reads on
             drive(pieces.finish(_closed(inner)))
-    error = _closed(inner) or error
+    closing = _closed(inner)
+    error = error or closing
     last, problem = drive(pieces.finish(error))
-    del error
+    del error, closing
     yield from last
     if problem is not None:
         raise problem  # INVARIANT: not inside `except`, where the error itself would hang on it
@@ -360,9 +361,10 @@ async def _read_async(inner: Any, pieces: Pieces) -> AsyncGenerator[Any, None]:
     finally:
         if not is_read:  # nobody reads on
             await drive_async(pieces.finish(await _closed_async(inner)))
-    error = await _closed_async(inner) or error
+    closing = await _closed_async(inner)
+    error = error or closing
     last, problem = await drive_async(pieces.finish(error))
-    del error
+    del error, closing
     for one in last:
         yield one
     if problem is not None:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, MappingView, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from itertools import islice
-from types import MappingProxyType, SimpleNamespace
+from types import FunctionType, MappingProxyType, SimpleNamespace
 from typing import Any, ClassVar
 
 from msgspec import Struct
@@ -48,7 +48,9 @@ def reads_at_once(value: object) -> bool:
 
 def reads_async(value: object) -> bool:
     """Whether its pieces must be awaited."""
-    return any(_attribute(value, name) is not None for name in ("__anext__", "__aiter__")) or has_async_read(value)
+    if _attribute(value, "__anext__") is not None or has_async_read(value):
+        return True
+    return _attribute(value, "__aiter__") is not None and _attribute(value, "__iter__") is None
 
 
 def is_file(value: object) -> bool:
@@ -58,8 +60,8 @@ def is_file(value: object) -> bool:
 
 def has_async_read(value: object) -> bool:
     """Whether it has a `read` that must be awaited, as asyncio's readers have."""
-    code = getattr(_attribute(value, "read"), "__code__", None)
-    return bool(getattr(code, "co_flags", 0) & _CO_COROUTINE)
+    read = _attribute(value, "read")
+    return type(read) is FunctionType and bool(read.__code__.co_flags & _CO_COROUTINE)
 
 
 _ANY_FILE = io.IOBase.__mro__[1]
@@ -173,12 +175,17 @@ class NestedWalk:
 
     def _plain_text(self, value: Any, name: str, _depth: int) -> Any:
         """A text of a class of its own, read as the text that it is."""
-        plain = value.data if isinstance(value, UserString) else str.__str__(value)
+        plain = str.__str__(value)
         new = self.text(plain, name)
         return value if new is plain else new
 
+    def _user_text(self, value: Any, name: str, depth: int) -> Any:
+        """A text that keeps another."""
+        new = self.walk(value.data, name, depth)
+        return value if new is value.data else new
+
     def _bytes(self, value: Any, _name: str, _depth: int) -> Any:
-        data = value if type(value) is bytes else value.tobytes() if isinstance(value, memoryview) else bytes(value)
+        data = value if type(value) is bytes else value.tobytes() if type(value) is memoryview else bytes(value)
         new = self.data(data)
         return value if new is data else _of_kind(value, new, bytearray, memoryview)
 
@@ -270,7 +277,7 @@ class NestedWalk:
     _SHAPES: ClassVar[tuple[tuple[type, Callable[[Any, Any, str, int], Any]], ...]] = (
         (dict, _mapping), (list, _list), (str, _plain_text), (tuple, _list), (bytes, _bytes), (bytearray, _bytes),
         (memoryview, _bytes), (set, _list), (frozenset, _list), (deque, _list), (range, _untouched),
-        (UserString, _plain_text), (UserDict, _keeper), (UserList, _keeper), (ChainMap, _chain),
+        (UserString, _user_text), (UserDict, _keeper), (UserList, _keeper), (ChainMap, _chain),
         (SimpleNamespace, _namespace),
     )  # fmt: skip
     _ABSTRACT: ClassVar[tuple[tuple[Any, Callable[[Any, Any, str, int], Any]], ...]] = (

@@ -206,6 +206,22 @@ def test_guarded_streams_that_are_refused_return_or_raise(kept: Kept) -> None:
     assert isinstance(kept.outcomes[-1].error, ZeroDivisionError)
 
 
+def test_what_closing_raises_does_not_hide_what_reading_raised(engine: Engine) -> None:
+    class Closing(Nexts):
+        def close(self) -> None:
+            raise ValueError(f"closed with {SECRET}")
+
+        def __next__(self) -> Any:
+            if not (piece := next(self._parts)):
+                raise OSError("gone")
+            return piece
+
+    assert [piece["error"] for piece in engine.run_tool(CALL, lambda _: Closing(""))] == ["gone"]
+    first, last = engine.run_tool(CALL, lambda _: Closing("a\n"))
+    assert first == "a\n"
+    assert last["error"].startswith("closed with [redacted:")
+
+
 def test_interrupts_pass_and_are_the_outcome(engine: Engine, kept: Kept) -> None:
     def interrupted() -> Iterator[str]:
         yield "one\n"
@@ -328,6 +344,21 @@ def test_a_filter_that_fails_withholds_the_stream(kept: Kept) -> None:
     registry.add(id="broken", name="tool.after", interceptor=Broken())
     answer = Engine(registry, recorder=kept).run_tool(CALL, lambda _: pieces(SECRET))
     assert answer == {"status": "error", "tool": "exec", "error": "no patterns"}
+
+
+class Collection:
+    """Can be iterated again and again, in both ways: no stream, and none of ours."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter("ab")
+
+    def __aiter__(self) -> AsyncIterator[str]:
+        return slow("a", "b")
+
+
+def test_what_can_be_iterated_again_and_again_is_no_stream(engine: Engine) -> None:
+    given = Collection()
+    assert engine.run_tool(CALL, lambda _: given) is given
 
 
 def test_where_nobody_looks_the_generator_is_handed_on() -> None:
