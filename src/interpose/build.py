@@ -214,13 +214,19 @@ def add_policy(
     """
     from os import fspath
 
+    from interpose.errors import RegistrationError
     from interpose.policy.interceptor import registrations
     from interpose.policy.interceptor_ids import POLICY
     from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload
 
-    if isinstance(registry, Engine):
-        registry = cast("InterceptorRegistry", registry.interceptors)
+    into: object = registry.interceptors if isinstance(registry, Engine) else registry
+    if not isinstance(into, InterceptorRegistry):
+        raise RegistrationError(
+            f"rules go into a registry, or into an engine that has one, not into {into!r}: write registry = "
+            "create_interceptor_registry(), add_policy(registry, ...), then Engine(registry)"
+        )
+    registry = into
     places = [file if isinstance(file, RulePlace) else RulePlace(fspath(file)) for file in files]
     # INVARIANT: rules are only added. Under an id that is taken they would take the place of those that hold.
     taken = {entry.id for entry in registry.list()}

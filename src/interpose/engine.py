@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, get_args
+from typing import Any, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
-from interpose.errors import InvalidCallError, RegistrationError
+from interpose.errors import InvalidCallError, RegistrationError, ToolSetError
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
@@ -59,12 +59,12 @@ class Engine:
         `cwd` is where calls run whose context doesn't say it. With `refuse_questions` nobody is asked: what would be a
         question is refused.
         """
-        self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else interceptors
+        self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else _snapshots(interceptors)
         self.confirm = as_handler(confirm)
         self.standing = tuple(standing)
         self.recorder = recorder
-        self.tools = tools or ToolSet.all()
-        self.shell_tools = shell_names(shell_tools)
+        self.tools = _tool_set(tools) or ToolSet.all()
+        self.shell_tools = shell_names(_names(shell_tools))
         self.cwd = cwd
         self.refuse_questions = refuse_questions
         if verbose not in get_args(Verbose):
@@ -142,7 +142,7 @@ class Engine:
 
     def sub_agent(self, tools: ToolSet | None = None) -> Engine:
         """An engine for a sub-agent: the same interceptors and handler, and never more tools."""
-        child = self._copy(self.interceptors, (tools or ToolSet.inherit()).resolve(self.tools))
+        child = self._copy(self.interceptors, (_tool_set(tools) or ToolSet.inherit()).resolve(self.tools))
         child.elsewhere = self.elsewhere
         return child
 
@@ -276,6 +276,32 @@ class Run:
     async def arun_tools(self, calls: Sequence[tuple[ToolCall, Tool]]) -> list[ToolRun]:
         """`run_tools` for async callers."""
         return await drive_async(self._flow.batch(calls))
+
+
+def _snapshots(given: Interceptors) -> Interceptors:
+    if not callable(getattr(given, "snapshot", None)):
+        raise RegistrationError(
+            f"an engine takes a registry or a chain, not {given!r}: write registry = create_interceptor_registry(), "
+            'registry.add(id="...", name="tool.before", interceptor=...), then Engine(registry)'
+        )
+    return given
+
+
+def _tool_set(given: object) -> ToolSet | None:
+    if given is not None and not isinstance(given, ToolSet):
+        wanted = [given] if isinstance(given, str) else given
+        raise ToolSetError(f"tools are a ToolSet, not {given!r}: write ToolSet.specific({wanted!r})")
+    return given
+
+
+def _names(given: Iterable[str]) -> Iterable[str]:
+    if isinstance(given, str):
+        raise RegistrationError(f"shell_tools is a list of names, not the one text: write shell_tools=[{given!r}]")
+    names: tuple[object, ...] = tuple(given)
+    wrong = [name for name in names if not isinstance(name, str)]
+    if wrong:
+        raise RegistrationError(f"shell_tools is a list of names of tools, and {wrong[0]!r} is none")
+    return cast("tuple[str, ...]", names)
 
 
 def _refuse(problem: str, _arguments: dict[str, Any]) -> None:

@@ -47,6 +47,12 @@ class FunctionTool:
         for name, value in given.items():
             parameter = self.signature.parameters[name]
             if parameter.kind is parameter.VAR_KEYWORD:
+                # INVARIANT: each argument of a call has one name. Of two under one, interceptors would see one only.
+                if twice := sorted(value.keys() & self.signature.parameters.keys()):
+                    raise TypeError(
+                        f"{self.name}() takes {twice[0]!r} as a parameter and again as a keyword of **{name}, and "
+                        "a call has one argument of a name: rename one of them"
+                    )
                 flat.update(value)
             else:
                 flat[name] = value

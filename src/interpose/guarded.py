@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any, Literal
 
 from interpose.engine import Engine, NeedsConfirmation, Run, ToolRun
-from interpose.errors import BlockedError, ToolError
+from interpose.errors import BlockedError, ToolError, text_of
 from interpose.function_tools import FunctionTool
-from interpose.types import Context, ToolCall
+from interpose.types import INTERCEPTOR_ERROR, Context, ToolCall, ToolOutcome, Verdict
 
 OnBlock = Literal["return", "raise"]
 OnToolError = Literal["return", "raise"]
@@ -29,7 +29,8 @@ def guarded(
     Its parameters become the call's arguments by name (a method's `self` does not), and interceptors may rewrite them.
     A blocked call, or one whose result is withheld, returns what the agent gets, or raises BlockedError with
     `on_block="raise"`. What the function raises is returned as an error result, or raised with `on_error="raise"`, as
-    is the failure of an interceptor that refused the call. Without an engine, the global one decides, which has your
+    is the failure of an interceptor that refused the call or its result. Of a generator, whoever reads it gets that as
+    its last piece, or raised. Without an engine, the global one decides, which has your
     configuration and policy, and nobody can be asked. Works on sync and async functions and on methods.
     """
     given: object = tool
@@ -78,15 +79,34 @@ def _engine(engine: Engine | None) -> Engine:
 
 
 def _answer(done: ToolRun, on_block: OnBlock, on_error: OnToolError) -> Any:
-    error, after = done.outcome.error, done.after
-    withheld = after is not None and not after.allowed
-    if withheld and on_block == "raise":
-        raise BlockedError(done.response, after)
-    if on_error == "raise" and error is not None and not withheld:
+    problem = _problem(done.verdict, on_block, on_error, done.response, done.outcome, done.after)
+    if problem is not None:
+        raise problem
+    if done.streamed is not None:  # what goes wrong from here on, its reader gets to know
+        done.streamed.raises = partial(_problem, done.verdict, on_block, on_error)
+    return done.response
+
+
+def _problem(
+    verdict: Verdict[ToolCall],
+    on_block: OnBlock,
+    on_error: OnToolError,
+    response: Any,
+    outcome: ToolOutcome,
+    after: Verdict[ToolOutcome] | None,
+) -> BaseException | None:
+    """What is raised instead of this response; None if it is returned."""
+    if after is not None and not after.allowed:
+        failed = after.decided_by is not None and after.decided_by.rule == INTERCEPTOR_ERROR
+        if on_error == "raise" and failed and after.errors:
+            return after.errors[0]
+        return BlockedError(response, after) if on_block == "raise" else None
+    if on_error == "raise" and outcome.error is not None:
         # INVARIANT: what tool.after rewrote is not raised as it was: its text may be what had to be hidden.
         if after is not None and after.rewritten:
-            raise ToolError(str(done.response.get("error", "the tool failed"))) from None
-        raise error
-    if on_block == "raise" and done.outcome.denied:
-        raise BlockedError(done.response, done.verdict)
-    return done.response
+            text = response.get("error", "the tool failed") if isinstance(response, dict) else response
+            told = ToolError(text_of(text))
+            told.__cause__ = None  # as `from None` does: not even beside what a caller is handling
+            return told
+        return outcome.error
+    return BlockedError(response, verdict) if on_block == "raise" and outcome.denied else None

@@ -29,6 +29,7 @@ from interpose.errors import logged, name_of, text_of
 from interpose.interceptor import Registration
 from interpose.points import POINTS
 from interpose.types import (
+    INTERCEPTOR_ERROR,
     NOTHING_RAISED,
     Allow,
     Confirm,
@@ -250,9 +251,9 @@ def _note_failure(chain: _Chain, entry: Registration, problem: str) -> Decision[
     chain.findings.append(_finding(entry, "error", problem, "", "error", "", ""))
     match entry.on_error:
         case "deny":
-            return Deny(f"{entry.id} failed: {problem}", rule="interceptor-error")
+            return Deny(f"{entry.id} failed: {problem}", rule=INTERCEPTOR_ERROR)
         case "ask":
-            return Confirm(f"{entry.id} failed: {problem}. Go on without it?", rule="interceptor-error")
+            return Confirm(f"{entry.id} failed: {problem}. Go on without it?", rule=INTERCEPTOR_ERROR)
         case "allow":
             return Allow()
 

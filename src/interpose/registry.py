@@ -98,13 +98,18 @@ class InterceptorRegistry:
             self._snapshot = Snapshot((*self._snapshot.entries, entry))
             return entry
 
-    def on(self, name: str | HookPoint, *, id: str | None = None, **options: Any) -> Callable[[H], H]:
+    def on(self, name: str | HookPoint = "", *, id: str | None = None, **options: Any) -> Callable[[H], H]:
         """`add` as a decorator. Without an id, the function's own name is taken."""
         given: object = name
         if callable(given):
             raise RegistrationError(
                 "@registry.on needs the name of a hook point: write "
                 f'@registry.on("tool.before") above {getattr(given, "__qualname__", given)}'
+            )
+        if not given:
+            raise RegistrationError(
+                f'@registry.on needs the name of a hook point: write @registry.on("tool.before"), or one of '
+                f"{', '.join(HookPoint)}"
             )
 
         def register(handler: H) -> H:

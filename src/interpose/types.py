@@ -281,6 +281,9 @@ class PermissionRequest(Struct, frozen=True):
         return self.subject.arguments if isinstance(self.subject, ToolCall) else EMPTY
 
 
+INTERCEPTOR_ERROR = "interceptor-error"
+"""The rule of what was refused or asked because an interceptor failed."""
+
 AUDIT_UNAVAILABLE = "audit_unavailable"
 """The rule of calls that were refused because they could not be recorded."""
 

@@ -38,7 +38,7 @@ MAY_USE: dict[str, set[str]] = {
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
     "paths": {"types"},
     "secrets.kinds": set(),
-    "secrets": {"types", "secrets.kinds"},
+    "secrets": {"types", "secrets.kinds", "formats"},
     "store": {"types", "errors"},
     "shell.syntax": set(),
     "shell.invocation": {"types"},

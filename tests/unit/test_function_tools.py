@@ -207,3 +207,17 @@ def test_guarded_raises_the_failure_of_an_interceptor_that_refused(registry: Int
 
     with pytest.raises(ZeroDivisionError):
         run()
+
+
+def test_two_values_under_one_name_are_refused_and_none_is_lost() -> None:
+    ran: list[Any] = []
+
+    @guarded("shell", engine=Engine())
+    def shell(command: str, /, **more: Any) -> None:
+        ran.append((command, more))
+
+    with pytest.raises(TypeError, match="'command' as a parameter and again as a keyword of \\*\\*more"):
+        shell("rm -rf /", command="ls")
+    assert ran == []
+    shell("ls", cwd="/tmp")
+    assert ran == [("ls", {"cwd": "/tmp"})]

@@ -13,11 +13,13 @@ from interpose import (
     Context,
     Engine,
     InterceptorRegistry,
+    ToolCall,
     create_interceptor_registry,
     guarded,
     initialize_global_interceptors,
     reset_global_interceptors,
 )
+from interpose.errors import ToolError
 
 
 @pytest.fixture
@@ -201,3 +203,56 @@ def test_a_wrong_word_is_refused_when_decorating() -> None:
 def test_the_name_of_a_tool_is_no_function() -> None:
     with pytest.raises(TypeError, match=r"write @guarded\(\)"):
         guarded(len)  # type: ignore[arg-type]  # what @guarded without brackets does
+
+
+@pytest.mark.parametrize("use_async", [False, True])
+def test_the_failure_of_an_interceptor_behind_the_tool_is_raised(
+    registry: InterceptorRegistry, use_async: bool
+) -> None:
+    def fail(_input: Any, _output: Any) -> None:
+        raise ZeroDivisionError("the interceptor's own")
+
+    registry.add(id="fail", name="tool.after", handler=fail)
+    engine = Engine(registry)
+    done = engine.run().run_tool(ToolCall("say", {}), lambda _: "said")
+    assert done.response["status"] == "withheld"
+    assert isinstance(done.outcome.error, ZeroDivisionError), "the exception of an interceptor is on the outcome"
+
+    @guarded("say", engine=engine, on_error="raise")
+    async def say_async() -> str:
+        return "said"
+
+    @guarded("say", engine=engine, on_error="raise", on_block="raise")
+    def say() -> str:
+        return "said"
+
+    with pytest.raises(ZeroDivisionError, match="the interceptor's own"):
+        asyncio.run(say_async()) if use_async else say()
+    assert guarded("say", engine=engine)(lambda: "said")()["status"] == "withheld"
+
+
+def test_a_refusal_behind_the_tool_is_no_failure_and_never_raises_the_tools_error(
+    registry: InterceptorRegistry,
+) -> None:
+    def look(_input: Any, _output: Any) -> None:
+        raise ZeroDivisionError("of one who only looks")
+
+    registry.add(id="block", name="tool.after", handler=block)
+    registry.add(id="look", name="tool.after", priority=-1, handler=look)
+
+    @guarded("say", engine=Engine(registry), on_error="raise")
+    def say() -> str:
+        raise OSError("what must not be seen")
+
+    assert say()["status"] == "withheld"
+
+
+def test_an_error_result_that_became_a_text_is_raised_as_that_text(registry: InterceptorRegistry) -> None:
+    registry.add(id="short", name="tool.after", handler=lambda _i, o: setattr(o, "result", "it failed"))
+
+    @guarded("say", engine=Engine(registry), on_error="raise")
+    def say() -> str:
+        raise OSError("what must not be seen")
+
+    with pytest.raises(ToolError, match="it failed"):
+        say()

@@ -21,12 +21,19 @@ from msgspec.structs import replace
 from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
-from interpose.errors import InvalidCallError, logged, text_of
+from interpose.errors import InvalidCallError, text_of
 from interpose.flow.batch import run_batch
 from interpose.flow.observing import observe_all
-from interpose.flow.result_streams import TextFilter, is_stream, stream_of
+from interpose.flow.result_streams import TextFilter
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
+from interpose.flow.streamed_calls import (
+    StreamedCall,
+    failed_outcome,
+    may_hold_streams,
+    withheld_result,
+)
 from interpose.flow.wire_log import WireLog
+from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
@@ -88,6 +95,8 @@ class ToolRun(Struct, frozen=True):
     verdict: Verdict[ToolCall]
     outcome: ToolOutcome
     after: Verdict[ToolOutcome] | None = None
+    streamed: StreamedCall | None = None
+    """Of a result that comes piece by piece: its outcome, when that is known."""
 
 
 class Parts(Protocol):
@@ -165,11 +174,6 @@ class RunFlow:
             answer = yield Execute(
                 lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
             )
-            if is_stream(answer) and self._is_looked_at(snapshot, entries, call):
-                filters = called(self._text_filters, (snapshot, call))
-                if type(filters) is not Failure:
-                    return self._streamed(snapshot, entries, verdict, answer, cast("list[TextFilter]", filters))
-                answer = filters  # what can't be searched is not handed on
             outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
@@ -177,41 +181,35 @@ class RunFlow:
             raise answer.error  # cancellation and interrupts are the caller's, not a tool's error
         return done
 
-    def _is_looked_at(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> bool:
-        """Whether anybody wants to know what comes of a call. If not, its result is none of our business."""
-        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
-        return bool(after) or self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
-
-    def _streamed(
+    def _put_behind(
         self,
         snapshot: Snapshot,
         entries: tuple[Registration, ...],
         verdict: Verdict[ToolCall],
-        result: Any,
-        filters: list[TextFilter],
-    ) -> ToolRun:
-        """A result that comes piece by piece. What stands behind the tool follows when it has ended."""
-        call, start = verdict.payload, perf_counter_ns()
-        outcome = ToolOutcome(call, approver=verdict.approver)
+        outcome: ToolOutcome,
+    ) -> tuple[StreamedCall, Any] | None:
+        """The result with streams of ours in the place of iterators, if it is or holds one and anybody looks at it."""
+        after = snapshot.select(HookPoint.TOOL_AFTER, outcome.call.name, self._context.agent_id)
+        whole = is_stream(outcome.result)
+        if not after and not (whole and self._is_looked_at(entries)):
+            return None
 
-        def judge(piece: Any) -> Flow[tuple[Any, bool]]:
-            _, shown, after = yield from self._after(snapshot, replace(outcome, result=piece), look_only=False)
-            return shown, after is None or after.allowed
+        def finish(final: ToolOutcome, said: Verdict[ToolOutcome] | None) -> Flow[None]:
+            yield from observe_all(entries, final.call, final)
+            yield from self._finish(verdict, final, said)
 
-        def end(kept: Any, error: BaseException | None) -> Flow[ToolOutcome]:
-            answer = kept if error is None else Failure(error)
-            final = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
-            yield from observe_all(entries, call, final)
-            yield from self._finish(verdict, final, None)
-            return final
+        call = StreamedCall(
+            outcome,
+            lambda piece, look_only: self._after(snapshot, piece, look_only=look_only),
+            finish,
+            lambda: _text_filters(after),
+        )
+        result = call.whole(outcome.result) if whole else call.inside(outcome.result)
+        return (call, result) if result is not outcome.result else None
 
-        stream = stream_of(result, filters, judge, end)
-        return ToolRun(stream, verdict, replace(outcome, result=stream))
-
-    def _text_filters(self, snapshot: Snapshot, call: ToolCall) -> list[TextFilter]:
-        after = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
-        enforcing = (entry.handler for entry in after if entry.mode == "enforce")
-        return [handler.text_filter() for handler in enforcing if hasattr(handler, "text_filter")]
+    def _is_looked_at(self, entries: tuple[Registration, ...]) -> bool:
+        """Whether anybody wants to know what comes of a call. If not, its result is none of our business."""
+        return self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
 
     def before(self, call: ToolCall, wish: NeedsConfirmation | None = None) -> Flow[Verdict[ToolCall]]:
         """The first half of a call that somebody else runs."""
@@ -254,7 +252,18 @@ class RunFlow:
         look_only: bool,
         notes: tuple[Finding, ...] = (),
     ) -> Flow[ToolRun]:
-        """What stands behind the tool: tool.after, observers, the record of the outcome."""
+        """What stands behind the tool: tool.after, observers, the record of the outcome.
+
+        Of a result that comes piece by piece, they follow when it has ended.
+        """
+        if not look_only and may_hold_streams(outcome.result):
+            try:
+                streamed = self._put_behind(snapshot, entries, verdict, outcome)
+            except BaseException as error:  # noqa: BLE001 - what can't be searched is not handed on
+                outcome = failed_outcome(outcome.call, error, outcome.duration_ns, outcome.approver)
+            else:
+                if streamed is not None:
+                    return (yield from self._begin(snapshot, verdict, outcome, *streamed))
         outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
         if notes:
             after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
@@ -262,6 +271,17 @@ class RunFlow:
         yield from observe_all(entries, outcome.call, outcome)
         yield from self._finish(verdict, outcome, after)
         return ToolRun(response, verdict, outcome, after)
+
+    def _begin(
+        self, snapshot: Snapshot, verdict: Verdict[ToolCall], outcome: ToolOutcome, streamed: StreamedCall, result: Any
+    ) -> Flow[ToolRun]:
+        """Hand on streams. What stands around them passes tool.after now, their pieces when they are read."""
+        outcome = replace(outcome, result=result)
+        if streamed.is_whole:
+            return ToolRun(result, verdict, outcome, streamed=streamed)
+        outcome, response, after = yield from self._after(snapshot, outcome, look_only=False)
+        yield from streamed.begin(outcome, after)
+        return ToolRun(response, verdict, outcome, after, streamed)
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """The call as interceptors and records name it. One that is none stays as it is, to be refused."""
@@ -331,14 +351,15 @@ class RunFlow:
             shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
-            withheld = _withheld(call, verdict.reason)
-            return replace(outcome, result=withheld), withheld, verdict
+            withheld = withheld_result(call, verdict.reason or BLOCKED)
+            errors = Raised((*outcome.errors, *verdict.errors))
+            return replace(outcome, result=withheld, errors=errors), withheld, verdict
         if not verdict.rewritten:
             return outcome, outcome.result, verdict
         try:
             result = thaw(freeze(verdict.payload.result))
         except BaseException as error:  # noqa: BLE001 - as above, of an interceptor's making
-            result = _withheld(call, f"The rewritten result can't be handed on: {text_of(error)}")
+            result = withheld_result(call, f"The rewritten result can't be handed on: {text_of(error)}")
         return replace(outcome, result=result), result, verdict
 
     def _record(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
@@ -384,11 +405,7 @@ class RunFlow:
 
 def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
     if type(answer) is Failure:
-        error = logged(answer.error, call.name)
-        result = {"status": "error", "tool": call.name, "error": text_of(error)}
-        return ToolOutcome(
-            call, result, is_error=True, duration_ns=duration_ns, approver=approver, errors=Raised((error,))
-        )
+        return failed_outcome(call, answer.error, duration_ns, approver)
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 
 
@@ -400,9 +417,12 @@ def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
 
 
-def _withheld(call: ToolCall, reason: str) -> dict[str, Any]:
-    """In the place of a result. The tool ran: an agent must not think that it can try again."""
-    return {"status": "withheld", "tool": call.name, "reason": reason or BLOCKED, "ran": True}
+def _text_filters(after: Sequence[Registration]) -> list[tuple[Registration, TextFilter]]:
+    return [
+        (entry, cast("Any", entry.handler).text_filter())
+        for entry in after
+        if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
+    ]
 
 
 RECORD = "interpose:record"

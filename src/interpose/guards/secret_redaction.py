@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from interpose.secrets import FoundSecret, Redactor
+from interpose.secrets import Redactor
 from interpose.types import Allow, ToolOutcome, Transform
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ RULE = "secret-redaction"
 class SecretRedaction:
     """Replaces secrets in results by `[redacted:<kind>:<digest>]`.
 
-    Limits: it sees text, bytes, mappings, sequences, dataclasses, pydantic models and what a generator or an open file
-    gives piece by piece; an object of another type passes as it is. A secret without a
+    Limits: it sees text, bytes, mappings, sequences, dataclasses, pydantic models and what iterators and open files
+    give piece by piece; an object of another type passes as it is. A secret without a
     telling shape, name or place (a bare password in prose), one cut into several strings, and one inside an archive, an
     image or encrypted data are not found.
     """
@@ -38,16 +38,40 @@ class SecretRedaction:
         result, found = self._redactor.redact_value(outcome.result)
         if not found:
             return Allow()
-        return Transform(replace(outcome, result=result), reason=_said(found), rule=RULE)
+        return Transform(replace(outcome, result=result), reason=_said(Counter(one.kind for one in found)), rule=RULE)
 
-    def text_filter(self) -> StreamRedactor:
+    def text_filter(self) -> SecretFilter:
         """For a result that comes piece by piece: a secret may begin in one piece and end in another."""
         from interpose.secrets.stream import StreamRedactor
 
-        return StreamRedactor(self._redactor)
+        return SecretFilter(StreamRedactor(self._redactor))
 
 
-def _said(found: tuple[FoundSecret, ...]) -> str:
-    counts = Counter(one.kind for one in found)
+class SecretFilter:
+    """Hides secrets in text as it passes, and counts them: a stream may have no end."""
+
+    def __init__(self, redactor: StreamRedactor) -> None:
+        self._redactor = redactor
+        self._counts: Counter[str] = Counter()
+
+    def feed(self, data: bytes, *, hurry: bool) -> bytes:
+        """What can be given out now."""
+        return self._counted(self._redactor.feed(data, hurry=hurry))
+
+    def close(self) -> bytes:
+        """The rest."""
+        return self._counted(self._redactor.close())
+
+    def said(self) -> tuple[str, str]:
+        """The rule, and what it hid so far; empty if that is nothing."""
+        return (RULE, _said(self._counts)) if self._counts else ("", "")
+
+    def _counted(self, data: bytes) -> bytes:
+        self._counts.update(one.kind for one in self._redactor.found)
+        self._redactor.found.clear()
+        return data
+
+
+def _said(counts: Counter[str]) -> str:
     kinds = ", ".join(kind if count == 1 else f"{kind} ({count})" for kind, count in sorted(counts.items()))
-    return f"hid {len(found)} secret{'s' if len(found) > 1 else ''}: {kinds}"
+    return f"hid {counts.total()} secret{'s' if counts.total() > 1 else ''}: {kinds}"
