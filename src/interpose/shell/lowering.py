@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interpose.paths import device_of, persistence_of, resolve, secret_of, tamper_of
+from interpose import paths
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -73,7 +73,7 @@ class CommandLowering:
         self.walker.effects.append(Effect(kind, resource, certainty, span, kept, self.via))
 
     def path(self, word: Word | str) -> str:
-        where = resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
+        where = paths.resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
     def _place(self, path: Word | str) -> str:
@@ -88,7 +88,7 @@ class CommandLowering:
             link = next((at for at in self.walker.links if where[:end] == at or where[:end].startswith(f"{at}/")), None)
             if link is None:
                 break
-            where = resolve(self.walker.links[link] + where[len(link) :], self.cwd, self.walker.home)
+            where = paths.resolve(self.walker.links[link] + where[len(link) :], self.cwd, self.walker.home)
         return where
 
     def read(self, path: Word | str, **details: Any) -> Stream:
@@ -103,7 +103,7 @@ class CommandLowering:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = self.walker.state.files.get(where) or Stream()
-        secret = secret_of(where, self.walker.home)
+        secret = paths.secret_of(where, self.walker.home)
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
             stream = Stream(stream.text, stream.taints | {"secret"})
@@ -160,21 +160,21 @@ class CommandLowering:
     def permission(self, path: Word | str, **details: Any) -> None:
         where = self.path(path)
         self._state("fs.permission", where, path, details)
-        tamper = tamper_of(where, self.walker.home)
+        tamper = paths.tamper_of(where, self.walker.home)
         if tamper:
             self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
 
     def _meaning(self, where: str, path: Word | str, details: dict[str, Any]) -> None:
         """State what follows from changing this path."""
         home = self.walker.home
-        persistence = persistence_of(where, home)
+        persistence = paths.persistence_of(where, home)
         if persistence:
             more = details | {"reason": persistence.reason, "strength": persistence.strength}
             self._state("persistence", where, path, more)
-        tamper = tamper_of(where, home)
+        tamper = paths.tamper_of(where, home)
         if tamper:
             self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
-        device = device_of(where)
+        device = paths.device_of(where)
         if device:
             self._state(
                 "system", where, path, details | {"rule": "raw-device", "wide": True, "reason": f"Writes to {device}"}
