@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from interpose.agents import switch_reader
 from interpose.config.places import places_of
 from interpose.errors import SetupError
 from interpose.surfaces.hosts.events import HostFacts
+from interpose.surfaces.hosts.hook_places import HookFile
 
-Scope = Literal["user", "project"]
+Scope = Literal["user", "project", "managed"]
 
 
 class InstallTarget(Struct, frozen=True):
@@ -27,7 +30,14 @@ class InstallTarget(Struct, frozen=True):
 
 def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[str, str] = os.environ) -> InstallTarget:
     """Where this host reads its hooks."""
-    file = next(file for file in facts.setup.files if file.scope == scope)
+    file = file_for(facts, scope)
+    if file is None:
+        raise SetupError(
+            f"{facts.title} has no managed settings that hold hooks; install it with --user, and see docs/agents for "
+            "what then switches its hooks off"
+        )
+    if scope == "managed":
+        return InstallTarget(facts_for(facts, scope), scope, switch_reader.SYSTEM / file.path[1:], system_settings())
     if scope == "project":
         return InstallTarget(facts, scope, project / file.path, project)
     home = places_of(environ).home
@@ -39,6 +49,24 @@ def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[st
             f"{file.moved_by} is {moved!r}, which is no absolute path: {facts.title} would read it from elsewhere"
         )
     return InstallTarget(facts, scope, Path(moved + file.path.removeprefix(file.root)), Path(moved))
+
+
+def file_for(facts: HostFacts, scope: Scope) -> HookFile | None:
+    """The file of a host in this place; None if it has none there."""
+    return next((file for file in facts.setup.files if file.scope == scope), None)
+
+
+def facts_for(facts: HostFacts, scope: Scope) -> HostFacts:
+    """The facts as they are for this place: its file may need more than others do."""
+    file = file_for(facts, scope)
+    if file is None or not file.top:
+        return facts
+    return replace(facts, setup=replace(facts.setup, top={**facts.setup.top, **file.top}))
+
+
+def system_settings() -> Path:
+    """What managed settings must not lead out of."""
+    return switch_reader.SYSTEM / "etc"
 
 
 def spoken_path(path: Path | str, environ: Mapping[str, str] = os.environ) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from time import time_ns
 
@@ -13,6 +14,8 @@ from msgspec import MsgspecError, Struct
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
+from interpose.install.records import Installed
+from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
 from interpose.ledger import verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
@@ -50,18 +53,21 @@ class Situation(Struct, frozen=True, kw_only=True):
     opened: int
     opened_last: int
     seen: dict[str, LastHeard]
+    unheard: tuple[UnheardSession, ...] = ()
 
 
-def situation(config: Config) -> Situation:
+def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
     """Look at everything. What can't be looked at is said in its place; nothing is raised."""
     database = Path(config.ledger.directory) / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
+    unheard: tuple[UnheardSession, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+                unheard = unheard_sessions(installed, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -75,6 +81,7 @@ def situation(config: Config) -> Situation:
         opened=len(opened),
         opened_last=max((each.at for each in opened), default=0),
         seen=seen,
+        unheard=unheard,
     )
 
 

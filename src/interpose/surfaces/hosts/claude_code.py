@@ -27,6 +27,7 @@ SETUP = HostSetup(
     files=(
         HookFile("user", "~/.claude/settings.json", "CLAUDE_CONFIG_DIR", "~/.claude", ("cursor", "vscode")),
         HookFile("project", ".claude/settings.json", also_run_by=("copilot", "cursor", "vscode")),
+        HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
     fail_closed={"onFailure": "block"},

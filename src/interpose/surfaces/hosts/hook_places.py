@@ -16,15 +16,22 @@ MARGIN = 5
 class HookFile(Struct, frozen=True):
     """A file or directory that a host reads. `~` is the user's home; a relative path lies in the project.
 
+    A `managed` one is an administrator's: it holds for everybody on the machine, and nobody else can change it.
+
     `moved_by` names the variable that replaces `root`, the beginning of the path. `also_run_by` are other hosts that
     run the hooks in it.
     """
 
-    scope: Literal["user", "project"]
+    scope: Literal["user", "project", "managed"]
     path: str
     moved_by: str = ""
     root: str = ""
     also_run_by: tuple[str, ...] = ()
+    top: dict[str, Any] = EMPTY
+    """What this file must have at its top besides what all have: what holds the hooks on against other files."""
+    beside: str = ""
+    """A second file that the host needs for that, and its text."""
+    beside_text: str = ""
 
 
 class HookEvent(Struct, frozen=True):

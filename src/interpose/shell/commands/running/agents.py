@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import AGENT_OF
+from interpose.agents.off_flags import is_off_command, off_flags_in
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering
 
 _AGENTS = (
     "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi",
-    "droid", "auggie", "openhands", "cline",
+    "droid", "auggie", "openhands", "cline", "openclaw", "kiro-cli",
 )  # fmt: skip
 _UNGUARDED = frozenset(
     {
@@ -33,6 +35,15 @@ _INFORM = frozenset({"--help", "-h", "--version", "help"})
 @command(*_AGENTS)
 def agent(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
+    host = AGENT_OF.get(inv.name, "")
+    if is_off_command(host, texts):
+        low.emit("guard.tamper", inv.name, wide=True, rule="guard-off",
+                 reason="Switches the hooks of an agent off, which watch over what it does")  # fmt: skip
+        return
+    for flag, _ in off_flags_in(host, texts):
+        low.emit("guard.tamper", inv.name, rule="unguarded-agent",
+                 reason=f"With {flag.shown} this agent does not run the hooks that watch over it")  # fmt: skip
+        return
     for word, after in zip(inv.args, [*texts[1:], ""], strict=False):
         name, _, value = word.text.partition("=")
         if word.text == "--":
