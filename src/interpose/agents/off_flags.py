@@ -43,7 +43,7 @@ def _codex_off(value: str) -> bool:
 
 
 FLAGS: tuple[OffFlag, ...] = (
-    OffFlag(host="claude-code", names=("--bare",), shown="--bare"),
+    OffFlag(host="claude-code", names=("--bare",), shown="--bare", outlived=True),
     OffFlag(host="claude-code", names=("--safe-mode",), shown="--safe-mode", outlived=True),
     OffFlag(host="claude-code", names=("--settings",), shown="--settings '{\"disableAllHooks\": true}'",
             off=_settings_off, outlived=True),

@@ -18,7 +18,7 @@ class OffVariable(Struct, frozen=True):
 
 
 VARIABLES: tuple[OffVariable, ...] = (
-    OffVariable("claude-code", "CLAUDE_CODE_SIMPLE"),
+    OffVariable("claude-code", "CLAUDE_CODE_SIMPLE", outlived=True),
     OffVariable("claude-code", "CLAUDE_CODE_SAFE_MODE", outlived=True),
     OffVariable("qwen-code", "QWEN_CODE_SIMPLE"),
     OffVariable("qwen-code", "QWEN_CODE_SAFE_MODE"),

@@ -178,9 +178,9 @@ def _in_text(switch: OffSwitch, file: SettingsFile, path: str, text: str) -> Ite
     except (ValueError, RecursionError) as error:
         yield _unread(switch, file, path, f"line {getattr(error, 'lineno', '?')}: {getattr(error, 'msg', error)}")
         return
-    for key, value in _values(data, switch.key, ()):
+    for value in _values(data, switch.key):
         if is_off(switch, value):
-            yield _found(switch, file, path, json.dumps(value, default=str)[:80], ".".join(key))
+            yield _found(switch, file, path, json.dumps(value) if isinstance(value, bool) else _SPOKEN_OFF[switch.off])
             return
 
 
@@ -199,14 +199,14 @@ class _Pairs(list[tuple[str, Any]]):
     """An object as it is written: with every member, also where two have the same name."""
 
 
-def _values(data: Any, key: tuple[str, ...], way: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
+def _values(data: Any, key: tuple[str, ...]) -> Iterator[Any]:
     if not key:
-        yield way, _plain(data)
+        yield _plain(data)
         return
     members = data if isinstance(data, _Pairs) else data.items() if isinstance(data, dict) else ()
     for name, value in members:
         if key[0] in ("*", name):
-            yield from _values(value, key[1:], (*way, name))
+            yield from _values(value, key[1:])
 
 
 def _plain(data: Any) -> Any:
@@ -215,9 +215,13 @@ def _plain(data: Any) -> Any:
     return [_plain(value) for value in data] if isinstance(data, list) else data
 
 
-def _found(switch: OffSwitch, file: SettingsFile, path: str, value: str, key: str = "") -> FoundSwitch:
+_SPOKEN_OFF = {"true": "true", "false": "false", "ours": "a list with ours", "not-ours": "a list without ours"}
+"""INVARIANT: what is said of a value are words of ours. Agents read it, and the file may be a stranger's."""
+
+
+def _found(switch: OffSwitch, file: SettingsFile, path: str, value: str) -> FoundSwitch:
     return FoundSwitch(
-        host=switch.host, path=path, level=file.level, key=key or switch.spoken_key, value=value, means=switch.means,
+        host=switch.host, path=path, level=file.level, key=switch.spoken_key, value=value, means=switch.means,
         outlived=file.level in switch.outlived_in,
     )  # fmt: skip
 

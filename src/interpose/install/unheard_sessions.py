@@ -19,7 +19,7 @@ from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.host_sessions import PREFIX, heard
 
 _DAYS_NS = 7 * 86400 * 1_000_000_000
-_SETTLING_NS = 5 * 1_000_000_000
+_SETTLING_NS = 1_000_000_000
 """An event may be on its way while its session is already written down."""
 _DECISIONS = 5000
 _SESSIONS = 5000
