@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -58,10 +59,22 @@ def file_for(facts: HostFacts, scope: Scope) -> HookFile | None:
 
 def facts_for(facts: HostFacts, scope: Scope) -> HostFacts:
     """The facts as they are for this place: its file may need more than others do."""
-    file = file_for(facts, scope)
-    if file is None or not file.top:
+    file, setup = file_for(facts, scope), facts.setup
+    if file is None or scope != "managed":
         return facts
-    return replace(facts, setup=replace(facts.setup, top={**facts.setup.top, **file.top}))
+    entry = dict(setup.entry)
+    if "name" in entry:  # a name that no repository can know, and so none can name to leave it out
+        entry["name"] = f"{entry['name']}-{_machine()}"
+    return replace(facts, setup=replace(setup, top={**setup.top, **file.top}, entry=entry))
+
+
+def _machine() -> str:
+    """A word that is always the same on this machine, and another on others."""
+    try:
+        text = Path("/etc/machine-id").read_bytes()
+    except OSError:
+        text = os.uname().nodename.encode()
+    return hashlib.sha256(b"interpose managed hooks " + text).hexdigest()[:16]
 
 
 def system_settings() -> Path:

@@ -50,6 +50,8 @@ def _claude(name: str, **more: Any) -> SwitchRow:
 
 
 _OFF = {"disableAllHooks": True}
+_TRUSTED = {"~/.gemini/trustedFolders.json": {"PROJECT": "TRUST_FOLDER"}}
+"""A person who opened the cloned repository said yes to it: before, Gemini CLI takes nothing from its files."""
 _NO_HOOKS = "\n[features]\nhooks = false\n"
 
 ROWS: tuple[SwitchRow, ...] = (
@@ -73,12 +75,12 @@ ROWS: tuple[SwitchRow, ...] = (
     SwitchRow(
         host="gemini-cli",
         name="hooksConfig.enabled, project",
-        files={".gemini/settings.json": {"hooksConfig": {"enabled": False}}},
+        files={".gemini/settings.json": {"hooksConfig": {"enabled": False}}, **_TRUSTED},
     ),
     SwitchRow(
         host="gemini-cli",
         name="hooksConfig.disabled, project",
-        files={".gemini/settings.json": {"hooksConfig": {"disabled": ["interpose"]}}},
+        files={".gemini/settings.json": {"hooksConfig": {"disabled": ["interpose"]}}, **_TRUSTED},
     ),
     SwitchRow(host="copilot", name="disableAllHooks, user", files={"~/.copilot/settings.json": _OFF}),
     SwitchRow(host="copilot", name="disableAllHooks, project", files={".github/copilot/settings.json": _OFF}),
@@ -105,7 +107,8 @@ def turn_off(home: Home, row: SwitchRow) -> None:
         if isinstance(content, str):
             path.write_text(before + content)
         else:
-            path.write_text(json.dumps((json.loads(before) if before else {}) | content, indent=2))
+            text = json.dumps((json.loads(before) if before else {}) | content, indent=2)
+            path.write_text(text.replace("PROJECT", str(home.project)))
 
 
 def seen_with(row: SwitchRow, agent: Agent, parts: Mapping[str, Path], place: Path) -> SeenSwitch:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import time_ns
 
@@ -84,10 +87,22 @@ def test_a_project_that_switches_hooks_off(
 def test_doctor_does_not_say_that_all_is_well(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     project = project_with(home, ".claude/settings.json", '{"disableAllHooks": true}')
     installed(target("claude-code"))
-    assert main(["doctor", "claude-code", "--cwd", str(project), "--json"]) == 1
+    with no_server():
+        assert main(["doctor", "claude-code", "--cwd", str(project), "--json"]) == 1
     told = json.loads(capsys.readouterr().out)
     (switch,) = [check for check in told["hosts"][0]["checks"] if check["name"] == "off switch"]
     assert (told["ok"], switch["level"]) == (False, "open")
+
+
+@contextmanager
+def no_server() -> Iterator[None]:
+    """Who would start a server finds it being started already."""
+    lock = Path(load().config.hooks.socket).with_name("start.lock")
+    lock.parent.mkdir(parents=True, mode=0o700)
+    handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    yield
+    os.close(handle)
 
 
 def test_what_managed_hooks_outlive_is_a_note(home: Path) -> None:
