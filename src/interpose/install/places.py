@@ -65,7 +65,8 @@ def facts_for(facts: HostFacts, scope: Scope) -> HostFacts:
     entry = dict(setup.entry)
     if "name" in entry:  # a name that no repository can know, and so none can name to leave it out
         entry["name"] = f"{entry['name']}-{_machine()}"
-    return replace(facts, setup=replace(setup, top={**setup.top, **file.top}, entry=entry))
+    top = {**setup.top, **file.top}
+    return replace(facts, setup=replace(setup, top=top, entry=entry, also_command=file.also_command))
 
 
 def _machine() -> str:

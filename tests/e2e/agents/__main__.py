@@ -28,7 +28,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/agents", description="Run the real agents with our hooks, offline.")
     names = [agent.host for agent in AGENTS]
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"which of {', '.join(names)} (default: all)")
-    parser.add_argument("--only", action="append", default=[], metavar="SCENARIO", help="one scenario, by its name")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="SCENARIO", help="one scenario or switch, by its name"
+    )
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
     parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
     args = parser.parse_args(argv)
@@ -44,9 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     place = Path(tempfile.mkdtemp(prefix="agents-"))
     try:
         if args.switches:
-            found = off_switches.run_rows(
-                [each.host for each in wanted if each.host not in missing], parts, place, _say
-            )
+            agents = [each for each in wanted if each.host not in missing]
+            found = off_switches.run_rows(agents, parts, place, args.only, _say)
             _say(f"\n{off_switches.table(found)}")
             return int(any("SAYS NOTHING" in (each.doctor, each.status) and each.user == "RUNS" for each in found))
         rows = {

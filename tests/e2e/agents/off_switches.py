@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.agents.behaviours import DENIED, POLICY
 from tests.e2e.agents.home import Home, Run
-from tests.e2e.agents.known import AGENTS, Agent
+from tests.e2e.agents.known import Agent
 
 MARK = Path("/etc/interpose-agents-own-system")
 """Only a copy of /etc has it."""
@@ -89,6 +89,7 @@ ROWS: tuple[SwitchRow, ...] = (
         name="disableAllHooks, hooks file",
         files={".github/hooks/off.json": {"version": 1, "hooks": {}, **_OFF}},
     ),
+    SwitchRow(host="copilot", name="disableAllHooks, our file", files={"~/.copilot/hooks/interpose.json": _OFF}),
     SwitchRow(host="qwen-code", name="disableAllHooks, user", files={"~/.qwen/settings.json": _OFF}),
     SwitchRow(host="qwen-code", name="disableAllHooks, project", files={".qwen/settings.json": _OFF}),
     SwitchRow(host="qwen-code", name="--bare", words=("--bare",)),
@@ -182,15 +183,16 @@ def with_own_system(command: Sequence[str], place: Path) -> list[str]:
 
 
 def run_rows(
-    hosts: Sequence[str], parts: Mapping[str, Path], place: Path, say: Callable[[str], None]
+    agents: Sequence[Agent], parts: Mapping[str, Path], place: Path, only: Sequence[str], say: Callable[[str], None]
 ) -> list[SeenSwitch]:
-    """Every row of these agents, said as it is seen."""
+    """Every row of these agents, or those of the names in `only`; said as it is seen."""
     if not MARK.exists():
         raise SystemExit("off_switches writes to /etc: it runs only where that is a copy (scripts/agents --switches)")
-    agents = {agent.host: agent for agent in AGENTS if agent.host in hosts}
+    by_host = {agent.host: agent for agent in agents}
+    rows = [row for row in ROWS if row.host in by_host and (not only or row.name in only)]
     seen: list[SeenSwitch] = []
-    for at, row in enumerate(row for row in ROWS if row.host in agents):
-        seen.append(seen_with(row, agents[row.host], parts, place / str(at)))
+    for at, row in enumerate(rows):
+        seen.append(seen_with(row, by_host[row.host], parts, place / str(at)))
         last = seen[-1]
         reported = f"doctor: {last.doctor}; status: {last.status}"
         say(f"· {row.host}, {row.name}: {last.user}; managed: {last.managed}; {reported}")
