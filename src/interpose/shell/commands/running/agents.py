@@ -9,7 +9,7 @@ from interpose.shell.invocation import UNKNOWN, Invocation, Lowering
 
 _AGENTS = (
     "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi",
-    "droid", "auggie", "openhands", "cline", "openclaw", "kiro-cli",
+    "droid", "auggie", "openhands", "cline", "claude-code", "gemini-cli", "qwen-code",
 )  # fmt: skip
 _UNGUARDED = frozenset(
     {
@@ -32,17 +32,31 @@ _TASKS = frozenset(
 _INFORM = frozenset({"--help", "-h", "--version", "help"})
 
 
-@command(*_AGENTS)
-def agent(inv: Invocation, low: Lowering) -> None:
-    texts = [word.text for word in inv.args]
+def _hooks_off(inv: Invocation, low: Lowering, texts: list[str]) -> bool:
+    """Whether an agent's hooks are switched off, for good or for this start."""
     host = AGENT_OF.get(inv.name, "")
     if is_off_command(host, texts):
         low.emit("guard.tamper", inv.name, wide=True, rule="guard-off",
                  reason="Switches the hooks of an agent off, which watch over what it does")  # fmt: skip
-        return
+        return True
     for flag, _ in off_flags_in(host, texts):
         low.emit("guard.tamper", inv.name, rule="unguarded-agent",
                  reason=f"With {flag.shown} this agent does not run the hooks that watch over it")  # fmt: skip
+        return True
+    return False
+
+
+@command("openclaw", "kiro-cli")
+def messenger(inv: Invocation, low: Lowering) -> None:
+    """Agents with many commands that start no work: their hooks are what matters."""
+    if not _hooks_off(inv, low, [word.text for word in inv.args]):
+        low.emit("process.exec", inv.name)
+
+
+@command(*_AGENTS)
+def agent(inv: Invocation, low: Lowering) -> None:
+    texts = [word.text for word in inv.args]
+    if _hooks_off(inv, low, texts):
         return
     for word, after in zip(inv.args, [*texts[1:], ""], strict=False):
         name, _, value = word.text.partition("=")
