@@ -1,4 +1,4 @@
-"""The rows that `scripts/agents --switches` runs: each is a switch of the table, and nothing of this machine is touched."""
+"""The rows that `scripts/agents --switches` runs: each is a switch of the table, and this machine is left alone."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.e2e.agents.off_switches import MARK, ROWS, SeenSwitch, SwitchRow, run
 
 
 def home_in(path: Path) -> Home:
-    return cast(Home, SimpleNamespace(home=path / "home", project=path / "home" / "project"))
+    return cast("Home", SimpleNamespace(home=path / "home", project=path / "home" / "project"))
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[f"{row.host} {row.name}" for row in ROWS])
