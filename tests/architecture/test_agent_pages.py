@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from interpose.agents.known_agents import BY_NAME
+from interpose.agents.off_flags import COMMANDS, FLAGS
+from interpose.agents.off_switches import SWITCHES
+from interpose.agents.off_variables import VARIABLES
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.events import HostFacts
 from interpose.surfaces.hosts.hook_places import hooks_of
@@ -53,3 +57,20 @@ def test_the_page_of_a_host(name: str) -> None:
 def test_the_file_of_a_host(name: str) -> None:
     (shown,) = JSON_BLOCK.findall(page(name))
     assert json.loads(shown) == hooks_of(HOSTS[name].facts.setup, f"interpose hook {name}", 30)
+
+
+def switches_of(name: str) -> str:
+    """A row of the table of off switches."""
+    keys = dict.fromkeys(switch.spoken_key for switch in SWITCHES if switch.host == name)
+    flags = [flag.shown for flag in FLAGS if flag.host == name]
+    commands = [" ".join(command.words) for command in COMMANDS if command.host == name]
+    off = [variable.name for variable in VARIABLES if variable.host == name]
+    moved = BY_NAME[name].moved_by if name in BY_NAME else ()
+    cells = [", ".join(f"`{text.replace('`', '')}`" for text in cell) for cell in (keys, flags, commands, off, moved)]
+    return f"| {HOSTS[name].facts.title} | {' | '.join(cells)} |"
+
+
+def test_the_table_has_every_switch() -> None:
+    text = page("README")
+    for name in HOSTS:
+        assert switches_of(name) in text, switches_of(name)

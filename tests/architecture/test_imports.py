@@ -27,6 +27,7 @@ MAY_USE: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
     "formats": {"types"},
+    "agents": set(),
     "driving": {"types", "errors"},
     "tools": {"types", "errors", "formats"},
     "carried_calls": {"types", "errors", "formats", "tools"},
@@ -36,7 +37,7 @@ MAY_USE: dict[str, set[str]] = {
     "registration": {"types", "errors", "driving", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration", "tools"},
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
-    "paths": {"types"},
+    "paths": {"types", "agents"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
     "store": {"types", "errors"},
@@ -45,8 +46,8 @@ MAY_USE: dict[str, set[str]] = {
     "shell.streams": {"shell.invocation"},
     "shell.commands.shared.handler_table": {"shell.invocation"},
     "shell.languages": {"types", "paths", "shell.invocation", "shell.commands.shared.handler_table"},
-    "shell.commands": SHELL_TOOLS | {"types", "paths", "formats", "shell.languages"},
-    "shell": SHELL_TOOLS | {"types", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
+    "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
+    "shell": SHELL_TOOLS | {"types", "agents", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
     "reading": {"types", "tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
@@ -54,7 +55,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
-    "guards": LEAVES | {"formats", "tools", "reading", "shell", "paths", "secrets"},
+    "guards": LEAVES | {"agents", "formats", "tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},
@@ -72,16 +73,16 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces": set(),
     "surfaces.http_server": LEAVES | {"config", "formats"},
     "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE | {"service", "config", "observability", "surfaces.http_server"},
-    "surfaces.hosts": FLOW | {"formats", "secrets", "service", "store", "config"},
+    "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
-    "install": LEAVES | {"formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    "install": LEAVES | {"agents", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "build", "config", "install", "observability", "policy_trials", "server", "service"}
+    | {"__init__", "agents", "build", "config", "install", "observability", "policy_trials", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
     "__init__": FLOW | {"build", "guarded", "plugins"},

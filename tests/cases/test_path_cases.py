@@ -64,6 +64,11 @@ def test_names(row: dict[str, Any]) -> None:
     _check(row, SecurityAudit(home=HOME, lookup=Lexical()), row.get("cwd", CWD))
 
 
+@pytest.mark.parametrize("row", _cases("switches"))
+def test_switches_of_agents(row: dict[str, Any]) -> None:
+    _check(row, SecurityAudit(home=HOME, lookup=Lexical()), CWD)
+
+
 @pytest.mark.parametrize("row", _cases("openclaw_1_7"))
 def test_openclaw(row: dict[str, Any]) -> None:
     _check(row, SecurityAudit(home=HOME, lookup=Lexical()), "/workspace/project")

@@ -14,8 +14,10 @@ from interpose.cli.status_text import ledger_line, policy_of, server_line
 from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
-from interpose.install.doctor import Examined, HostCheck, examine, installed_targets
+from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets
 from interpose.install.places import spoken_path
+from interpose.install.records import Records
+from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, ledger_flaw, situation
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
@@ -61,11 +63,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     project = Path(args.cwd).absolute()
-    now = situation(loaded.config)
-    found = [
-        examine(target, record, loaded, now.seen.get(target.facts.name))
-        for target, record in installed_targets(loaded, project, only)
-    ]
+    now = situation(loaded.config, Records(loaded.places).all())
+    targets = installed_targets(loaded, project, only)
+    where = Around(
+        directory=project,
+        managed=frozenset(target.facts.name for target, _ in targets if target.scope == "managed"),
+        unheard=now.unheard,
+        running=tuple(running_agents()),
+    )
+    found = [examine(target, record, loaded, now.seen.get(target.facts.name), where) for target, record in targets]
     around = _around(now, project, ledger_flaw(loaded.config))
     if not found:
         named = f" {only}" if only else ""
@@ -92,6 +98,7 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
         else HostCheck("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
         HostCheck("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
     ]
+    checks += [HostCheck("off switch", "note", text) for text in now.warned]
     if now.opened:
         checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
     return checks

@@ -42,7 +42,7 @@ class _HookCommandLine:
 
     def __init__(self) -> None:
         self.host = self.event = ""
-        self.fail_open = self.in_process = False
+        self.fail_open = self.in_process = self.managed = False
         self.within = 0.0
 
 
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-open", action="store_true", help="let calls run that can't be decided, and record that")
     parser.add_argument("--in-process", action="store_true", help="decide here, whether a server runs or not")
     parser.add_argument("--within", metavar="SECONDS", help=SUPPRESS)
+    parser.add_argument("--managed", action="store_true", help=SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -75,6 +76,8 @@ def main(words: Sequence[str]) -> int:
         host = host_named(asked.host)
         if host is None:
             raise ValueError(f"no such host: {asked.host!r}; known are {', '.join(HOSTS)}")
+        if asked.managed:
+            _take_own_places()
         return _say(*_answered(asked, host))
     except BaseException as error:  # noqa: BLE001 - an interrupt would let the call run as any other error would
         return _refuse(host, error)
@@ -88,6 +91,8 @@ def _parsed(words: Sequence[str]) -> _HookCommandLine:
             asked.fail_open = True
         elif word == "--in-process":
             asked.in_process = True
+        elif word == "--managed":
+            asked.managed = True
         elif word == "--within":
             asked.within = float(next(rest, ""))
         elif word.startswith("-") or len(named) == 2:
@@ -96,6 +101,21 @@ def _parsed(words: Sequence[str]) -> _HookCommandLine:
             named.append(word)
     asked.host, asked.event = (*named, "", "")[:2]
     return asked
+
+
+def _take_own_places() -> None:
+    """Find configuration and state where the system says that this user lives.
+
+    INVARIANT: what a project puts into its agent's environment moves none of them.
+    """
+    from pwd import getpwuid
+
+    user = os.getuid()
+    runtime = f"/run/user/{user}"
+    for name in [name for name in os.environ if name.startswith(("XDG_", "INTERPOSE_"))]:
+        if (name, os.environ[name]) != ("XDG_RUNTIME_DIR", runtime):
+            del os.environ[name]
+    os.environ["HOME"] = getpwuid(user).pw_dir
 
 
 def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:

@@ -38,7 +38,7 @@ def _install(args: argparse.Namespace, loaded: Loaded) -> int:
     if isinstance(target, int):
         return target
     plan = plan_install(target, loaded, fail_open=args.fail_open)
-    return done(plan, loaded, args, advice(plan, Records(loaded.places).all()), "install")
+    return done(plan, loaded, args, advice(plan, Records(loaded.places).all(), Path(args.cwd).absolute()), "install")
 
 
 def _list(args: argparse.Namespace, loaded: Loaded) -> int:

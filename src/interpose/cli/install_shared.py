@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import os
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -39,6 +40,13 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     scope.add_argument(
         "--project", dest="scope", action="store_const", const="project", help="for the project in this directory"
     )
+    scope.add_argument(
+        "--managed",
+        dest="scope",
+        action="store_const",
+        const="managed",
+        help="for everybody on this machine, in the agent's managed settings; needs root",
+    )
     parser.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
     parser.add_argument("-y", "--yes", action="store_true", help="don't ask at the terminal")
@@ -69,7 +77,12 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
         named = f"there is no agent {visible(args.host)!r}" if args.host else "which agent?"
         print(f"interpose {verb}: {named} Known are {', '.join(HOSTS)}.", file=sys.stderr)
         return EXIT_USAGE
-    return target_of(host.facts, args.scope, Path(args.cwd).absolute())
+    target = target_of(host.facts, args.scope, Path(args.cwd).absolute())
+    if args.scope == "managed" and not args.dry_run and os.geteuid() != 0:
+        raise SetupError(
+            f"{target.path} is the administrator's: run `sudo interpose {verb} {host.facts.name} --managed`"
+        )
+    return target
 
 
 def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[str], verb: str) -> int:

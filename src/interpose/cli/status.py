@@ -18,7 +18,9 @@ from interpose.errors import ConfigError
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
 from interpose.install.records import Installed, Records
+from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
+from interpose.install.unguarded import Unguarded, switched_off, unasked_work
 from interpose.policy.rules import PolicyProblem
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
@@ -39,12 +41,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose status`."""
-    told: dict[str, Any] = {"version": version(), **policy_of(str(Path(args.cwd).absolute()))}
+    told: dict[str, Any] = {"version": version(), "unguarded": [], **policy_of(str(Path(args.cwd).absolute()))}
     now: Situation | None = None
     installed: list[Installed] = []
     try:
         loaded = load()
-        now, installed = situation(loaded.config), Records(loaded.places).all()
+        installed = Records(loaded.places).all()
+        now = situation(loaded.config, installed)
+        told["unguarded"] = _unguarded(installed, now, Path(args.cwd).absolute())
         told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
         told |= {"situation": now, "hosts": installed}
     except ConfigError as error:
@@ -60,9 +64,28 @@ def _show(told: dict[str, Any], now: Situation | None, installed: list[Installed
     print(f"interpose {told['version']}")
     for word, text in _lines(told, now, installed, ink):
         print(f"{ink(f'{word:10}', '2')} {text}")
+    for warning in told["unguarded"]:
+        print(
+            f"{ink(f'{warning.level.upper():10}', '1;31' if warning.level == 'open' else '33')} {visible(warning.text)}"
+        )
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
             print(f"{ink(f'{word:10}', colour)} {visible(_problem(problem))}")
+
+
+def _unguarded(installed: list[Installed], now: Situation, directory: Path) -> list[Unguarded]:
+    """What keeps agents from asking, of all whose hooks are installed."""
+    running = running_agents()
+    hosts = {record.host: record.at_ns for record in installed if record.host in HOSTS}
+    managed = {record.host for record in installed if record.scope == "managed"}
+    return [
+        each
+        for host, at_ns in hosts.items()
+        for each in (
+            *switched_off(host, directory, managed=host in managed),
+            *unasked_work(host, at_ns, now.seen.get(host), now.unheard, running),
+        )
+    ]
 
 
 def _lines(
@@ -82,6 +105,7 @@ def _lines(
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
         lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+    lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
     if told["fail_open"] or now.opened:
         last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
         lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))

@@ -17,6 +17,7 @@ from interpose.paths import (
     Lookup,
     Mark,
     Spellings,
+    agent_directory_of,
     device_of,
     persistence_of,
     project_of,
@@ -132,6 +133,9 @@ class _Scene:
         decision = self._secret(touch, path, inside) or Allow()
         if mark := tamper_of(path, self.home):
             decision = _worse(decision, _tampering(touch, path, mark))
+            decision = _worse(decision, _switching(touch, path, lookup))
+        elif mark := agent_directory_of(path, self.home, gone=touch.kind == "delete"):
+            decision = _worse(decision, _tampering(touch, path, mark))
         mark = persistence_of(path, self.home)
         if mark is not None and mark.strength == "key":
             decision = _worse(decision, _question("persistence", "Changes", touch, path, mark))
@@ -193,6 +197,26 @@ def _tampering(touch: Touch, path: str, mark: Mark) -> Decision:
     return Deny(
         f"Changes {_shown(touch.text)}, which {_where(touch, path)}{mark.reason}.",
         "guard-tamper",
+        "critical",
+        touch.text,
+        _SAFER_CHANGE,
+    )
+
+
+def _switching(touch: Touch, path: str, lookup: Lookup) -> Decision:
+    """A change of an agent's settings that switches its hooks off is no question."""
+    if not touch.added:
+        return Allow()
+    from interpose.agents.switch_reader import switched_off_by
+
+    found = switched_off_by(path, touch.added)
+    if found is None and touch.removed:
+        found = switched_off_by(path, lookup.content(path).replace(touch.removed, touch.added))
+    if found is None:
+        return Allow()
+    return Deny(
+        f"Writes {_plain(found.key)} into {_shown(touch.text)}, which switches the hooks of that agent off.",
+        "guard-off",
         "critical",
         touch.text,
         _SAFER_CHANGE,

@@ -11,9 +11,8 @@ import stat
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from time import time_ns
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -23,11 +22,13 @@ from interpose.install.canary import ALLOWED, REFUSED, CanaryAnswer, canary, sen
 from interpose.install.careful_files import found_at
 from interpose.install.hooks_file import HooksFile
 from interpose.install.jsonc import JsoncError
-from interpose.install.last_heard import LastHeard, span
-from interpose.install.last_worked import last_trace
-from interpose.install.places import InstallTarget, Scope, target_of
+from interpose.install.last_heard import LastHeard
+from interpose.install.places import InstallTarget, Scope, facts_for, file_for, system_settings, target_of
 from interpose.install.plan import hooks_text, is_ours, plan_install
 from interpose.install.records import Installed, Records
+from interpose.install.running_agents import RunningAgent
+from interpose.install.unguarded import Unguarded, ago, switched_off, unasked_work
+from interpose.install.unheard_sessions import UnheardSession
 from interpose.surfaces.hook_clients.client_files import seconds_of
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
@@ -41,8 +42,7 @@ Level = Literal["ok", "note", "open"]
 _SETTINGS = re.compile(r"^const INTERPOSE = (\{.*\});$", re.MULTILINE)
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _GRACE = 5.0
-_SILENT_NS = 600 * 1_000_000_000
-"""How much later than its last event a host may leave traces before it counts as one that never asks."""
+_SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
 
 
 class HostCheck(Struct, frozen=True):
@@ -75,22 +75,45 @@ def installed_targets(loaded: Loaded, project: Path, only: str = "") -> list[tup
     for record in Records(loaded.places).all():
         if record.host in HOSTS:
             path = Path(record.path)
-            target = InstallTarget(HOSTS[record.host].facts, record.scope, path, _root(record, loaded.places.home))
+            facts = facts_for(HOSTS[record.host].facts, record.scope)
+            target = InstallTarget(facts, record.scope, path, _root(record, loaded.places.home))
             found[record.host, path] = (target, record)
     for name, host in HOSTS.items():
-        for scope in ("user", "project"):
+        for scope in _SCOPES:
+            if file_for(host.facts, scope) is None:
+                continue
             target = target_of(host.facts, scope, project)
             if (name, target.path.resolve()) not in found and _commands(host, target):
                 found[name, target.path.resolve()] = (target, None)
     return [pair for (name, _), pair in sorted(found.items()) if only in ("", name)]
 
 
-def examine(target: InstallTarget, record: Installed | None, loaded: Loaded, seen: LastHeard | None) -> Examined:
+class Around(Struct, frozen=True, kw_only=True):
+    """What is looked at besides the hooks themselves: where the agent works, and what agents were seen to do."""
+
+    directory: Path
+    managed: frozenset[str] = frozenset()
+    """Hosts in whose managed settings there are hooks of ours."""
+    unheard: tuple[UnheardSession, ...] = ()
+    running: tuple[RunningAgent, ...] = ()
+
+
+def examine(
+    target: InstallTarget,
+    record: Installed | None,
+    loaded: Loaded,
+    seen: LastHeard | None,
+    around: Around | None = None,
+) -> Examined:
     """All checks of one place. Raises nothing: what can't be looked at is a finding."""
     host = HOSTS[target.facts.name]
+    around = around or Around(directory=target.root)
     checks = [*_written(target, record, loaded), *_answers(host, target, loaded)]
     checks += [*_safe_files(target, record), *_version(host), *_trust(target)]
-    checks += _heard_of(host, record, seen)
+    name, since = target.facts.name, record.at_ns if record else 0
+    checks += _named(switched_off(name, around.directory, managed=name in around.managed))
+    checks += _named(unasked_work(name, since, seen, around.unheard, around.running))
+    checks += _heard_of(seen)
     return Examined(
         host=target.facts.name, title=target.facts.title, scope=target.scope, path=str(target.path),
         checks=tuple(checks),
@@ -99,6 +122,8 @@ def examine(target: InstallTarget, record: Installed | None, loaded: Loaded, see
 
 def _root(record: Installed, home: Path) -> Path:
     file = next(file for file in HOSTS[record.host].facts.setup.files if file.scope == record.scope)
+    if record.scope == "managed":
+        return system_settings()
     if record.scope == "project":
         return Path(record.path.removesuffix("/" + file.path))
     return home if Path(record.path).is_relative_to(home) else Path(record.path).parent
@@ -145,7 +170,7 @@ def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) ->
         return
     stale = [str(change.path) for change in plan.changed]
     if stale:
-        again = f"interpose install {target.facts.name}{' --project' if target.scope == 'project' else ''}"
+        again = f"interpose install {target.facts.name}{'' if target.scope == 'user' else f' --{target.scope}'}"
         yield HostCheck("installed", "open", f"{', '.join(stale)} is not as it should be; run `{again}`")
     else:
         yield HostCheck("installed", "ok", "every event of this host, as it should be")
@@ -251,19 +276,14 @@ def _trust(target: InstallTarget) -> Iterator[HostCheck]:
         yield HostCheck("trust", "open", f"{config} trusts no hooks. {target.facts.setup.afterwards}")
 
 
-def _heard_of(host: Host, record: Installed | None, seen: LastHeard | None) -> Iterator[HostCheck]:
-    trace_ns = last_trace(host.facts.setup)
-    since_ns = max(seen.heard_ns if seen else 0, record.at_ns if record else 0)
-    if trace_ns > since_ns + _SILENT_NS:
-        late = f"{host.facts.title} left traces {_ago(trace_ns)}, later than any event of its hooks"
-        yield HostCheck("last event", "open", f"{late}: it works, and never asks")
-    elif seen is None or not seen.heard_ns:
+def _named(found: Iterable[Unguarded]) -> list[HostCheck]:
+    return [HostCheck(each.name, each.level, each.text) for each in found]
+
+
+def _heard_of(seen: LastHeard | None) -> Iterator[HostCheck]:
+    if seen is None or not seen.heard_ns:
         yield HostCheck("last event", "note", "none yet")
     elif not seen.asked_ns:
-        yield HostCheck("last event", "note", f"{seen.event}, {_ago(seen.heard_ns)}; no call was ever asked about")
+        yield HostCheck("last event", "note", f"{seen.event}, {ago(seen.heard_ns)}; no call was ever asked about")
     else:
-        yield HostCheck("last event", "ok", f"{seen.event}, {_ago(seen.heard_ns)}, session {seen.session or '-'}")
-
-
-def _ago(moment_ns: int) -> str:
-    return f"{span((time_ns() - moment_ns) / 1e9)} ago"
+        yield HostCheck("last event", "ok", f"{seen.event}, {ago(seen.heard_ns)}, session {seen.session or '-'}")

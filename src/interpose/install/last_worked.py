@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from heapq import heappop, heappush
 from pathlib import Path
 
 from interpose.config.places import places_of
 from interpose.surfaces.hosts.hook_places import HostSetup
 
-_DEPTH = 3
+_DEPTH = 4
+"""Codex has a directory for each day, below its month and its year."""
 _ENTRIES = 2000
 """Files and directories that are looked at, at most."""
 
@@ -18,16 +20,17 @@ def last_trace(setup: HostSetup, environ: Mapping[str, str] = os.environ) -> int
     """The newest change in the host's directories, in nanoseconds; 0 if there is none."""
     left = _ENTRIES
     newest = 0
-    places = [(_placed(trace, setup, environ), _DEPTH) for trace in setup.traces]
+    places = [(0, str(_placed(trace, setup, environ)), _DEPTH) for trace in setup.traces]
     while places and left > 0:
-        place, depth = places.pop()
+        _, place, depth = heappop(places)  # what changed last comes first, so that old work uses nothing up
         try:
             with os.scandir(place) as entries:
                 for entry in entries:
                     left -= 1
-                    newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+                    changed = entry.stat(follow_symlinks=False).st_mtime_ns
+                    newest = max(newest, changed)
                     if depth > 1 and entry.is_dir(follow_symlinks=False):
-                        places.append((Path(entry.path), depth - 1))
+                        heappush(places, (-changed, entry.path, depth - 1))
         except OSError:
             continue
     return newest

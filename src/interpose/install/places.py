@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from interpose.agents import switch_reader
 from interpose.config.places import places_of
 from interpose.errors import SetupError
 from interpose.surfaces.hosts.events import HostFacts
+from interpose.surfaces.hosts.hook_places import HookFile
 
-Scope = Literal["user", "project"]
+Scope = Literal["user", "project", "managed"]
 
 
 class InstallTarget(Struct, frozen=True):
@@ -27,7 +31,14 @@ class InstallTarget(Struct, frozen=True):
 
 def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[str, str] = os.environ) -> InstallTarget:
     """Where this host reads its hooks."""
-    file = next(file for file in facts.setup.files if file.scope == scope)
+    file = file_for(facts, scope)
+    if file is None:
+        raise SetupError(
+            f"{facts.title} has no managed settings that hold hooks; install it with --user, and see docs/agents for "
+            "what then switches its hooks off"
+        )
+    if scope == "managed":
+        return InstallTarget(facts_for(facts, scope), scope, switch_reader.SYSTEM / file.path[1:], system_settings())
     if scope == "project":
         return InstallTarget(facts, scope, project / file.path, project)
     home = places_of(environ).home
@@ -39,6 +50,37 @@ def target_of(facts: HostFacts, scope: Scope, project: Path, environ: Mapping[st
             f"{file.moved_by} is {moved!r}, which is no absolute path: {facts.title} would read it from elsewhere"
         )
     return InstallTarget(facts, scope, Path(moved + file.path.removeprefix(file.root)), Path(moved))
+
+
+def file_for(facts: HostFacts, scope: Scope) -> HookFile | None:
+    """The file of a host in this place; None if it has none there."""
+    return next((file for file in facts.setup.files if file.scope == scope), None)
+
+
+def facts_for(facts: HostFacts, scope: Scope) -> HostFacts:
+    """The facts as they are for this place: its file may need more than others do."""
+    file, setup = file_for(facts, scope), facts.setup
+    if file is None or scope != "managed":
+        return facts
+    entry = dict(setup.entry)
+    if "name" in entry:  # a name that no repository can know, and so none can name to leave it out
+        entry["name"] = f"{entry['name']}-{_machine()}"
+    top = {**setup.top, **file.top}
+    return replace(facts, setup=replace(setup, top=top, entry=entry, also_command=file.also_command))
+
+
+def _machine() -> str:
+    """A word that is always the same on this machine, and another on others."""
+    try:
+        text = Path("/etc/machine-id").read_bytes()
+    except OSError:
+        text = os.uname().nodename.encode()
+    return hashlib.sha256(b"interpose managed hooks " + text).hexdigest()[:16]
+
+
+def system_settings() -> Path:
+    """What managed settings must not lead out of."""
+    return switch_reader.SYSTEM / "etc"
 
 
 def spoken_path(path: Path | str, environ: Mapping[str, str] = os.environ) -> str:

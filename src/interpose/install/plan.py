@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import stat
+import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import time_ns
@@ -15,10 +17,16 @@ from msgspec.structs import replace
 from interpose.errors import SetupError
 from interpose.install.careful_files import FoundFile, found_at
 from interpose.install.hooks_file import EVERYTHING, HooksFile, Made, is_empty, together
-from interpose.install.jsonc import JsoncError
-from interpose.install.places import InstallTarget
+from interpose.install.jsonc import JsoncError, parse
+from interpose.install.places import InstallTarget, file_for
 from interpose.install.records import Installed, Records
-from interpose.surfaces.hook_clients.client_files import HookClient, client_for, seconds_of
+from interpose.surfaces.hook_clients.client_files import (
+    HookClient,
+    client_for,
+    managed_client,
+    managed_seconds,
+    seconds_of,
+)
 from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.hook_places import hooks_of
@@ -75,11 +83,15 @@ def is_ours(host: str) -> Callable[[str], bool]:
 def plan_install(target: InstallTarget, loaded: Loaded, *, fail_open: bool = False) -> Plan:
     """Put a host's hooks in their place. Raises SetupError."""
     host = HOSTS[target.facts.name]
-    client = client_for(host, loaded.config, loaded.places, fail_open=fail_open)
+    client = (
+        managed_client(host, fail_open=fail_open)
+        if target.scope == "managed"
+        else client_for(host, loaded.config, loaded.places, fail_open=fail_open)
+    )
     match target.facts.setup.layout:
         case "groups" | "flat":
             main, record = _with_hooks(target, host, loaded, client, fail_open=fail_open)
-            texts: Mapping[Path, tuple[str, int]] = {}
+            texts: Mapping[Path, tuple[str, int]] = _beside(target)
         case "scripts":
             texts = _scripts(target, host, client)
             main, record = (), _new_record(target, target.path, fail_open=fail_open)
@@ -160,12 +172,14 @@ def _with_hooks(
 ) -> tuple[tuple[FileChange, ...], Installed]:
     setup = target.facts.setup
     wanted_setup = replace(setup, fail_closed={}) if fail_open else setup
-    wanted = hooks_of(wanted_setup, client.command, seconds_of(host, loaded.config))
+    seconds = managed_seconds(host) if target.scope == "managed" else seconds_of(host, loaded.config)
+    wanted = hooks_of(wanted_setup, client.command, seconds)
     ours = is_ours(target.facts.name)
     found = _found(target)
     was = Records(loaded.places).get(target.facts.name, found.path)
     text = hooks_text(found)
     try:
+        _refuse_another_top(target, found, text)
         now = HooksFile(text, setup)
         if now.has(wanted, ours):
             kept = was or _new_record(target, found.path, fail_open=fail_open, made=EVERYTHING)
@@ -181,6 +195,36 @@ def _with_hooks(
         raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
     created = found.content is None or (was is not None and was.created)
     return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
+
+
+def _refuse_another_top(target: InstallTarget, found: FoundFile, text: str) -> None:
+    """What holds managed hooks on must be there as it is wanted: somebody else's word in its place may mean off."""
+    file = file_for(target.facts, target.scope)
+    for name, wanted in file.top.items() if file is not None and not is_empty(text) else ():
+        member = parse(text).member(name)
+        if member is not None and member.value.data != wanted:
+            shown = json.dumps(wanted)
+            raise SetupError(f"{found.path} has its own {name!r}; make it {shown} or take it out, and try again")
+
+
+def _beside(target: InstallTarget) -> Mapping[Path, tuple[str, int]]:
+    """The second file of a host, if it is not there yet, or is ours. Raises SetupError if it says something else."""
+    file = file_for(target.facts, target.scope)
+    if file is None or not file.beside:
+        return {}
+    path = target.path.with_name(Path(file.beside).name)
+    text = f"# {MADE_BY}\n{file.beside_text}"
+    found = found_at(path, target.root)
+    if found.content is None or MADE_BY.encode() in found.content:
+        return {path: (text, 0o644)}
+    try:
+        has, wants = tomllib.loads(hooks_text(found)), tomllib.loads(file.beside_text)
+    except ValueError as error:
+        raise SetupError(f"{path} can't be understood: {error}") from None
+    if any(has.get(name, {}) | wanted != has.get(name) for name, wanted in wants.items()):
+        shown = " ".join(file.beside_text.split("\n")).strip()
+        raise SetupError(f"{path} is there already and does not say `{shown}`; put that into it, and try again")
+    return {}
 
 
 def _without_hooks(target: InstallTarget, found: FoundFile, was: Installed | None) -> FileChange:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Iterable
 from pathlib import Path
 from time import time_ns
 
@@ -13,12 +14,16 @@ from msgspec import MsgspecError, Struct
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
+from interpose.install.records import Installed
+from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
 from interpose.ledger import verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
+from interpose.surfaces.hosts.host_sessions import heard
 
 _VERIFIED_BYTES = 64 << 20
+_WARNED_NS = 7 * 86400 * 1_000_000_000
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
 
 
@@ -50,18 +55,24 @@ class Situation(Struct, frozen=True, kw_only=True):
     opened: int
     opened_last: int
     seen: dict[str, LastHeard]
+    unheard: tuple[UnheardSession, ...] = ()
+    warned: tuple[str, ...] = ()
+    """What sessions of the last days were warned of: projects that switch hooks off."""
 
 
-def situation(config: Config) -> Situation:
+def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
     """Look at everything. What can't be looked at is said in its place; nothing is raised."""
     database = Path(config.ledger.directory) / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
+    unheard: tuple[UnheardSession, ...] = ()
+    warned: tuple[str, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+                unheard, warned = unheard_sessions(installed, store), _warned(store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -75,12 +86,20 @@ def situation(config: Config) -> Situation:
         opened=len(opened),
         opened_last=max((each.at for each in opened), default=0),
         seen=seen,
+        unheard=unheard,
+        warned=warned,
     )
 
 
 def _ledger(store: Store, place: str) -> LedgerState:
     decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
     return LedgerState(place=place, decisions=decisions, bytes=store.size())
+
+
+def _warned(store: Store) -> tuple[str, ...]:
+    sessions = heard(store, since_ns=time_ns() - _WARNED_NS)
+    found = (f"{each.host} started in {each.cwd}: {text}" for each in sessions for text in each.switches)
+    return tuple(dict.fromkeys(found))
 
 
 def _waiting(store: Store) -> int:

@@ -5,6 +5,7 @@
 `tamper_of` return a `Mark` (its `reason` is plain words, its `strength` is `key`, `soft` or `faint`) or None.
 """
 
+from interpose.paths.agent_directories import agent_directory_of
 from interpose.paths.catalogue import Mark, Strength
 from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
@@ -25,6 +26,7 @@ __all__ = [
     "Spellings",
     "Strength",
     "Trouble",
+    "agent_directory_of",
     "could_be",
     "device_of",
     "open_resolved",

@@ -27,7 +27,9 @@ _TAMPER = Catalogue(
             .codeium/windsurf/hooks.json .kimi/config.toml .kiro/hooks/ .amp/settings.json .config/amp/settings.json
             .aider.conf.yml .continue/config.yaml .continue/config.json .roo/ .clinerules/hooks/ .crush.json
             .augment/settings.json .gemini/config/ /etc/opencode/ library/application%20support/opencode/
-            /etc/gemini-cli/ library/application%20support/claudecode/
+            /etc/gemini-cli/ library/application%20support/claudecode/ /etc/qwen-code/ /etc/cursor/ /etc/windsurf/
+            /etc/github-copilot/ .copilot/settings.json .github/copilot/ .factory/settings.local.json
+            .kiro/agents/interpose.json .kiro/settings/cli.json .openclaw/plugins/
         """,
         _SERVERS: """
             .mcp.json .cursor/mcp.json .vscode/mcp.json .windsurf/mcp_config.json .codeium/windsurf/mcp_config.json
@@ -48,4 +50,6 @@ def tamper_of(path: str, home: str) -> Mark | None:
     mark = _TAMPER.find_wild(parts) if is_wild(path) else _TAMPER.find(parts)
     if mark is None and parts[-1] in _IN_HOME and is_home(path.rpartition("/")[0], home):
         return _AGENT
+    if mark is None and parts[-1].endswith(".config.toml") and parts[-2:-1] == [".codex"]:
+        return _AGENT  # a profile: settings that hold when Codex is started with its name
     return mark

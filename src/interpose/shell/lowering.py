@@ -128,7 +128,7 @@ class CommandLowering:
             self.walker.feed(where, content or Stream(None, self.taints))
             return
         self._state("fs.write", where, path, details)
-        self._meaning(where, path, details)
+        self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
         if "link" in details and UNKNOWN not in where:
             self._remember_link(where, details["link"])
         files = self.walker.state.files
@@ -153,32 +153,50 @@ class CommandLowering:
         if where in _HARMLESS:
             return
         self._state("fs.delete", where, path, details)
-        self._meaning(where, path, details)
+        self._meaning(where, path, details, gone=True)
         self.walker.links.pop(where, None)
         self.walker.state.files.pop(where, None)
 
     def permission(self, path: Word | str, **details: Any) -> None:
         where = self.path(path)
         self._state("fs.permission", where, path, details)
-        tamper = paths.tamper_of(where, self.walker.home)
+        tamper = paths.tamper_of(where, self.walker.home) or paths.agent_directory_of(
+            where, self.walker.home, gone=False
+        )
         if tamper:
             self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
 
-    def _meaning(self, where: str, path: Word | str, details: dict[str, Any]) -> None:
-        """State what follows from changing this path."""
+    def _meaning(
+        self, where: str, path: Word | str, details: dict[str, Any], content: Stream | None = None, *, gone: bool
+    ) -> None:
+        """State what follows from changing this path, or from its being `gone`."""
         home = self.walker.home
         persistence = paths.persistence_of(where, home)
         if persistence:
             more = details | {"reason": persistence.reason, "strength": persistence.strength}
             self._state("persistence", where, path, more)
-        tamper = paths.tamper_of(where, home)
+        tamper = paths.tamper_of(where, home) or paths.agent_directory_of(where, home, gone=gone)
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
+            more = {"reason": tamper.reason, "ours": tamper.ours} | self._switch(where, content)
+            self._state("guard.tamper", where, path, details | more)
         device = paths.device_of(where)
         if device:
             self._state(
                 "system", where, path, details | {"rule": "raw-device", "wide": True, "reason": f"Writes to {device}"}
             )
+
+    def _switch(self, where: str, content: Stream | None) -> dict[str, Any]:
+        """What is worse than a change of an agent's settings: one that switches its hooks off."""
+        from interpose.agents import switch_reader
+
+        text = content.text if content is not None else None
+        if text is not None:
+            found = switch_reader.switched_off_by(where, text)
+            reason = f"{found.key} switches the hooks of this agent off" if found else ""
+        else:
+            said = any(switch_reader.names_switch(word.text) for word in self.inv.args)
+            reason = "This names a switch that turns the hooks of an agent off" if said else ""
+        return {"wide": True, "rule": "guard-off", "reason": reason} if reason else {}
 
     def _state(self, kind: EffectKind, where: str, path: Word | str, details: dict[str, Any]) -> None:
         at = path if isinstance(path, Word) else None

@@ -14,6 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from tests.e2e.agents import off_switches
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
@@ -27,8 +28,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/agents", description="Run the real agents with our hooks, offline.")
     names = [agent.host for agent in AGENTS]
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"which of {', '.join(names)} (default: all)")
-    parser.add_argument("--only", action="append", default=[], metavar="SCENARIO", help="one scenario, by its name")
+    parser.add_argument(
+        "--only", action="append", default=[], metavar="SCENARIO", help="one scenario or switch, by its name"
+    )
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
+    parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
         if name not in names:
@@ -38,9 +42,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for problem in missing.values():
         _say(f"· {problem}")
     if not os.environ.get(_INSIDE):
-        return _offline(list(sys.argv[1:] if argv is None else argv))
+        return _offline(list(sys.argv[1:] if argv is None else argv), own_system=args.switches)
     place = Path(tempfile.mkdtemp(prefix="agents-"))
     try:
+        if args.switches:
+            agents = [each for each in wanted if each.host not in missing]
+            found = off_switches.run_rows(agents, parts, place, args.only, _say)
+            _say(f"\n{off_switches.table(found)}")
+            return int(any("SAYS NOTHING" in (each.doctor, each.status) and each.user == "RUNS" for each in found))
         rows = {
             f"{agent.host} {agent.version}": _row(agent, parts, place, args.only)
             for agent in wanted
@@ -66,12 +75,17 @@ def _fetch_all(agents: Sequence[Agent]) -> tuple[dict[str, Path], dict[str, str]
     return parts, missing
 
 
-def _offline(arguments: list[str]) -> int:
+def _offline(arguments: list[str], *, own_system: bool = False) -> int:
     """Ourselves once more where there is no network but loopback, and no process of ours outlives the run."""
     here = [sys.executable, "-m", "tests.e2e.agents", *arguments]
+    if own_system:
+        here = off_switches.with_own_system(here, Path(tempfile.mkdtemp(prefix="agents-")))
     cut = ["unshare", "-rnpfm", "--mount-proc", "--kill-child"]
     environment = os.environ | {_INSIDE: "yes"}
     can = shutil.which("unshare") and subprocess.run([*cut, "true"], check=False, capture_output=True).returncode == 0
+    if not can and own_system:
+        _say("· no namespace can be made here, and the switches need an /etc of their own: nothing was run")
+        return 1
     if not can:
         _say("· no network namespace can be made here: the agents could reach the network")
         return subprocess.run(here, check=False, env=environment).returncode

@@ -133,9 +133,6 @@ def test_without_a_record_hooks_are_found_in_the_files(home: Path) -> None:
     ],
 )
 def test_when_it_was_heard(note: str, seen: LastHeard | None, trace_after: int | None, level: str, home: Path) -> None:
-    from interpose.install.doctor import _heard_of
-    from interpose.install.records import Records
-
     installed(target("claude-code"))
     if trace_after is not None:
         trace = home / ".claude" / "projects" / "p" / "session.jsonl"
@@ -143,9 +140,8 @@ def test_when_it_was_heard(note: str, seen: LastHeard | None, trace_after: int |
         trace.touch()
         now = time_ns() + trace_after * 1_000_000_000
         os.utime(trace, ns=(now, now))
-    (record,) = Records(load().places).all()
-    (check,) = _heard_of(HOSTS["claude-code"], record, seen)
-    assert check.level == level, note
+    found = checks("claude-code", seen)
+    assert found.get("never asked", found["last event"]).level == level, note
 
 
 @pytest.mark.parametrize(

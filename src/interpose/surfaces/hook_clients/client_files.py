@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 LONGEST = 32768
 """Bytes of an event that bash sends. A server that reads nothing must not make it wait, and sockets hold more."""
+MANAGED_DEADLINE = 30.0
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
 _OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
 """Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
@@ -114,6 +115,21 @@ def client_for(
         str(fast),
         without_bash,
     )
+
+
+def managed_client(host: Host, *, fail_open: bool = False, python: str = sys.executable) -> HookClient:
+    """The client for everybody on a machine: the program itself, which finds the places of whoever runs it.
+
+    INVARIANT: no file that a user could change is part of it.
+    """
+    flags = ["--managed", "--within", f"{managed_seconds(host):g}", *(["--fail-open"] if fail_open else [])]
+    program = shlex.join([python, "-I", "-m", "interpose", "hook", host.facts.name, *flags])
+    return HookClient((), f"{program} {_OR_REFUSED}", program, ())
+
+
+def managed_seconds(host: Host) -> float:
+    """How long that one may take, whatever its user set: the host's own file says how long it waits."""
+    return seconds_for(host.facts.setup, MANAGED_DEADLINE)
 
 
 def _importing(python: str, file: Path, cache: Path) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
-from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply
+from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
@@ -27,6 +27,7 @@ SETUP = HostSetup(
     files=(
         HookFile("user", "~/.claude/settings.json", "CLAUDE_CONFIG_DIR", "~/.claude", ("cursor", "vscode")),
         HookFile("project", ".claude/settings.json", also_run_by=("copilot", "cursor", "vscode")),
+        HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
     fail_closed={"onFailure": "block"},
@@ -61,6 +62,11 @@ class ClaudeCode(ClaudeLike, frozen=True):
         return specific(
             event, permissionDecision=decision, permissionDecisionReason=reason, updatedInput=arguments
         )  # fmt: skip
+
+    def context(self, event: HostEvent, text: str) -> Reply:
+        """At the start of a session its person reads it, too."""
+        said = {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+        return spoken({"systemMessage": text, **said} if event.point == "session.start" else said)
 
 
 HOST = ClaudeCode(

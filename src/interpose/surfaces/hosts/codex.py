@@ -14,6 +14,12 @@ SETUP = HostSetup(
     files=(
         HookFile("user", "~/.codex/hooks.json", "CODEX_HOME", "~/.codex"),
         HookFile("project", ".codex/hooks.json"),
+        HookFile(
+            "managed",
+            "/etc/codex/hooks.json",
+            beside="/etc/codex/requirements.toml",
+            beside_text="[features]\nhooks = true\n",
+        ),
     ),
     entry={"type": "command"},
     events=(

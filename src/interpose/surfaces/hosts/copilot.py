@@ -41,6 +41,7 @@ SETUP = HostSetup(
     files=(
         HookFile("user", "~/.copilot/hooks/interpose.json", "COPILOT_HOME", "~/.copilot", ("vscode",)),
         HookFile("project", ".github/hooks/interpose.json", also_run_by=("vscode",)),
+        HookFile("managed", "/etc/github-copilot/policy.d/interpose.json", also_command="bash"),
     ),
     top={"version": 1},
     entry={"type": "command"},

@@ -44,7 +44,11 @@ FIELDS = Fields(
 
 SETUP = HostSetup(
     layout="flat",
-    files=(HookFile("user", "~/.cursor/hooks.json"), HookFile("project", ".cursor/hooks.json")),
+    files=(
+        HookFile("user", "~/.cursor/hooks.json"),
+        HookFile("project", ".cursor/hooks.json"),
+        HookFile("managed", "/etc/cursor/hooks.json"),
+    ),
     top={"version": 1},
     entry={"type": "command"},
     fail_closed={"failClosed": True},

@@ -16,6 +16,7 @@ from interpose.surfaces.hosts.all_hosts import speaking
 from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply
 from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
+from interpose.surfaces.hosts.session_switches import project_switches, told
 from interpose.types import ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
@@ -51,7 +52,11 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
             return (yield from _after(service, host, event))
         case "message.before":
             return (yield from _message(service, host, event))
-        case "session.start" | "session.end" | "compact.before" | "subagent.start":
+        case "session.start":
+            switches = yield from project_switches(event)
+            yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
+            return told(host, event, switches)
+        case "session.end" | "compact.before" | "subagent.start":
             yield from remember(service.store, event)
             return host.allow(event)
         case "ignored":

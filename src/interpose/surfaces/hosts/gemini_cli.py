@@ -21,7 +21,11 @@ POINTS: Points = {
 
 SETUP = HostSetup(
     layout="groups",
-    files=(HookFile("user", "~/.gemini/settings.json"), HookFile("project", ".gemini/settings.json")),
+    files=(
+        HookFile("user", "~/.gemini/settings.json"),
+        HookFile("project", ".gemini/settings.json"),
+        HookFile("managed", "/etc/gemini-cli/settings.json", top={"hooksConfig": {"enabled": True}}),
+    ),
     entry={"type": "command", "name": "interpose"},
     timeout_unit=1000,
     events=(

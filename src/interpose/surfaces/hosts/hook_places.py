@@ -16,15 +16,24 @@ MARGIN = 5
 class HookFile(Struct, frozen=True):
     """A file or directory that a host reads. `~` is the user's home; a relative path lies in the project.
 
+    A `managed` one is an administrator's: it holds for everybody on the machine, and nobody else can change it.
+
     `moved_by` names the variable that replaces `root`, the beginning of the path. `also_run_by` are other hosts that
     run the hooks in it.
     """
 
-    scope: Literal["user", "project"]
+    scope: Literal["user", "project", "managed"]
     path: str
     moved_by: str = ""
     root: str = ""
     also_run_by: tuple[str, ...] = ()
+    top: dict[str, Any] = EMPTY
+    """What this file must have at its top besides what all have: what holds the hooks on against other files."""
+    also_command: str = ""
+    """Another key under which this file wants the command line besides `command`."""
+    beside: str = ""
+    """A second file that the host needs for that, and its text."""
+    beside_text: str = ""
 
 
 class HookEvent(Struct, frozen=True):
@@ -57,6 +66,8 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What makes the host refuse when the hook of a gate fails."""
     fail_closed_since: str = ""
     """The first version of the host that knows this."""
+    also_command: str = ""
+    """Another key for the command line besides `command`."""
     timeout_key: str = "timeout"
     """Empty if the host takes none."""
     timeout_unit: int = 1
@@ -94,6 +105,8 @@ def hooks_of(setup: HostSetup, command: str, deadline: float) -> dict[str, Any]:
 
 def _entry(setup: HostSetup, event: HookEvent, command: str, seconds: int) -> dict[str, Any]:
     hook = {**setup.entry, "command": command}
+    if setup.also_command:
+        hook[setup.also_command] = command
     if setup.timeout_key:
         hook[setup.timeout_key] = min(seconds, event.most) * setup.timeout_unit
     if event.gate:

@@ -27,11 +27,13 @@ class HookSession(Struct, frozen=True, kw_only=True):
     ended_ns: int = 0
     agents: int = 0
     """Sub-agents that it started."""
+    switches: tuple[str, ...] = ()
+    """What switched hooks off in its project when it started."""
 
 
-def remember(store: Sessions, event: HostEvent) -> Flow[None]:
+def remember(store: Sessions, event: HostEvent, switches: tuple[str, ...] = ()) -> Flow[None]:
     """Keep an event that only informs."""
-    answer = yield Block(_remember, store, event, time_ns())
+    answer = yield Block(_remember, store, event, time_ns(), switches)
     if type(answer) is Failure:
         raise answer.error
 
@@ -45,19 +47,19 @@ def heard(store: Sessions, *, since_ns: int = 0, limit: int = 1000) -> list[Hook
     ]
 
 
-def _remember(store: Sessions, event: HostEvent, now_ns: int) -> None:
+def _remember(store: Sessions, event: HostEvent, now_ns: int, switches: tuple[str, ...]) -> None:
     name = f"{PREFIX}{event.host}:{event.context.session_id}"
     for _ in range(_ATTEMPTS):  # others may write the same session at the same time
         kept = store.load_session(name)
         before = msgspec.json.decode(kept.body, type=HookSession) if kept else None
-        after = _changed(before, event, now_ns)
+        after = _changed(before, event, now_ns, switches)
         if store.save_session(
             name, msgspec.json.encode(after), version=kept.version if kept else 0, now_ns=now_ns
         ):  # fmt: skip
             return
 
 
-def _changed(before: HookSession | None, event: HostEvent, now_ns: int) -> HookSession:
+def _changed(before: HookSession | None, event: HostEvent, now_ns: int, switches: tuple[str, ...]) -> HookSession:
     starts, ends = event.point == "session.start", event.point == "session.end"
     known = before or HookSession(host=event.host)
     return HookSession(
@@ -69,4 +71,5 @@ def _changed(before: HookSession | None, event: HostEvent, now_ns: int) -> HookS
         heard_ns=now_ns,
         ended_ns=now_ns if ends else 0,
         agents=known.agents + (event.point == "subagent.start"),
+        switches=switches if starts else known.switches,
     )

@@ -22,7 +22,7 @@ SETUP = HostSetup(
         "arguments": {"command": "COMMAND"},
     },
     program="opencode",
-    traces=("~/.local/share/opencode/storage/session",),
+    traces=("~/.local/share/opencode",),
     opens_on=("a start of OpenCode with its plugins switched off",),
 )
 

@@ -12,7 +12,11 @@ from interpose.surfaces.hosts.result_shapes import plain_text
 
 SETUP = HostSetup(
     layout="groups",
-    files=(HookFile("user", "~/.qwen/settings.json"), HookFile("project", ".qwen/settings.json")),
+    files=(
+        HookFile("user", "~/.qwen/settings.json"),
+        HookFile("project", ".qwen/settings.json"),
+        HookFile("managed", "/etc/qwen-code/settings.json", top={"disableAllHooks": False}),
+    ),
     entry={"type": "command"},
     events=(
         HookEvent("PreToolUse", gate=True, matcher="*"),
@@ -27,7 +31,7 @@ SETUP = HostSetup(
     ),
     canary=shell_event("PreToolUse", "run_shell_command", tool_use_id="doctor"),
     program="qwen",
-    traces=("~/.qwen/tmp",),
+    traces=("~/.qwen/projects", "~/.qwen/tmp"),
     opens_on=("a hook that takes longer than its timeout",),
 )
 

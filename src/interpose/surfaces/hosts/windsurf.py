@@ -30,7 +30,11 @@ FIELDS = Fields(event=("agent_action_name",), session=("trajectory_id",), key=()
 
 SETUP = HostSetup(
     layout="flat",
-    files=(HookFile("user", "~/.codeium/windsurf/hooks.json"), HookFile("project", ".windsurf/hooks.json")),
+    files=(
+        HookFile("user", "~/.codeium/windsurf/hooks.json"),
+        HookFile("project", ".windsurf/hooks.json"),
+        HookFile("managed", "/etc/windsurf/hooks.json"),
+    ),
     entry={"show_output": True},
     timeout_key="",
     events=(*(HookEvent(name, gate=True) for name in _GATES), HookEvent("post_mcp_tool_use")),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import AGENT_OF
+from interpose.agents.off_flags import is_off_command, off_flags_in
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering
 
 _AGENTS = (
     "claude", "codex", "gemini", "qwen", "aider", "cursor-agent", "opencode", "amp", "copilot", "crush", "kimi",
-    "droid", "auggie", "openhands", "cline",
+    "droid", "auggie", "openhands", "cline", "claude-code", "gemini-cli", "qwen-code",
 )  # fmt: skip
 _UNGUARDED = frozenset(
     {
@@ -30,9 +32,32 @@ _TASKS = frozenset(
 _INFORM = frozenset({"--help", "-h", "--version", "help"})
 
 
+def _hooks_off(inv: Invocation, low: Lowering, texts: list[str]) -> bool:
+    """Whether an agent's hooks are switched off, for good or for this start."""
+    host = AGENT_OF.get(inv.name, "")
+    if is_off_command(host, texts):
+        low.emit("guard.tamper", inv.name, wide=True, rule="guard-off",
+                 reason="Switches the hooks of an agent off, which watch over what it does")  # fmt: skip
+        return True
+    for flag, _ in off_flags_in(host, texts):
+        low.emit("guard.tamper", inv.name, rule="unguarded-agent",
+                 reason=f"With {flag.shown} this agent does not run the hooks that watch over it")  # fmt: skip
+        return True
+    return False
+
+
+@command("openclaw", "kiro-cli")
+def messenger(inv: Invocation, low: Lowering) -> None:
+    """Agents with many commands that start no work: their hooks are what matters."""
+    if not _hooks_off(inv, low, [word.text for word in inv.args]):
+        low.emit("process.exec", inv.name)
+
+
 @command(*_AGENTS)
 def agent(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
+    if _hooks_off(inv, low, texts):
+        return
     for word, after in zip(inv.args, [*texts[1:], ""], strict=False):
         name, _, value = word.text.partition("=")
         if word.text == "--":

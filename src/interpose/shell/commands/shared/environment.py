@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import AGENT_OF, MOVERS
+from interpose.agents.off_variables import moves_settings, off_variable
 from interpose.shell.commands.shared.peel import base_name, run_inner
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 
@@ -50,6 +52,9 @@ HISTORY_OFF: dict[str, tuple[str, ...]] = {
 
 _HOOKS_OFF = {"HUSKY": "0", "HUSKY_SKIP_HOOKS": "", "LEFTHOOK": "0", "SKIP": "", "OVERCOMMIT_DISABLE": "1"}
 """Variables by which hooks are skipped, and the value with which they are; an empty one: with any."""
+
+_HOMES = frozenset({"HOME", "XDG_CONFIG_HOME"})
+"""What moves the settings of everything that is started with it."""
 
 SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 """Variables that the shell itself looks at, exported or not."""
@@ -134,11 +139,23 @@ def _by_prefix(name: str, value: Word, low: Lowering, running: str) -> None:
     elif name.startswith("INTERPOSE_"):
         low.emit("guard.tamper", name, at=value, rule="own-settings",
                  reason="This changes how the guard itself works")  # fmt: skip
+    elif name in MOVERS or off_variable(name, value.text) or (name in _HOMES and running in AGENT_OF):
+        _agent_settings(name, value, low, running)
     elif _is_one_liner(value.text):
         _code_from_environment(name, value, low)
     elif running == "git" and name in _HOOKS_OFF and _HOOKS_OFF[name] in ("", value.text):
         low.emit("guard.tamper", name, at=value, rule="git-no-verify",
                  reason="The repository's hooks would be skipped")  # fmt: skip
+
+
+def _agent_settings(name: str, value: Word, low: Lowering, running: str) -> None:
+    """An agent without its hooks, or with the settings of another place, in which they are not."""
+    if off_variable(name, value.text):
+        low.emit("guard.tamper", name, at=value, rule="unguarded-agent",
+                 reason=f"With {name} an agent does not run the hooks that watch over it")  # fmt: skip
+    elif name in _HOMES or moves_settings(name, value.text, low.home):
+        low.emit("guard.tamper", name, at=value, rule="agent-moved", certainty="proven" if running else "possible",
+                 reason=f"{name} makes an agent read settings elsewhere, without the hooks of its own")  # fmt: skip
 
 
 def _is_one_liner(text: str) -> bool:

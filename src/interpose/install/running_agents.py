@@ -1,0 +1,86 @@
+"""Agents that this user runs right now, by what the system says of its processes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.agents.known_agents import AGENT_OF
+from interpose.agents.off_flags import off_flags_in
+from interpose.agents.off_variables import moves_settings, off_in_environment
+from interpose.config.places import places_of
+
+PROCESSES = Path("/proc")
+_INTERPRETERS = ("node", "nodejs", "bun", "deno", "python", "python3")
+_LARGEST = 1 << 20
+
+
+class RunningAgent(Struct, frozen=True, kw_only=True):
+    """A process. `off` is what it was started with that switches its hooks off; empty if there is nothing."""
+
+    host: str
+    pid: int
+    since_ns: int
+    off: str = ""
+
+
+def running_agents(environ: Mapping[str, str] = os.environ) -> list[RunningAgent]:
+    """All that can be seen, by process. Nothing is raised: what ended in the meantime does not run."""
+    home = str(places_of(environ).home)
+    return sorted(_found(environ, home), key=lambda each: each.pid)
+
+
+def _found(environ: Mapping[str, str], home: str) -> Iterator[RunningAgent]:
+    try:
+        names = [name for name in os.listdir(PROCESSES) if name.isdecimal()]  # noqa: PTH208 - thousands of them
+    except OSError:
+        return
+    for name in names:
+        place = PROCESSES / name
+        try:
+            about = place.stat()
+            if about.st_uid != os.geteuid():
+                continue
+            words = _texts(place / "cmdline")
+            host = _agent(words)
+            if host:
+                off = _off(host, words, _variables(place), environ, home)
+                yield RunningAgent(host=host, pid=int(name), since_ns=about.st_ctime_ns, off=off)
+        except OSError:
+            continue
+
+
+def _agent(words: list[str]) -> str:
+    """Which agent a command line starts: by its program, or by the script that an interpreter runs."""
+    if not words:
+        return ""
+    program = words[0].rpartition("/")[2]
+    if program.rstrip("0123456789.") not in _INTERPRETERS:
+        return AGENT_OF.get(program, "")
+    script = next((word for word in words[1:] if not word.startswith("-")), "")
+    parts = [part.partition("@")[0] for part in script.split("/")]
+    return next((AGENT_OF[part] for part in (parts[-1], *reversed(parts[:-1])) if part in AGENT_OF), "")
+
+
+def _off(host: str, words: list[str], its: Mapping[str, str], environ: Mapping[str, str], home: str) -> str:
+    for flag, word in off_flags_in(host, words[1:]):
+        return word if flag.off is None else flag.shown
+    for variable in off_in_environment(host, its):
+        return f"{variable.name}={its[variable.name]}"
+    for name, value in its.items():
+        if moves_settings(name, value, home, host) and environ.get(name) != value:
+            return f"{name}={value}"
+    return ""
+
+
+def _variables(place: Path) -> dict[str, str]:
+    pairs = [text.partition("=") for text in _texts(place / "environ")]
+    return {name: value for name, _, value in pairs}
+
+
+def _texts(file: Path) -> list[str]:
+    with file.open("rb") as opened:
+        return opened.read(_LARGEST).decode("utf-8", "replace").rstrip("\0").split("\0")

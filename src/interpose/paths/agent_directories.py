@@ -1,0 +1,47 @@
+"""Directories that hold an agent's settings: without them, or with another in their place, it runs no hooks."""
+
+from __future__ import annotations
+
+from interpose.agents.known_agents import ANYWHERE, IN_HOME, KnownAgent
+from interpose.paths.catalogue import Mark, could_match, is_wild, says_enough
+from interpose.paths.resolve import is_home
+
+_IN_PROJECTS = frozenset({
+    ".claude", ".codex", ".gemini", ".qwen", ".cursor", ".opencode", ".factory", ".kiro", ".windsurf", ".github/hooks",
+    ".github/copilot", ".clinerules/hooks",
+})  # fmt: skip
+_DEEPEST = 3
+
+
+def agent_directory_of(path: str, home: str, *, gone: bool) -> Mark | None:
+    """Why changing this very directory could switch a guard off, or None. What lies in it is another matter.
+
+    `gone`: it is taken away, or something else takes its place. A project's directory counts only then.
+    """
+    if path[:1] != "/":
+        return None
+    whole = path.rstrip("/")
+    known = ANYWHERE.get(whole.lower())
+    if known is not None:
+        return _mark(known.title)
+    parts = whole.split("/")
+    for length in range(1, min(_DEEPEST, len(parts) - 1) + 1):
+        name = "/".join(parts[-length:]).lower()
+        if gone and name in _IN_PROJECTS:
+            return _mark("an agent")
+        agent = _in_home(name)
+        if agent is not None and is_home("/".join(parts[:-length]), home):
+            return _mark(agent.title)
+    return None
+
+
+def _in_home(name: str) -> KnownAgent | None:
+    if not is_wild(name):
+        return IN_HOME.get(name)
+    if not all(says_enough(part) or not is_wild(part) for part in name.split("/")):
+        return None
+    return next((agent for place, agent in IN_HOME.items() if could_match(name, place)), None)
+
+
+def _mark(title: str) -> Mark:
+    return Mark(f"holds the settings of {title}, with the hooks that watch over it")
