@@ -107,8 +107,23 @@ class CommandLowering:
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
             stream = Stream(stream.text, stream.taints | {"secret"})
+        own = paths.ours_of(where)
+        if own is not None and own.private:
+            self._tamper(own, where, path, details)
+            stream = Stream(stream.text, stream.taints | {"secret"})
+        elif (details.get("recursive") and paths.holds_ours(where, self.walker.home, reading=True)) or (
+            isinstance(path, Word) and "output" in path.taints and paths.could_find_ours(where, self.walker.home)
+        ):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="guard-keys", reason="Reads a directory in which keys and tokens of the guard itself lie")  # fmt: skip
         self.taints |= stream.taints
         return stream
+
+    def _tamper(self, mark: paths.Mark, where: str, path: Word | str, details: dict[str, Any]) -> None:
+        """State that what watches over agents is touched. What is ours for sure is ours whatever else is unknown."""
+        if mark.ours and paths.is_certain(where):
+            details = details | {"certainty": "proven"}
+        self._state("guard.tamper", where, path, details | {"reason": mark.reason, "ours": mark.ours})
 
     def _descriptor(self, where: str) -> Stream | None:
         """What is read from a path that stands for an open descriptor or a process substitution."""
@@ -154,6 +169,8 @@ class CommandLowering:
             return
         self._state("fs.delete", where, path, details)
         self._meaning(where, path, details)
+        if details.get("recursive") or details.get("moved"):
+            self._takes_ours(where, path)
         self.walker.links.pop(where, None)
         self.walker.state.files.pop(where, None)
 
@@ -162,7 +179,15 @@ class CommandLowering:
         self._state("fs.permission", where, path, details)
         tamper = paths.tamper_of(where, self.walker.home)
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
+            self._tamper(tamper, where, path, details)
+        elif details.get("recursive"):
+            self._takes_ours(where, path)
+
+    def _takes_ours(self, where: str, path: Word | str) -> None:
+        """State that a directory in which ours lies is taken away, or closed, as a whole."""
+        if paths.holds_ours(where, self.walker.home):
+            self.emit("guard.tamper", where, at=path if isinstance(path, Word) else None, ours=True,
+                      reason="Takes away a directory in which our own files lie")  # fmt: skip
 
     def _meaning(self, where: str, path: Word | str, details: dict[str, Any]) -> None:
         """State what follows from changing this path."""
@@ -173,7 +198,7 @@ class CommandLowering:
             self._state("persistence", where, path, more)
         tamper = paths.tamper_of(where, home)
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
+            self._tamper(tamper, where, path, details)
         device = paths.device_of(where)
         if device:
             self._state(
@@ -185,6 +210,21 @@ class CommandLowering:
         certainty: Certainty = "possible" if UNKNOWN in where else "proven"
         self.emit(kind, where, certainty=details.get("certainty", certainty), at=at,
                   **{name: value for name, value in details.items() if name != "certainty"})  # fmt: skip
+
+    # Our own server
+
+    def reach(self, url: str, *, at: Word | None = None, socket: str = "") -> None:
+        self._order(paths.order_of(url, self.path(socket) if socket else ""), url or socket, at)
+
+    def reach_raw(self, host: str, port: str, sent: Stream | None, *, at: Word | None = None, socket: str = "") -> None:
+        if sent is not None:
+            text = UNKNOWN if sent.text is None else sent.text
+            self._order(paths.order_in(text, host, port, self.path(socket) if socket else ""), socket or host, at)
+
+    def _order(self, order: paths.Order | None, resource: str, at: Word | None) -> None:
+        if order is not None:
+            self.emit("guard.tamper", resource, certainty="proven" if order.certain else "possible", at=at, ours=True,
+                      rule="guard-orders", reason=order.reason)  # fmt: skip
 
     def output(self, stream: Stream) -> None:
         self.printed = stream if self.printed is None else joined((self.printed, stream))
@@ -230,9 +270,16 @@ class CommandLowering:
         if text is None:
             return
         analyse = lower_of(language)
+        first = len(self.walker.effects)
         if analyse is not None and self.walker.deeper(self.inv.span):
             analyse(text, self, via)
             self.walker.depth -= 1
+        if language != "sql" and paths.mentions_ours(text) and not self._has_stated(first):
+            self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
+                      reason="This program names files or orders of the guard itself")  # fmt: skip
+
+    def _has_stated(self, first: int) -> bool:
+        return any(effect.kind == "guard.tamper" for effect in self.walker.effects[first:])
 
     def _code_text(self, code: Word | Stream | str, via: str) -> tuple[str | None, frozenset[str]]:
         """The known text of some code. What is not known of it is stated here."""

@@ -19,6 +19,7 @@ from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
+from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import Variable
 from interpose.shell.streams import either, joined
@@ -248,7 +249,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     change = CHANGES.get(inv.name)
     if inv.name in LOCALS:
         remember_locals(walker, inv)
-    outer_via, depth = walker.via, walker.depth
+    outer_via, depth, first = walker.via, walker.depth, len(walker.effects)
     walker.via = via
     try:
         if handler is None:
@@ -263,6 +264,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.depth = depth
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
+    state_touched(inv, low, first)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):

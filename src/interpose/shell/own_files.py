@@ -1,0 +1,77 @@
+"""Arguments that name what is ours, whatever the command does with them.
+
+A handler says what a command does with its files. Many commands have none, and no handler knows every option. So a
+word that names our keys, tokens or records is touching them, unless the command only handles names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from interpose.paths import held, ours_of
+from interpose.shell.invocation import Invocation, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interpose.shell.lowering import CommandLowering
+
+_NAMES_ONLY = frozenset(
+    """
+    [ : alias basename cd chdir declare dir dirname du echo egrep exa export eza false fd fgrep file find grep interpose
+    jq let local ls mkdir nah popd printf pushd pwd readlink readonly realpath rg rgrep set stat test tree true type
+    typeset unset which whereis ag ack
+    """.split()
+)
+"""Commands that handle names, or whose handlers know which of their words are files."""
+_SEPARATORS = re.compile(r"[=@:,]|(?<=^-[A-Za-z])")
+_LONGEST = 4096
+
+
+def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
+    """State it if an argument names what is ours and no effect since `first` has said so."""
+    if inv.name in _NAMES_ONLY or not inv.args:
+        return
+    own = held()
+    inside = ours_of(low.cwd) is not None
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        if before.text == "--unix-socket":
+            continue  # what is asked through it says whether it may be
+        if not inside and not _could_name(word.text, own.private):
+            continue
+        for text in _named(word.text):
+            where = low.path(text)
+            mark = ours_of(where)
+            if mark is not None and mark.private and not _is_stated(low, first):
+                low.emit("guard.tamper", where, at=word, ours=True, reason=mark.reason)
+                return
+    if own.databases:
+        _state_database(inv.args, low, own.databases)
+
+
+def _could_name(text: str, places: frozenset[str]) -> bool:
+    folded = text.lower()
+    return "interpose" in folded or any(place in folded for place in places)
+
+
+def _named(text: str) -> Iterator[str]:
+    """What of a word may be a path: all of it, and what stands behind `=`, `@`, `:` or an option's letter."""
+    if len(text) > _LONGEST or not text or text.split() != [text]:
+        return  # prose, or a program text
+    yield text
+    for piece in _SEPARATORS.split(text)[1:]:
+        if piece:
+            yield piece
+
+
+def _is_stated(low: CommandLowering, first: int) -> bool:
+    return any(effect.kind == "guard.tamper" and "ours" in effect.details for effect in low.walker.effects[first:])
+
+
+def _state_database(args: tuple[Word, ...], low: CommandLowering, databases: frozenset[str]) -> None:
+    for word in args:
+        if any(database in word.text.lower() for database in databases):
+            low.emit("guard.tamper", "our database", at=word, ours=True,
+                     reason="Opens the database in which the guard keeps its records and answers")  # fmt: skip
+            return
