@@ -46,8 +46,27 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
             if mark is not None and mark.private and not _is_stated(low, first):
                 low.emit("guard.tamper", where, at=word, ours=True, reason=mark.reason)
                 return
+    if inv.name in _SERVICES:
+        _state_service(inv.args, low)
     if own.databases:
         _state_database(inv.args, low, own.databases)
+
+
+_SERVICES = frozenset("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew".split())
+_ENDING = frozenset(
+    """
+    bootout delete disable edit kill mask reload-or-restart remove restart revert set-property stop stop-post terminate
+    try-restart uninstall unload unlink
+    """.split()
+)
+
+
+def _state_service(args: tuple[Word, ...], low: CommandLowering) -> None:
+    """Our own service is stopped, switched off or changed."""
+    named = next((word for word in args if "interpose" in word.text.lower().rpartition("/")[2]), None)
+    if named is not None and any(word.text in _ENDING for word in args):
+        low.emit("guard.tamper", named.text, at=named, ours=True, rule="guard-kill",
+                 reason="Stops or changes the service of the guard itself")  # fmt: skip
 
 
 def _could_name(text: str, places: frozenset[str]) -> bool:
