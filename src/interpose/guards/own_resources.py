@@ -64,7 +64,7 @@ def _is_ours(text: str, starts: tuple[str, ...], home: str, lookup: Lookup) -> b
     if any(database in folded for database in own.databases):
         return True
     path = text.partition(":")[2].partition("?")[0] if folded.startswith(_SCHEMES) else text
-    if "/" not in path and "\\" not in path or path.split() != [path]:
+    if ("/" not in path and "\\" not in path) or path.split() != [path]:
         return False
     return any(
         (mark := ours_of(spelled)) is not None and mark.private

@@ -10,6 +10,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from msgspec import Struct
 
@@ -55,10 +56,15 @@ _MENTIONED = re.compile(
 
 
 class Holdings(Struct, frozen=True):
-    """The real places of this process. `private` gives power to who reads it; `kept` must only not be changed."""
+    """The real places of this process.
+
+    `private` gives power to who reads it. `kept` is the program and `readable` are the rules: both must only not be
+    changed.
+    """
 
     private: frozenset[str] = frozenset()
     kept: frozenset[str] = frozenset()
+    readable: frozenset[str] = frozenset()
     ports: frozenset[int] = frozenset({8080})
     databases: frozenset[str] = frozenset()
     processes: frozenset[int] = frozenset()
@@ -76,6 +82,7 @@ def hold(
     *,
     private: Iterable[str] = (),
     kept: Iterable[str] = (),
+    readable: Iterable[str] = (),
     ports: Iterable[int] = (),
     databases: Iterable[str] = (),
     processes: Iterable[int] = (),
@@ -89,6 +96,7 @@ def hold(
     after = Holdings(
         before.private | _spelled(private),
         before.kept | _spelled(kept),
+        before.readable | _spelled(readable),
         before.ports | {port for port in ports if port},
         before.databases | frozenset(name.lower() for name in databases if name),
         before.processes | frozenset(processes),
@@ -108,6 +116,8 @@ def ours_of(path: str) -> Mark | None:
     folded = path.lower().rstrip("/")
     own = _held
     if own.private or own.kept:
+        if _is_below(folded, own.readable):
+            return _SETTINGS
         if _is_below(folded, own.private):
             return _PRIVATE
         if _is_below(folded, own.kept):
@@ -123,8 +133,7 @@ def ours_of(path: str) -> Mark | None:
 def _find(parts: list[str]) -> Mark | None:
     found = _RULES.find(parts) or _OURS.find(parts)
     if found is None and any(
-        name.startswith("interpose-") and parent in _IN_PACKAGES
-        for parent, name in zip(parts, parts[1:], strict=False)
+        name.startswith("interpose-") and parent in _IN_PACKAGES for parent, name in pairwise(parts)
     ):
         return _PACKAGE  # what pip wrote down about it
     return found
@@ -164,7 +173,9 @@ def holds_ours(path: str, home: str, *, reading: bool = False) -> bool:
         return False
     if any(folded.endswith(keeper) and is_home(path.rstrip("/")[: -len(keeper)], home) for keeper in _KEEPERS):
         return True
-    return not reading and any(place.startswith(f"{folded}/") for place in (*_held.private, *_held.kept))
+    return not reading and any(
+        place.startswith(f"{folded}/") for place in (*_held.private, *_held.kept, *_held.readable)
+    )
 
 
 def could_find_ours(path: str, home: str) -> bool:

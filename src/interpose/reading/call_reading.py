@@ -16,7 +16,7 @@ from msgspec import MsgspecError
 from msgspec.json import Encoder
 from msgspec.structs import replace
 
-from interpose.paths import Lexical
+from interpose.paths import Lexical, held
 from interpose.reading.reading_cache import ReadingCache
 from interpose.shell import Analysis, Ran, analyse
 from interpose.tools import (
@@ -61,7 +61,8 @@ def home_directory() -> str:
 class Reading:
     """What one call would do, seen from a home directory.
 
-    INVARIANT: all of it depends on the call's names, arguments and directory and on the home, and on nothing else.
+    INVARIANT: all of it depends on the call's names, arguments and directory, on the home and on what is ours on this
+    machine (`paths.held`), and on nothing else.
     """
 
     __slots__ = ("_analyses", "_analysis", "_effects", "_key", "_remembered", "_script", "_seen", "call", "home")
@@ -169,7 +170,7 @@ def _alone(call: ToolCall) -> ToolCall:
 def _key(call: ToolCall, home: str) -> Hashable | None:
     """INVARIANT: calls with the same key are the same call. None where that can't be said for sure."""
     arguments = call.arguments
-    about = (call.name, call.original_name, call.context.cwd, home)
+    about = (call.name, call.original_name, call.context.cwd, home, held())
     if all(type(key) is str and type(value) is str for key, value in arguments.items()):
         return (*about, *arguments.items())
     try:

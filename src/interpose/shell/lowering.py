@@ -115,7 +115,8 @@ class CommandLowering:
             isinstance(path, Word) and "output" in path.taints and paths.could_find_ours(where, self.walker.home)
         ):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
-                      rule="guard-keys", reason="Reads a directory in which keys and tokens of the guard itself lie")  # fmt: skip
+                      rule="guard-keys",
+                      reason="Reads a directory in which keys and tokens of the guard itself lie")  # fmt: skip
         self.taints |= stream.taints
         return stream
 
@@ -199,6 +200,9 @@ class CommandLowering:
         tamper = paths.tamper_of(where, home)
         if tamper:
             self._tamper(tamper, where, path, details)
+        if where.startswith(("/dev/pts/", "/dev/vcs", "/dev/console", "/dev/tty")):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="terminal-input", reason="Writes to a terminal at which a person may sit")  # fmt: skip
         device = paths.device_of(where)
         if device:
             self._state(
@@ -278,6 +282,10 @@ class CommandLowering:
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
 
+        if "TIOCSTI" in text or "0x5412" in text:
+            self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
+                      reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
     def _has_stated(self, first: int) -> bool:
         return any(effect.kind == "guard.tamper" for effect in self.walker.effects[first:])
 
@@ -345,6 +353,8 @@ class CommandLowering:
         base = name.partition("[")[0]
         if base == name:
             self.walker.assign(name, Variable(value.text, value.taints))
+        elif self.walker.table_of(base):
+            self.walker.set_entry(base, name.partition("[")[2].removesuffix("]"), value)
         else:
             self.walker.assign(base, Variable(UNKNOWN, value.taints))
 

@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from interpose.paths import held, ours_of
+from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Word
 
 if TYPE_CHECKING:
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 
     from interpose.shell.lowering import CommandLowering
 
-_NAMES_ONLY = frozenset(
+_NAMES_ONLY = words(
     """
     [ : alias basename cd chdir declare dir dirname du echo egrep exa export eza false fd fgrep file find grep interpose
     jq let local ls mkdir nah popd printf pushd pwd readlink readonly realpath rg rgrep set stat test tree true type
     typeset unset which whereis ag ack
-    """.split()
+    """
 )
 """Commands that handle names, or whose handlers know which of their words are files."""
 _SEPARATORS = re.compile(r"[=@:,]|(?<=^-[A-Za-z])")
@@ -52,12 +53,12 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
         _state_database(inv.args, low, own.databases)
 
 
-_SERVICES = frozenset("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew".split())
-_ENDING = frozenset(
+_SERVICES = words("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew")
+_ENDING = words(
     """
     bootout delete disable edit kill mask reload-or-restart remove restart revert set-property stop stop-post terminate
     try-restart uninstall unload unlink
-    """.split()
+    """
 )
 
 

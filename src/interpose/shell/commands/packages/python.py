@@ -67,7 +67,11 @@ def _requirement(text: str) -> tuple[str, str]:
         name, _, version = file.partition("-")
         return name, version
     found = _NAME.match(text.lower().replace("_", "-"))
-    return (found[0], text[found.end() :].partition("]")[2] or text[found.end() :].partition("[")[0]) if found else ("", "")
+    return (
+        (found[0], text[found.end() :].partition("]")[2] or text[found.end() :].partition("[")[0])
+        if found
+        else ("", "")
+    )
 
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")

@@ -15,7 +15,9 @@ _LOOKING: dict[str, frozenset[str]] = {
     "policy": words("lint list schema show test"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_VALUES = words("--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file")
+_VALUES = words(
+    "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
+)
 _INFORM = ("--help", "-h", "--version")
 _HARMLESS_INSTALL = words("--cwd --dry-run --json --list --project --user --yes -y")
 _MISLEADING = words(
@@ -49,9 +51,7 @@ def interpose(inv: Invocation, low: Lowering) -> None:
             _state_misled(inv, low)
             low.emit("guard.tamper", "interpose hook", certainty="possible", at=verb, ours=True, rule="guard-events",
                      reason="Tells the guard of events as if an agent's host did")  # fmt: skip
-        case known if known in _LOOKING and (
-            not _LOOKING[known] or act is None or act.text in _LOOKING[known]
-        ):
+        case known if known in _LOOKING and (not _LOOKING[known] or act is None or act.text in _LOOKING[known]):
             pass
         case _:
             changed = act if act is not None and verb.text in _LOOKING else verb
@@ -62,7 +62,7 @@ def interpose(inv: Invocation, low: Lowering) -> None:
 def _behind(args: tuple[Word, ...], verb: Word) -> tuple[Word, ...]:
     """The command that `interpose run` runs, after its own options."""
     rest = args[next(index for index, word in enumerate(args) if word is verb) + 1 :]
-    return parse(rest, values=("--server", "--config", "--token-file", "--cwd"), stop=True).operands
+    return parse(rest, values=("--server", "--timeout"), stop=True).operands
 
 
 def _is_harmless(word: Word) -> bool:
