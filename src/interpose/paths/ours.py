@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from interpose.paths.catalogue import Catalogue, Mark, could_match, is_wild
+from interpose.paths.catalogue import Catalogue, Mark, could_match, is_wild, says_enough
 from interpose.paths.resolve import UNKNOWN, is_home
 
 _PRIVATE = Mark("holds keys, tokens or records of the guard itself", ours=True, private=True)
@@ -182,7 +182,7 @@ def could_find_ours(path: str, home: str) -> bool:
     """Whether a search below a directory could have found one of our files: `find ~ -name tokens`."""
     base, _, name = path.rpartition("/")
     name = name.lower()
-    if name not in _TELLING and not (is_wild(name) and any(could_match(name, telling) for telling in _TELLING)):
+    if name not in _TELLING and not (says_enough(name) and any(could_match(name, telling) for telling in _TELLING)):
         return False
     return f"{home}/".startswith(f"{base}/") or is_home(base, home) or holds_ours(base, home, reading=True)
 

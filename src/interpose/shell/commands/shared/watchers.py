@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interpose.paths import held
 from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import NOTHING
 
 _WATCHERS = words("interpose guard auditd falco osquery fail2ban wazuh crowdstrike sysdig")
 """Names of programs that watch over the machine or the agent, ours among them."""
@@ -23,6 +24,11 @@ def names_watcher(text: str) -> bool:
 def names_our_process(text: str) -> bool:
     """Whether a pattern is made to find one of our own processes."""
     return "interpose" in text.lower()
+
+
+def watched_by(text: str) -> frozenset[str]:
+    """The taints of process numbers that a pattern finds."""
+    return (WATCHER if names_watcher(text) else NOTHING) | (OURS if names_our_process(text) else NOTHING)
 
 
 def names_our_port(text: str) -> bool:

@@ -13,6 +13,7 @@ from interpose.shell.commands.shared.watchers import (
     names_our_port,
     names_our_process,
     names_watcher,
+    watched_by,
 )
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
@@ -91,9 +92,7 @@ def ps(inv: Invocation, low: Lowering) -> None:
 def find_process(inv: Invocation, low: Lowering) -> None:
     """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
     opts = parse(inv.args, values=_PKILL_VALUES)
-    watcher = any(names_watcher(word.text) for word in opts.operands)
-    ours = any(names_our_process(word.text) for word in opts.operands)
-    low.output(Stream(taints=(WATCHER if watcher else NOTHING) | (OURS if ours else NOTHING)))
+    low.output(Stream(taints=watched_by(" ".join(word.text for word in opts.operands))))
 
 
 @command("lsof")
