@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from interpose.paths import Lookup, held, mentions_ours, order_of, ours_of
+from interpose.paths import Lookup, held, is_one_name, mentions_ours, order_of, ours_of
 from interpose.tools import urls_of
 from interpose.types import Allow, Confirm, Deny, ToolCall
 
@@ -64,7 +64,7 @@ def _is_ours(text: str, starts: tuple[str, ...], home: str, lookup: Lookup) -> b
     if any(database in folded for database in own.databases):
         return True
     path = text.partition(":")[2].partition("?")[0] if folded.startswith(_SCHEMES) else text
-    if ("/" not in path and "\\" not in path) or path.split() != [path]:
+    if ("/" not in path and "\\" not in path) or not is_one_name(path):
         return False
     return any(
         (mark := ours_of(spelled)) is not None and mark.private

@@ -139,7 +139,7 @@ class _Scene:
             touch.details.get("searched") and could_find_ours(path, self.home)
         ):
             return _question("guard-keys", "Reads", touch, path, _KEYS_INSIDE)
-        if not inside and (mark := tamper_of(path, self.home)):
+        if not inside and (mark := tamper_of(path, self.home)) and mark.strength == "key":
             # Agents keep tokens beside their settings, and the settings say what the guards look at.
             return _question("agent-settings", "Reads", touch, path, mark)
         return Allow()

@@ -13,7 +13,17 @@ from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
 from interpose.paths.our_server import Order, order_in, order_of
-from interpose.paths.ours import Holdings, could_find_ours, held, hold, holds_ours, is_certain, mentions_ours, ours_of
+from interpose.paths.ours import (
+    Holdings,
+    could_find_ours,
+    held,
+    hold,
+    holds_ours,
+    is_certain,
+    is_one_name,
+    mentions_ours,
+    ours_of,
+)
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
 from interpose.paths.resolve import UNKNOWN, resolve
@@ -39,6 +49,7 @@ __all__ = [
     "hold",
     "holds_ours",
     "is_certain",
+    "is_one_name",
     "mentions_ours",
     "open_resolved",
     "order_in",

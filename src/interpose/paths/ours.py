@@ -19,7 +19,7 @@ from interpose.paths.resolve import UNKNOWN, is_home
 
 _PRIVATE = Mark("holds keys, tokens or records of the guard itself", ours=True, private=True)
 _SETTINGS = Mark("is configuration of the guard itself", ours=True)
-_PACKAGE = Mark("is the installed program of the guard itself", ours=True)
+_PACKAGE = Mark("is the installed program of the guard itself", "soft", ours=True)  # honest work reads it
 
 _RULES = Catalogue({_SETTINGS: ".config/interpose/policy/ .config/interpose/policies/ .config/interpose/policy.yaml"})
 """What lies among our keys and may be read all the same: by who writes new rules."""
@@ -154,6 +154,12 @@ def _by_pattern(parts: list[str]) -> Mark | None:
 def mentions_ours(text: str) -> bool:
     """Whether a program text names our keys, our package or an answer to our questions, in whatever way it is used."""
     return ("interpose" in text.lower() or "/api/v1/" in text) and _MENTIONED.search(text) is not None
+
+
+def is_one_name(text: str) -> bool:
+    """Whether a text is nothing but a name or a path: prose and programs have blanks, and so has one place of a Mac."""
+    bare = text.replace("Application Support", "")
+    return bare != "" and bare.split() == [bare]
 
 
 def is_certain(path: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from interpose.paths import held, ours_of
+from interpose.paths import held, is_one_name, ours_of
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Word
 
@@ -77,7 +77,7 @@ def _could_name(text: str, places: frozenset[str]) -> bool:
 
 def _named(text: str) -> Iterator[str]:
     """What of a word may be a path: all of it, and what stands behind `=`, `@`, `:` or an option's letter."""
-    if len(text) > _LONGEST or not text or text.split() != [text]:
+    if len(text) > _LONGEST or not is_one_name(text):
         return  # prose, or a program text
     yield text
     for piece in _SEPARATORS.split(text)[1:]:
