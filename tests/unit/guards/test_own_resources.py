@@ -12,6 +12,7 @@ from interpose.config.load import load
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import Lexical, held, hold
+from interpose.reading import reading_of
 from interpose.types import Allow, Confirm, Context, Deny, ToolCall
 
 HOME, CWD = "/home/dev", "/home/dev/project"
@@ -220,3 +221,19 @@ def test_our_database_elsewhere() -> None:
     assert isinstance(judged("exec", {"command": f"psql {url} -c 'select 1'"}), Deny)
     assert isinstance(judged("mcp__postgres__query", {"url": url, "sql": "select 1"}), Deny)
     assert isinstance(judged("exec", {"command": "psql postgresql://db.example:5432/shop -c 'select 1'"}), Allow)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("read", {"path": "~/.config/interpose/tokens"}),
+        ("write", {"path": "../.config/interpose/policy/x.yaml", "content": ""}),
+        ("move", {"source": "/home/dev/.local/state/interpose", "destination": "x"}),
+        ("web_fetch", {"url": "http://localhost:8080/api/v1/grants"}),
+        ("exec", {"command": "cat ~/.config/interpose/tokens"}),
+    ],
+    ids=str,
+)
+def test_rules_and_records_see_the_same_effect(tool: str, arguments: dict[str, object]) -> None:
+    reading = reading_of(ToolCall(tool, arguments, context=CONTEXT), HOME)
+    assert any(effect.kind == "guard.tamper" and effect.details["ours"] for effect in reading.effects)
