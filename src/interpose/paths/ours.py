@@ -28,7 +28,8 @@ _OURS = Catalogue(
         _PRIVATE: """
             .config/interpose/ .local/state/interpose/ .local/share/interpose/ .cache/interpose/ /var/lib/interpose/
             library/application%20support/interpose/ /run/interpose/ /run/user/*/interpose/ /etc/interpose/tokens
-            /var/run/interpose/ /var/run/user/*/interpose/ .config/interpose/interpose.yaml
+            /var/run/interpose/ /var/run/user/*/interpose/ .config/interpose/interpose.yaml interpose/tokens
+            interpose/ledger/ledger.db interpose/ledger.db interpose/run/hook.addr
         """,
         _SETTINGS: """
             .interpose/ /etc/interpose/ interpose.toml interpose.yaml .interpose.toml .interpose.yaml interpose.service

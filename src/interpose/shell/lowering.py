@@ -66,7 +66,8 @@ class CommandLowering:
         at: Word | None = None,
         **details: Any,
     ) -> None:
-        if certainty == "proven" and self.walker.doubt:
+        # INVARIANT: doubt whether a branch runs makes no question of what is ours. Who can doubt can also be made to.
+        if certainty == "proven" and self.walker.doubt and not details.get("ours"):
             certainty = "possible"
         span = self.inv.span if at is None or at.span == (0, 0) else at.span
         kept = FrozenDict({name: value for name, value in details.items() if value}) if details else EMPTY

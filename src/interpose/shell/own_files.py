@@ -49,6 +49,8 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
                 return
     if inv.name in _SERVICES:
         _state_service(inv.args, low)
+    elif inv.name in _INTO_PROCESSES:
+        _state_process(inv.args, low)
     if own.databases:
         _state_database(inv.args, low, own.databases)
 
@@ -68,6 +70,21 @@ def _state_service(args: tuple[Word, ...], low: CommandLowering) -> None:
     if named is not None and any(word.text in _ENDING for word in args):
         low.emit("guard.tamper", named.text, at=named, ours=True, rule="guard-kill",
                  reason="Stops or changes the service of the guard itself")  # fmt: skip
+
+
+_INTO_PROCESSES = words(
+    "gdb lldb strace ltrace gcore reptyr prlimit renice taskset nsenter criu perf bpftrace injector"
+)
+"""Programs that look into another process, or change how it runs."""
+
+
+def _state_process(args: tuple[Word, ...], low: CommandLowering) -> None:
+    for word in args:
+        number = word.text.lstrip("-p=")
+        if "our-process" in word.taints or (number.isdecimal() and int(number[:18]) in held().processes):
+            low.emit("guard.tamper", word.text, at=word, ours=True, rule="guard-kill",
+                     reason="Looks into a process of the guard itself, or changes how it runs")  # fmt: skip
+            return
 
 
 def _could_name(text: str, places: frozenset[str]) -> bool:

@@ -149,7 +149,9 @@ class Walker:
         self.doubt -= 1
         self.state, self._choice = after, outer
         self.effects[first:] = [
-            replace(effect, certainty="possible") if effect.certainty == "proven" else effect
+            replace(effect, certainty="possible")
+            if effect.certainty == "proven" and not effect.details.get("ours")
+            else effect
             for effect in self.effects[first:]
         ]
         return either(outs)
