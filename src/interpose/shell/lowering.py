@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from interpose import paths
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _COPIERS = frozenset({"cat", "pv", "tee"})
+_TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
+"""Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 16
 """How many symbolic links of one text are remembered, and followed one after the other."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
@@ -201,7 +204,7 @@ class CommandLowering:
         tamper = paths.tamper_of(where, home)
         if tamper:
             self._tamper(tamper, where, path, details)
-        if where.startswith(("/dev/pts/", "/dev/vcs", "/dev/console", "/dev/tty")):
+        if _TERMINAL.fullmatch(where):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="terminal-input", reason="Writes to a terminal at which a person may sit")  # fmt: skip
         device = paths.device_of(where)

@@ -8,13 +8,15 @@ from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
 _LOOKING: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("audit", "check", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
+    **dict.fromkeys(("check", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
     "approvals": words("list show"),
+    "audit": words("export search show stats tail verify"),
     "config": words("check schema show"),
     "grants": words("list"),
     "policy": words("lint list schema show test"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
+_CHANGING = words("approve deny watch revoke add enable disable init")
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )
@@ -51,12 +53,21 @@ def interpose(inv: Invocation, low: Lowering) -> None:
             _state_misled(inv, low)
             low.emit("guard.tamper", "interpose hook", certainty="possible", at=verb, ours=True, rule="guard-events",
                      reason="Tells the guard of events as if an agent's host did")  # fmt: skip
-        case known if known in _LOOKING and (not _LOOKING[known] or act is None or act.text in _LOOKING[known]):
+        case known if known in _LOOKING and _only_looks(known, operands[1:]):
             pass
         case _:
             changed = act if act is not None and verb.text in _LOOKING else verb
             low.emit("guard.tamper", f"interpose {verb.text}", at=changed, wide=True, ours=True, rule="guard-off",
                      reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
+
+
+def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
+    """Whether a group's act changes nothing. An act behind a word that we take for the act counts as well: that word
+    may be the value of an option."""
+    acts = _LOOKING[verb]
+    if not acts or not rest:
+        return True
+    return rest[0].text in acts and not any(word.text in _CHANGING for word in rest)
 
 
 def _behind(args: tuple[Word, ...], verb: Word) -> tuple[Word, ...]:
