@@ -11,6 +11,8 @@ import pytest
 from _pytest.mark import ParameterSet
 from hypothesis import HealthCheck, settings
 
+from interpose.paths import ours
+
 # A busy machine is slow now and then, and no property is about that. Continuous integration plays the same examples
 # every time: what new ones find is for those who can look at it.
 settings.register_profile(
@@ -28,6 +30,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             at = names.index("note")
             notes = [row.id or row.values[at] if isinstance(row, ParameterSet) else row[at] for row in marker.args[1]]
             marker.kwargs.setdefault("ids", notes)
+
+
+@pytest.fixture(autouse=True)
+def _own_places_of_this_test(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What one test's configuration puts somewhere is not ours in the next test. A process only ever adds to it."""
+    monkeypatch.setattr(ours, "_held", ours.Holdings())
 
 
 @pytest.fixture

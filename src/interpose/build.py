@@ -127,6 +127,44 @@ def _given(config: Config | None) -> Config:
     return config
 
 
+def _hold(config: Config) -> None:
+    """Let guards know what is ours on this machine: where the configuration puts it, and where the package lies."""
+    import sys
+    from pathlib import Path
+    from urllib.parse import urlsplit
+
+    from interpose.config.places import places_of
+    from interpose.paths import hold
+
+    places, package = places_of(), Path(__file__).parent
+    # A checkout that is worked on is no installed program: who develops Interpose changes it.
+    installed = package.parent.name in ("site-packages", "dist-packages")
+    sockets = [config.server.socket, config.hooks.socket]
+    stored = urlsplit(config.store.url)
+    hold(
+        private=[
+            *map(str, (places.config, places.state, places.runtime)), config.ledger.directory,
+            config.server.tokens_file, *sockets,
+            *(str(Path(socket).with_name("hook.addr")) for socket in sockets if socket),
+        ],
+        kept=[str(package), str(Path(sys.prefix) / "bin" / "interpose")] if installed else (),
+        readable=[config.policy.directory],
+        ports=(config.server.port, config.hooks.port),
+        databases=[f"{stored.netloc.rpartition('@')[2]}{stored.path}"] if config.store.url else (),
+    )  # fmt: skip
+
+
+def hold_server(addresses: Iterable[str]) -> None:
+    """Let guards know that this process is the server, and where it listens: nobody ends it unasked."""
+    import os
+    from urllib.parse import urlsplit
+
+    from interpose.paths import hold
+
+    ports = [urlsplit(address).port for address in addresses if address.startswith("http")]
+    hold(processes=[os.getpid()], ports=[port for port in ports if port])
+
+
 def load_config() -> Config:
     """The configuration of this user. Raises ConfigError."""
     from interpose.config.load import load
@@ -167,6 +205,7 @@ def _engine(
 
 
 def _registry(config: Config) -> InterceptorRegistry:
+    _hold(config)
     registry = add_builtin_interceptors(InterceptorRegistry(), config.interceptors)
     if config.plugins:
         from interpose.plugins import load_plugins

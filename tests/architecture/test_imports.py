@@ -66,7 +66,7 @@ MAY_USE: dict[str, set[str]] = {
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "service": FLOW | POLICY | {"config", "ledger", "store"},
     "plugins": {"errors", "registry"},
-    "build": FLOW | POLICY | {"reading", "service", "config", "guards", "plugins", "ledger", "store"},
+    "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},

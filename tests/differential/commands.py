@@ -55,6 +55,13 @@ command("directory change")(lambda g, d: f"mkdir -p sub && cd sub; {g.simple()} 
 command("directory change in subshell")(lambda g, d: f"(mkdir -p sub; cd sub && {g.simple()} > {g.file()})")
 command("trap")(lambda g, d: f"trap {quoted(g.line(d))} EXIT")
 command("alias")(lambda g, d: f"shopt -s expand_aliases\nalias al{d}='{g.stub()} first'\nal{d} {g.plain()}")
+command("hashed command")(lambda g, d: f'hash -p ../bin/{g.stub()} hx{d}; "hx{d}" {g.plain()}')
+command("table of commands")(lambda g, d: f"BASH_CMDS[cx{d}]=../bin/{g.stub()}; cx{d} {g.plain()}")
+command("table of commands by name")(lambda g, d: f"n=nx{d}; BASH_CMDS[$n]=../bin/{g.stub()}; $n {g.plain()}")
+command("table of aliases")(
+    lambda g, d: f"shopt -s expand_aliases\nBASH_ALIASES[bx{d}]='{g.stub()} first'\nbx{d} {g.plain()}"
+)
+command("missing command")(lambda g, d: f'command_not_found_handle() {{ {g.stub()} "$@"; }}; none{d} {g.plain()}')
 command("exit in subshell")(lambda g, d: f"( x=one; exit; x=two ); {g.simple()}")
 
 

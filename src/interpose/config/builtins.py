@@ -49,7 +49,7 @@ BUILTINS: tuple[Builtin, ...] = (
     ),
     Builtin(
         id="builtin:security-audit", name="SecurityAudit", point=HookPoint.TOOL_BEFORE, priority=99,
-        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch"), on=True,
+        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql"), on=True,
         guard=True,
     ),
     Builtin(

@@ -240,7 +240,7 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
         _rule("ask", "secret", "error", "Reads a secret, which would then be in the agent's memory and logs."),
     ),
     "guard.tamper": (
-        _rule("deny", "guard-tamper", "critical", "Switches off the guard that watches this.", one_of="wide ours"),
+        _rule("deny", "guard-tamper", "critical", "Touches the guard that watches this.", one_of="wide ours"),
         _rule("ask", "guard-tamper", "error", "Changes what watches over the agent."),
     ),
     "opaque": (

@@ -37,6 +37,7 @@ _VIEWING = frozenset({"command", "path", "file_path", "view_range"})
 _EDITED = FrozenDict({"in_place": True})
 _TAKEN = FrozenDict({"recursive": True})
 _MOVED = FrozenDict({"recursive": True, "moved": True})
+_SEARCHED = FrozenDict({"searched": True})
 
 
 class Touch(Struct, frozen=True):
@@ -97,6 +98,8 @@ def _kind(call: ToolCall) -> TouchKind:
 def _details(kind: TouchKind, call: ToolCall | None = None) -> FrozenDict:
     if kind == "edit":
         return _EDITED
+    if call is not None and call.name == "grep":
+        return _TAKEN
     if kind != "delete" or call is None:
         return EMPTY
     if call.name == "move":
@@ -112,7 +115,7 @@ def _touches(call: ToolCall, argument: str, touch: Touch) -> Iterator[Touch]:
     elif is_destination(argument):
         yield Touch(touch.text, "write")
     else:
-        yield Touch(touch.text, "read")
+        yield Touch(touch.text, "read", details=_TAKEN)
         if call.name == "move":
             yield touch
 
@@ -122,4 +125,4 @@ def _searched(call: ToolCall, named: list[Touch]) -> Iterator[Touch]:
     bases = [touch.text for touch in named] or ["."]
     for chosen in filters_of(call):
         for base in bases:
-            yield Touch(f"{base.rstrip('/')}/{chosen.lstrip('/')}", "read")
+            yield Touch(f"{base.rstrip('/')}/{chosen.lstrip('/')}", "read", details=_SEARCHED)

@@ -11,6 +11,7 @@ import os
 from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
+from interpose.guards.own_resources import judge_named
 from interpose.guards.planted_code import fires
 from interpose.paths import (
     FileSystem,
@@ -18,7 +19,10 @@ from interpose.paths import (
     Mark,
     Spellings,
     agent_directory_of,
+    could_find_ours,
     device_of,
+    holds_ours,
+    ours_of,
     persistence_of,
     project_of,
     secret_of,
@@ -38,6 +42,11 @@ _UNASKED: frozenset[EffectKind] = frozenset(
     {"code.remote", "net.upload", "net.listen", "process.exec", "persistence", "guard.tamper", "secret.read"}
 )
 """What a command that nobody starts must not do."""
+
+_COMMANDS = frozenset({"exec", "process"})
+"""Tools whose arguments are no paths: the guard of commands reads them."""
+_INSIDE = Mark("is a directory in which the guard's own files lie", ours=True)
+_KEYS_INSIDE = Mark("is a directory in which keys and tokens of the guard itself lie", ours=True)
 
 Decision = Allow | Confirm | Deny
 
@@ -59,23 +68,23 @@ class SecurityAudit:
     def intercept(self, call: ToolCall) -> Decision:
         """The decision on one call: the worst that any spelling of any of its paths deserves."""
         seen = seen_as(call)
+        cwd = call.context.cwd or self.workspace or _here()
+        starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, self.home))))
         if seen.name not in KINDS:
-            return Allow()
+            return judge_named(call, starts, self.home, self.lookup) if seen.name not in _COMMANDS else Allow()
         touches = touches_of(seen)
         if isinstance(touches, BadPath):
-            if touches.missing and call.name not in KINDS:
-                return Allow()  # another's tool of such a name need not touch files
+            if touches.missing and call.name not in KINDS:  # another's tool of such a name need not touch files
+                return judge_named(call, starts, self.home, self.lookup)
             return Deny(
                 f"The argument {touches.argument!r} of this {call.name} call {touches.reason}, "
                 "so nobody can say what it would touch.",
                 rule="bad-path",
                 part=_plain(touches.argument),
             )
-        cwd = call.context.cwd or self.workspace or _here()
         # INVARIANT: the workspace comes from the context alone. An argument may move where a path starts, never what
         # counts as the project.
         scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
-        starts = dict.fromkeys((cwd, *starts_of(call, cwd, self.home)))
         decision: Decision = Allow()
         for touch in touches:
             for start in starts:
@@ -121,10 +130,17 @@ class _Scene:
                 "warning",
                 touch.text,
             )
+        # INVARIANT: before secrets. What gives power over the guard is refused, nobody is asked.
+        if (own := ours_of(path)) is not None and own.private:
+            return _refusal("Reads", touch, path, own)
         secret = self._secret(touch, path, inside)
         if secret is not None:
             return secret
-        if not inside and (mark := tamper_of(path, self.home)):
+        if (touch.details.get("recursive") and holds_ours(path, self.home, reading=True)) or (
+            touch.details.get("searched") and could_find_ours(path, self.home)
+        ):
+            return _question("guard-keys", "Reads", touch, path, _KEYS_INSIDE)
+        if not inside and (mark := tamper_of(path, self.home)) and mark.strength == "key":
             # Agents keep tokens beside their settings, and the settings say what the guards look at.
             return _question("agent-settings", "Reads", touch, path, mark)
         return Allow()
@@ -136,6 +152,8 @@ class _Scene:
             decision = _worse(decision, _switching(touch, path, lookup))
         elif mark := agent_directory_of(path, self.home, gone=touch.kind == "delete"):
             decision = _worse(decision, _tampering(touch, path, mark))
+        if touch.details.get("recursive") and holds_ours(path, self.home):
+            decision = _worse(decision, _refusal("Takes away", touch, path, _INSIDE))
         mark = persistence_of(path, self.home)
         if mark is not None and mark.strength == "key":
             decision = _worse(decision, _question("persistence", "Changes", touch, path, mark))
@@ -194,12 +212,16 @@ def _is_open_file(path: str) -> bool:
 def _tampering(touch: Touch, path: str, mark: Mark) -> Decision:
     if not mark.ours:
         return _question("guard-tamper", "Changes", touch, path, mark)
+    return _refusal("Changes", touch, path, mark)
+
+
+def _refusal(verb: str, touch: Touch, path: str, mark: Mark) -> Deny:
     return Deny(
-        f"Changes {_shown(touch.text)}, which {_where(touch, path)}{mark.reason}.",
+        f"{verb} {_shown(touch.text)}, which {_where(touch, path)}{mark.reason}.",
         "guard-tamper",
         "critical",
         touch.text,
-        _SAFER_CHANGE,
+        SAFER if touch.kind == "read" else _SAFER_CHANGE,
     )
 
 

@@ -3,6 +3,9 @@
 `resolve` looks at the text alone. A `Lookup` gives every spelling that a path stands for: `Lexical` from its text,
 `FileSystem` by walking the links of this machine. Look up first, then ask. `secret_of`, `persistence_of` and
 `tamper_of` return a `Mark` (its `reason` is plain words, its `strength` is `key`, `soft` or `faint`) or None.
+
+What is ours is one table: `ours_of` for files, `order_of` for requests to our server. `hold` adds the real places of
+this process to the usual ones.
 """
 
 from interpose.paths.agent_directories import agent_directory_of
@@ -10,6 +13,18 @@ from interpose.paths.catalogue import Mark, Strength
 from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
+from interpose.paths.our_server import Order, order_in, order_of
+from interpose.paths.ours import (
+    Holdings,
+    could_find_ours,
+    held,
+    hold,
+    holds_ours,
+    is_certain,
+    is_one_name,
+    mentions_ours,
+    ours_of,
+)
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
 from interpose.paths.resolve import UNKNOWN, resolve
@@ -19,17 +34,29 @@ from interpose.paths.tamper import tamper_of
 __all__ = [
     "UNKNOWN",
     "FileSystem",
+    "Holdings",
     "Lexical",
     "Lookup",
     "Mark",
+    "Order",
     "Place",
     "Spellings",
     "Strength",
     "Trouble",
     "agent_directory_of",
     "could_be",
+    "could_find_ours",
     "device_of",
+    "held",
+    "hold",
+    "holds_ours",
+    "is_certain",
+    "is_one_name",
+    "mentions_ours",
     "open_resolved",
+    "order_in",
+    "order_of",
+    "ours_of",
     "persistence_of",
     "place_of",
     "project_of",

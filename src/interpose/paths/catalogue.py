@@ -37,6 +37,8 @@ class Mark(Struct, frozen=True):
     strength: Strength = "key"
     ours: bool = False
     """Whether it is this product that the path belongs to."""
+    private: bool = False
+    """Whether reading it gives power over the guard: tokens, keys, the ledger, sockets."""
 
     def __str__(self) -> str:
         return self.reason

@@ -1,21 +1,16 @@
-"""The settings of agents and of this product: what changes them could switch a guard off."""
+"""The settings of agents and what is ours (ours.py): what changes them could switch a guard off."""
 
 from __future__ import annotations
 
 from interpose.paths.catalogue import Catalogue, Mark, is_wild
+from interpose.paths.ours import ours_of
 from interpose.paths.resolve import is_home
 
-_OURS = Mark("is configuration or state of the guard itself", ours=True)
 _AGENT = Mark("is an agent's settings, where hooks and permissions live")
 _SERVERS = Mark("decides which tool servers an agent starts")
 
 _TAMPER = Catalogue(
     {
-        _OURS: """
-            .config/interpose/ .local/state/interpose/ .local/share/interpose/ .interpose/ /etc/interpose/
-            .cache/interpose/ library/application%20support/interpose/ interpose.toml interpose.yaml .interpose.toml
-            .interpose.yaml /var/lib/interpose/ /run/interpose/
-        """,
         _AGENT: """
             .claude/settings.json .claude/settings.local.json .claude/managed-settings.json .claude/hooks/
             /etc/claude-code/ .codex/config.toml .codex/hooks.json .codex/hooks/ .codex/rules/ /etc/codex/
@@ -46,6 +41,8 @@ def tamper_of(path: str, home: str) -> Mark | None:
     """Why changing a resolved path could switch a guard off, or None."""
     if not path or (path[0] != "/" and "://" in path):
         return None
+    if (own := ours_of(path)) is not None:
+        return own
     parts = path.lower().rstrip("/").split("/")
     mark = _TAMPER.find_wild(parts) if is_wild(path) else _TAMPER.find(parts)
     if mark is None and parts[-1] in _IN_HOME and is_home(path.rpartition("/")[0], home):

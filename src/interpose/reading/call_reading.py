@@ -16,7 +16,7 @@ from msgspec import MsgspecError
 from msgspec.json import Encoder
 from msgspec.structs import replace
 
-from interpose.paths import Lexical
+from interpose.paths import Lexical, held, order_of, ours_of
 from interpose.reading.reading_cache import ReadingCache
 from interpose.shell import Analysis, Ran, analyse
 from interpose.tools import (
@@ -32,7 +32,7 @@ from interpose.tools import (
     typed_of,
     urls_of,
 )
-from interpose.types import Context, Effect, EffectKind, FrozenDict, FrozenList, ToolCall
+from interpose.types import Certainty, Context, Effect, EffectKind, FrozenDict, FrozenList, ToolCall
 
 DEFAULT_CWD = "/workspace/project"
 """Where a command is judged when nobody said where it would run."""
@@ -61,7 +61,8 @@ def home_directory() -> str:
 class Reading:
     """What one call would do, seen from a home directory.
 
-    INVARIANT: all of it depends on the call's names, arguments and directory and on the home, and on nothing else.
+    INVARIANT: all of it depends on the call's names, arguments and directory, on the home and on what is ours on this
+    machine (`paths.held`), and on nothing else.
     """
 
     __slots__ = ("_analyses", "_analysis", "_effects", "_key", "_remembered", "_script", "_seen", "call", "home")
@@ -104,8 +105,12 @@ class Reading:
     def effects(self) -> tuple[Effect, ...]:
         """The effects of a command, of a file tool and of fetching; none of other tools."""
         if self._effects is _UNKNOWN:
-            self._effects = self.analysis.effects if self.seen.name == "exec" else tuple(_effects_of(self.seen))
+            self._effects = self.analysis.effects if self.seen.name == "exec" else self._effects_of_tool()
         return self._effects
+
+    def _effects_of_tool(self) -> tuple[Effect, ...]:
+        effects = tuple(_effects_of(self.seen))
+        return (*effects, *_tampering(effects, self.call.context.cwd or DEFAULT_CWD, self.home))
 
     def starts(self, cwd: str) -> tuple[str, ...]:
         """Every directory in which the call could start: each that its arguments name, read in every way (`$HOME`)."""
@@ -169,7 +174,7 @@ def _alone(call: ToolCall) -> ToolCall:
 def _key(call: ToolCall, home: str) -> Hashable | None:
     """INVARIANT: calls with the same key are the same call. None where that can't be said for sure."""
     arguments = call.arguments
-    about = (call.name, call.original_name, call.context.cwd, home)
+    about = (call.name, call.original_name, call.context.cwd, home, held())
     if all(type(key) is str and type(value) is str for key, value in arguments.items()):
         return (*about, *arguments.items())
     try:
@@ -242,6 +247,24 @@ def _effects_of(call: ToolCall) -> Iterable[Effect]:
         return _moving_effects(call)
     kind = _FILE_TOOLS.get(call.name)
     return _file_effects(call, kind) if kind else ()
+
+
+def _tampering(effects: tuple[Effect, ...], cwd: str, home: str) -> Iterable[Effect]:
+    """What these effects touch that is ours, as a command's analysis would say it."""
+    for effect in effects:
+        if effect.kind == "net.download":
+            order = order_of(effect.resource)
+            if order is not None:
+                certainty: Certainty = "proven" if order.certain else "possible"
+                details = FrozenDict({"rule": "guard-orders", "reason": order.reason, "ours": True})
+                yield Effect("guard.tamper", effect.resource, certainty, details=details)
+            continue
+        for path in _LEXICAL.spellings(effect.resource, cwd=cwd, home=home).paths:
+            mark = ours_of(path)
+            if mark is not None and (mark.private or effect.kind != "fs.read"):
+                details = FrozenDict({"reason": mark.reason, "ours": True})
+                yield Effect("guard.tamper", path, details=details)
+                break
 
 
 def _moving_effects(call: ToolCall) -> Iterable[Effect]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from interpose.build import reconfigure
+from interpose.build import hold_server, reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.observability.telemetry import open_telemetry
 from interpose.server.hook_listener import HookListener
@@ -99,6 +99,7 @@ class DecisionServer:
                 await self._hooks.start()
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
             log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
+            hold_server(addresses)
             started(addresses)
             self._warn_of_plain_text()
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())

@@ -79,6 +79,9 @@ def _declare(walker: Walker, inv: Invocation) -> None:
             if exports:
                 walker.state.exported_functions.add(name)
             continue
+        if "[" in name and equals:
+            base, _, key = name.partition("[")
+            walker.set_entry(base, key.removesuffix("]"), Word(text, word.span, taints=word.taints))
         if "[" in name or not name:
             continue
         before = variables.get(name)
@@ -170,7 +173,7 @@ def _hash(walker: Walker, inv: Invocation) -> None:
     path = options.value("-p")
     if path is not None:
         for word in options.operands:
-            walker.state.aliases[word.text] = path.text
+            walker.state.hashed[word.text] = path.text
 
 
 def _cd(walker: Walker, inv: Invocation) -> None:

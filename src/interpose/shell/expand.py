@@ -291,6 +291,8 @@ class Expander:
             return self.shell.home
         if name == "PWD":
             return self.cwd()
+        if name in parameters.BELOW_HOME:
+            return f"{self.shell.home}/{parameters.BELOW_HOME[name]}"
         return parameters.ENVIRONMENT.get(name)
 
     def arithmetic(self, text: str) -> int | None:

@@ -114,6 +114,12 @@ class Lowering(Protocol):
     def permission(self, path: Word | str, **details: Any) -> None:
         """The command changes mode, owner or attributes. Details: `recursive`, `mode`, `owner`."""
 
+    def reach(self, url: str, *, at: Word | None = None, socket: str = "") -> None:
+        """The command sends a request, perhaps through a Unix socket. Orders to our own server are stated here."""
+
+    def reach_raw(self, host: str, port: str, sent: Stream | None, *, at: Word | None = None, socket: str = "") -> None:
+        """The command sends `sent` as it is (None: nothing). Orders to our own server are stated here."""
+
     def path(self, word: Word | str) -> str:
         """The absolute, normalised path a word names (UNKNOWN parts kept)."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from interpose import paths
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _COPIERS = frozenset({"cat", "pv", "tee"})
+_TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
+"""Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 16
 """How many symbolic links of one text are remembered, and followed one after the other."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
@@ -66,7 +69,8 @@ class CommandLowering:
         at: Word | None = None,
         **details: Any,
     ) -> None:
-        if certainty == "proven" and self.walker.doubt:
+        # INVARIANT: doubt whether a branch runs makes no question of what is ours. Who can doubt can also be made to.
+        if certainty == "proven" and self.walker.doubt and not details.get("ours"):
             certainty = "possible"
         span = self.inv.span if at is None or at.span == (0, 0) else at.span
         kept = FrozenDict({name: value for name, value in details.items() if value}) if details else EMPTY
@@ -107,8 +111,24 @@ class CommandLowering:
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
             stream = Stream(stream.text, stream.taints | {"secret"})
+        own = paths.ours_of(where)
+        if own is not None and own.private:
+            self._tamper(own, where, path, details)
+            stream = Stream(stream.text, stream.taints | {"secret"})
+        elif (details.get("recursive") and paths.holds_ours(where, self.walker.home, reading=True)) or (
+            isinstance(path, Word) and "output" in path.taints and paths.could_find_ours(where, self.walker.home)
+        ):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="guard-keys",
+                      reason="Reads a directory in which keys and tokens of the guard itself lie")  # fmt: skip
         self.taints |= stream.taints
         return stream
+
+    def _tamper(self, mark: paths.Mark, where: str, path: Word | str, details: dict[str, Any], **worse: Any) -> None:
+        """State that what watches over agents is touched. What is ours for sure is ours whatever else is unknown."""
+        if mark.ours and paths.is_certain(where):
+            details = details | {"certainty": "proven"}
+        self._state("guard.tamper", where, path, details | {"reason": mark.reason, "ours": mark.ours} | worse)
 
     def _descriptor(self, where: str) -> Stream | None:
         """What is read from a path that stands for an open descriptor or a process substitution."""
@@ -154,6 +174,8 @@ class CommandLowering:
             return
         self._state("fs.delete", where, path, details)
         self._meaning(where, path, details, gone=True)
+        if details.get("recursive") or details.get("moved"):
+            self._takes_ours(where, path)
         self.walker.links.pop(where, None)
         self.walker.state.files.pop(where, None)
 
@@ -164,7 +186,15 @@ class CommandLowering:
             where, self.walker.home, gone=False
         )
         if tamper:
-            self._state("guard.tamper", where, path, details | {"reason": tamper.reason, "ours": tamper.ours})
+            self._tamper(tamper, where, path, details)
+        elif details.get("recursive"):
+            self._takes_ours(where, path)
+
+    def _takes_ours(self, where: str, path: Word | str) -> None:
+        """State that a directory in which ours lies is taken away, or closed, as a whole."""
+        if paths.holds_ours(where, self.walker.home):
+            self.emit("guard.tamper", where, at=path if isinstance(path, Word) else None, ours=True,
+                      reason="Takes away a directory in which our own files lie")  # fmt: skip
 
     def _meaning(
         self, where: str, path: Word | str, details: dict[str, Any], content: Stream | None = None, *, gone: bool
@@ -177,8 +207,10 @@ class CommandLowering:
             self._state("persistence", where, path, more)
         tamper = paths.tamper_of(where, home) or paths.agent_directory_of(where, home, gone=gone)
         if tamper:
-            more = {"reason": tamper.reason, "ours": tamper.ours} | self._switch(where, content)
-            self._state("guard.tamper", where, path, details | more)
+            self._tamper(tamper, where, path, details, **self._switch(where, content))
+        if _TERMINAL.fullmatch(where):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="terminal-input", reason="Writes to a terminal at which a person may sit")  # fmt: skip
         device = paths.device_of(where)
         if device:
             self._state(
@@ -203,6 +235,21 @@ class CommandLowering:
         certainty: Certainty = "possible" if UNKNOWN in where else "proven"
         self.emit(kind, where, certainty=details.get("certainty", certainty), at=at,
                   **{name: value for name, value in details.items() if name != "certainty"})  # fmt: skip
+
+    # Our own server
+
+    def reach(self, url: str, *, at: Word | None = None, socket: str = "") -> None:
+        self._order(paths.order_of(url, self.path(socket) if socket else ""), url or socket, at)
+
+    def reach_raw(self, host: str, port: str, sent: Stream | None, *, at: Word | None = None, socket: str = "") -> None:
+        if sent is not None:
+            text = UNKNOWN if sent.text is None else sent.text
+            self._order(paths.order_in(text, host, port, self.path(socket) if socket else ""), socket or host, at)
+
+    def _order(self, order: paths.Order | None, resource: str, at: Word | None) -> None:
+        if order is not None:
+            self.emit("guard.tamper", resource, certainty="proven" if order.certain else "possible", at=at, ours=True,
+                      rule="guard-orders", reason=order.reason)  # fmt: skip
 
     def output(self, stream: Stream) -> None:
         self.printed = stream if self.printed is None else joined((self.printed, stream))
@@ -248,9 +295,20 @@ class CommandLowering:
         if text is None:
             return
         analyse = lower_of(language)
+        first = len(self.walker.effects)
         if analyse is not None and self.walker.deeper(self.inv.span):
             analyse(text, self, via)
             self.walker.depth -= 1
+        if language != "sql" and paths.mentions_ours(text) and not self._has_stated(first):
+            self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
+                      reason="This program names files or orders of the guard itself")  # fmt: skip
+
+        if "TIOCSTI" in text or "0x5412" in text:
+            self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
+                      reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
+    def _has_stated(self, first: int) -> bool:
+        return any(effect.kind == "guard.tamper" for effect in self.walker.effects[first:])
 
     def _code_text(self, code: Word | Stream | str, via: str) -> tuple[str | None, frozenset[str]]:
         """The known text of some code. What is not known of it is stated here."""
@@ -316,6 +374,8 @@ class CommandLowering:
         base = name.partition("[")[0]
         if base == name:
             self.walker.assign(name, Variable(value.text, value.taints))
+        elif self.walker.table_of(base):
+            self.walker.set_entry(base, name.partition("[")[2].removesuffix("]"), value)
         else:
             self.walker.assign(base, Variable(UNKNOWN, value.taints))
 

@@ -23,6 +23,11 @@ ENVIRONMENT = {
 }  # fmt: skip
 """Variables whose values are the same nearly everywhere: enough to see through `${PATH:0:1}`."""
 
+BELOW_HOME = {
+    "XDG_CONFIG_HOME": ".config", "XDG_STATE_HOME": ".local/state", "XDG_DATA_HOME": ".local/share",
+}  # fmt: skip
+"""Where the directories of a home are that are named by a variable, unless somebody moved them."""
+
 _PARAM = frozenset({"param"})
 
 

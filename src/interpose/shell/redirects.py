@@ -57,6 +57,8 @@ class Descriptors:
             case "net":
                 unseen = out.text is None or UNKNOWN in out.text
                 low.emit("net.upload", stdout.target.text, at=stdout.target, secret="secret" in out.taints, file=unseen)
+                *_, host, port = ("", "", *stdout.target.text.split("/"))
+                low.reach_raw(host, port, out, at=stdout.target)
             case _:
                 pass
         stderr = self.channels.get(2)

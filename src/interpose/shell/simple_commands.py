@@ -19,6 +19,7 @@ from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
+from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import Variable
 from interpose.shell.streams import either, joined
@@ -159,6 +160,9 @@ def assign(walker: Walker, assignment: Assignment) -> None:
 def _assign_element(walker: Walker, assignment: Assignment, before: Variable | None, value: Word) -> None:
     subscript = assignment.subscript or RawWord((), (0, 0), "")
     key = walker.expander.single(subscript).text
+    if walker.table_of(assignment.name):
+        walker.set_entry(assignment.name, key, value)
+        return
     number = walker.expander.arithmetic(key)
     items = dict((before.items if before.items is not None else (("0", before.text),)) if before is not None else ())
     items[key if number is None else str(number)] = value.text
@@ -226,14 +230,49 @@ def invoke(
         out = _call(walker, first.text, inv)
         if None in functions:
             out = either([out, _handle(walker, inv, via)])
+    elif first.text in walker.state.hashed:
+        out = _hashed(walker, inv, words, via, external=external)
     elif UNKNOWN in name or (first.glob and not first.quoted and _is_pattern(name)) or not name:
         out = _computed(walker, inv, words, via)
     else:
         out = _handle(walker, inv, via)
         if name in LEAVING and not external:
             walker.left = True
+        if not external and "/" not in first.text:
+            _not_found(walker, inv)
     walker.depth -= 1
     return out
+
+
+def _hashed(
+    walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tuple[str, ...], *, external: bool
+) -> Stream:
+    """The shell was told where this command lies: that program runs, unless it is a builtin after all."""
+    name = inv.argv0.text
+    path = walker.state.hashed.pop(name)
+    program = replace(inv.argv0, text=path, glob=False)
+    out = invoke(walker, (program, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True)
+    plain = invoke(walker, words, inv.span, inv.stdin, via, inv.env, inv.piped_out, external)
+    walker.state.hashed.setdefault(name, path)
+    return either([out, plain])
+
+
+NOT_FOUND = ("command_not_found_handle", "command_not_found_handler")
+"""What bash and zsh call when there is no such command, with all of its words."""
+
+
+def _not_found(walker: Walker, inv: Invocation) -> None:
+    """A command that nobody here knows may not be there; one that we know may not be installed."""
+    name = next((name for name in NOT_FOUND if name in walker.state.functions), None)
+    if name is None or inv.name in CHANGES or inv.name in SUCCEEDING or inv.name in LEAVING:
+        return
+    known = handler_of(inv.name) is not None
+    outer, walker.state = walker.state, walker.state.copy()
+    walker.doubt += known
+    _call(walker, name, replace(inv, name=name, args=(inv.argv0, *inv.args)))
+    walker.doubt -= known
+    walker.keep_files(outer)
+    walker.state = outer
 
 
 def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
@@ -248,7 +287,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     change = CHANGES.get(inv.name)
     if inv.name in LOCALS:
         remember_locals(walker, inv)
-    outer_via, depth = walker.via, walker.depth
+    outer_via, depth, first = walker.via, walker.depth, len(walker.effects)
     walker.via = via
     try:
         if handler is None:
@@ -263,6 +302,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.depth = depth
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
+    state_touched(inv, low, first)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):

@@ -1,4 +1,7 @@
-"""What a shell knows while it runs: directory, variables, functions, aliases, files it wrote, open descriptors."""
+"""What a shell knows while it runs: directory, variables, functions, aliases, files it wrote, open descriptors.
+
+`hashed` is where commands were found, or are said to lie: `hash -p`, `BASH_CMDS`.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +60,10 @@ NULL = Channel("null")
 class State:
     """One shell's state. Subshells get a copy; branches get a copy and are merged."""
 
-    __slots__ = ("aliases", "arguments", "cwds", "exported_functions", "fds", "files", "functions", "variables", "zero")
+    __slots__ = (
+        "aliases", "arguments", "cwds", "exported_functions", "fds", "files", "functions", "hashed", "variables",
+        "zero",
+    )  # fmt: skip
 
     def __init__(self, cwd: str) -> None:
         self.cwds: tuple[str, ...] = (cwd,)
@@ -65,6 +71,7 @@ class State:
         self.functions: dict[str, tuple[Node | None, ...]] = {}
         self.exported_functions: set[str] = set()
         self.aliases: dict[str, str] = {}
+        self.hashed: dict[str, str] = {}
         self.files: dict[str, Stream] = {}
         self.fds: dict[int, Channel] = {}
         self.arguments: tuple[Word, ...] | None = None
@@ -77,6 +84,7 @@ class State:
         other.functions = self.functions.copy()
         other.exported_functions = self.exported_functions.copy()
         other.aliases = self.aliases.copy()
+        other.hashed = self.hashed.copy()
         other.files = self.files.copy()
         other.fds = self.fds.copy()
         other.arguments = self.arguments
@@ -89,6 +97,7 @@ class State:
             and self.cwds == other.cwds
             and self.functions == other.functions
             and self.aliases == other.aliases
+            and self.hashed == other.hashed
             and self.files == other.files
             and self.fds == other.fds
             and self.arguments == other.arguments
@@ -112,6 +121,7 @@ class State:
                     self.functions[name] = tuple(bodies.values())[:MAX_ALTERNATIVES]
         self.exported_functions |= other.exported_functions
         self.aliases = other.aliases | self.aliases
+        self.hashed = other.hashed | self.hashed
         if self.files != other.files:
             for path, stream in other.files.items():
                 mine_ = self.files.get(path)

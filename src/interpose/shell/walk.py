@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interpose.shell import compound, simple_commands
 from interpose.shell.expand import Expander
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, Invocation, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.simple_commands import ExhaustedError, Ran
@@ -37,6 +37,8 @@ from interpose.shell.syntax.tree import (
 from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
 from interpose.types import Effect, FrozenDict
 
+TABLES = frozenset({"BASH_ALIASES", "BASH_CMDS"})
+"""Arrays of bash that are no data: they say what its commands are."""
 MAX_COMBINATIONS = 8
 COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
@@ -147,7 +149,9 @@ class Walker:
         self.doubt -= 1
         self.state, self._choice = after, outer
         self.effects[first:] = [
-            replace(effect, certainty="possible") if effect.certainty == "proven" else effect
+            replace(effect, certainty="possible")
+            if effect.certainty == "proven" and not effect.details.get("ours")
+            else effect
             for effect in self.effects[first:]
         ]
         return either(outs)
@@ -165,6 +169,32 @@ class Walker:
             if before.exported and not variable.exported:
                 variable = replace(variable, exported=True)
         self.state.variables[name] = variable
+        if name in TABLES:
+            for key, text in variable.items or ():
+                self.set_entry(name, key, Word(text, taints=variable.taints))
+        elif name == "BASH_ARGV0":
+            self.state.zero = Word(variable.text, taints=variable.taints)
+
+    def table_of(self, name: str) -> str:
+        """The table of bash's own that a variable is or refers to, or an empty text."""
+        variable = self.state.variables.get(name)
+        if variable is not None and variable.reference:
+            name = variable.text
+        return name if name in TABLES else ""
+
+    def set_entry(self, name: str, key: str, value: Word) -> None:
+        """`BASH_ALIASES[ls]=...`, `BASH_CMDS[foo]=/bin/rm`: from now on the command is what the entry says."""
+        table = self.table_of(name)
+        if not table:
+            return
+        key = key.strip("\"'")
+        if UNKNOWN in key:
+            self.lowering(value.span).emit("opaque", table, certainty="unknown", rule="computed-command",
+                reason="Which command is replaced by another is only known when it runs")  # fmt: skip
+        elif table == "BASH_ALIASES":
+            self.state.aliases[key] = value.text
+        else:
+            self.state.hashed[key] = value.text
 
     def fault(self) -> None:
         """An expansion may fail, which skips the rest of its line: what follows may see the state as it is now."""
@@ -191,11 +221,11 @@ class Walker:
         self.state = outer.copy()
         self.active = {name: list(forks) for name, forks in active.items()} if active else {}
         out = self.run(body, stdin, piped=piped)
-        self._keep_files(outer)
+        self.keep_files(outer)
         self.state, self.left, self.active, self.faulted = outer, left, active, faulted
         return out
 
-    def _keep_files(self, outer: State) -> None:
+    def keep_files(self, outer: State) -> None:
         """What a subshell wrote stays on disk."""
         if self.state.files != outer.files:
             outer.files = self.state.files
@@ -258,7 +288,7 @@ class Walker:
             if args:
                 self.state.arguments = outer_arguments
         else:
-            self._keep_files(outer_state)
+            self.keep_files(outer_state)
             self.state = outer_state
         self.via, self.code_taints = outer_via, outer_taints
         self.depth -= 1

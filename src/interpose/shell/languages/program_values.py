@@ -98,12 +98,14 @@ def run_shell(code: ProgramValue, low: Lowering, via: str) -> None:
 
 def upload(url: ProgramValue, sent: frozenset[str], low: Lowering) -> None:
     """A program sends data to an address."""
+    low.reach(url.text)
     taints = sent | url.taints
     low.emit("net.upload", url.text, certainty="proven" if url.known else "possible", secret="secret" in taints)
 
 
 def download(url: ProgramValue, low: Lowering) -> ProgramValue:
     """A program fetches an address; what comes back is remote."""
+    low.reach(url.text)
     if "secret" in url.taints:
         upload(url, NOTHING, low)
     else:

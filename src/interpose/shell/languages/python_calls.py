@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
+from interpose.shell.invocation import NOTHING, UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.decoding import decode
 from interpose.shell.languages.methods import destroys
 from interpose.shell.languages.program_values import (
@@ -153,6 +153,10 @@ def _network(name: str, args: Args, keywords: Keywords, session: PythonMemory) -
             if len(args) > 1:
                 low.write(args[1].word, Stream(None, taints))
             return NOT_KNOWN
+        case "http.client.HTTPConnection" | "http.client.HTTPSConnection" | "httplib.HTTPConnection":
+            port = args[1] if len(args) > 1 else keywords.get("port")
+            host = (args[0] if args else keywords.get("host", NOT_KNOWN)).text
+            return ProgramValue(text=host if port is None else f"{host}:{port.text}", name="http.client()")
         case "requests.Session" | "requests.Client" | "requests.AsyncClient" | "aiohttp.ClientSession":
             return ProgramValue(name="requests.Session()")
         case (
@@ -163,6 +167,7 @@ def _network(name: str, args: Args, keywords: Keywords, session: PythonMemory) -
         case "socket.socket" | "socket.create_connection":
             if name.endswith("connection"):
                 session.seen.add("connect")
+                _connects(args[0] if args else NOT_KNOWN, low)
             return ProgramValue(name="socket()", taints=frozenset({"remote"}))
         case _:
             return None
@@ -263,10 +268,29 @@ def _library(  # noqa: C901 - one case per function
             return ProgramValue(
                 element=ProgramValue(items=(first, ProgramValue(element=NOT_KNOWN), ProgramValue(element=NOT_KNOWN)))
             )
-        case "sqlite3.connect":
+        case "print":
+            if "ours" in all_taints(args):
+                # Where our package lies: whoever takes it from here is to be judged by it.
+                low.output(Stream(" ".join(arg.text for arg in args) + "\n", all_taints(args)))
+            return NOT_KNOWN
+        case "sqlite3.connect" | "apsw.Connection" | "duckdb.connect" | "aiosqlite.connect" | "dbm.open":
+            low.read(first.word)
             return ProgramValue(name="database()")
+        case "importlib.util.find_spec" | "importlib.resources.files" | "inspect.getfile" | "inspect.getsourcefile":
+            module = first.name or first.text
+            if module.partition(".")[0] != "interpose":
+                return None
+            return constant(f"{module}.{'__spec__' if name.endswith('spec') else '__file__'}", low)
         case _:
             return plain(name, args, low)
+
+
+def _connects(address: ProgramValue, low: Lowering) -> None:
+    """A connection by hand: what goes over it is not followed."""
+    if address.items is not None and len(address.items) > 1:
+        low.reach_raw(address.items[0].text, address.items[1].text, Stream())
+    elif address.known:
+        low.reach_raw("", "", Stream(), socket=address.text)
 
 
 def opened(path: ProgramValue, mode: ProgramValue | None, low: Lowering) -> ProgramValue:
@@ -304,6 +328,9 @@ def method(receiver: ProgramValue, name: str, args: Args, keywords: Keywords, se
             sql(first, low, name)
         case "connect" | "connect_ex" if receiver.name == "socket()":
             session.seen.add("connect")
+            _connects(first, low)
+        case "request" | "putrequest" if receiver.name == "http.client()":
+            upload(ProgramValue(text=receiver.text + (args[1].text if len(args) > 1 else UNKNOWN)), NOTHING, low)
         case "bind" | "listen" if receiver.name == "socket()":
             low.emit("net.listen", first.text)
         case "recv" | "recvfrom" | "makefile":

@@ -59,8 +59,31 @@ def constant(name: str, low: Lowering) -> ProgramValue | None:
             return ProgramValue(name="file()", taints=frozenset({"input"}))
         case "signal.SIGKILL" | "signal.SIGTERM" | "signal.SIGHUP" | "signal.SIGSTOP":
             return ProgramValue(text=name.removeprefix("signal.SIG"))
+        case "os.environ[XDG_CONFIG_HOME]":
+            return ProgramValue(text=f"{low.home}/.config")
+        case "os.environ[XDG_STATE_HOME]":
+            return ProgramValue(text=f"{low.home}/.local/state")
         case _:
-            return None
+            return _of_our_package(name)
+
+
+_PACKAGE = "/usr/lib/python3/site-packages/interpose"
+_PLACES = frozenset({"__file__", "__path__", "__spec__", "origin", "__cached__"})
+
+
+def _of_our_package(name: str) -> ProgramValue | None:
+    """Where our own package lies: not where in truth, but a place that is known to be ours."""
+    module, _, attribute = name.rpartition(".")
+    parts = module.split(".")
+    if parts[0] != "interpose" or attribute not in _PLACES:
+        return None
+    if attribute == "__spec__":
+        return ProgramValue(name=name)
+    ours = frozenset({"ours"})
+    if attribute == "__path__":
+        return ProgramValue(items=(ProgramValue(text=_PACKAGE, taints=ours),), taints=ours)
+    inner = "/".join(part for part in parts[1:] if part != "__spec__")
+    return ProgramValue(text=f"{_PACKAGE}/{inner or '__init__'}.py", taints=ours)
 
 
 SHELL = frozenset({

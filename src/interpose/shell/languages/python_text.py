@@ -67,6 +67,11 @@ def plain(name: str, args: Args, low: Lowering) -> ProgramValue | None:  # noqa:
             return text_value(low.home + text[1:] if text == "~" or text.startswith("~/") else text, first.taints)
         case "os.path.expandvars":
             return text_value(first.text.replace("${HOME}", low.home).replace("$HOME", low.home), first.taints)
+        case "os.path.dirname" | "os.path.basename":
+            if not first.known:
+                return ProgramValue(taints=first.taints)
+            head, _, tail = first.text.rpartition("/")
+            return text_value(head if name.endswith("dirname") else tail, first.taints)
         case "os.path.abspath" | "os.path.realpath" | "os.path.normpath":
             return text_value(low.path(first.word), first.taints)
         case "os.getcwd":

@@ -74,6 +74,8 @@ def _curl(inv: Invocation, low: Lowering, args: tuple[Word, ...], depth: int) ->
     for url in urls:
         answers.append(fetch(low, url))
         request(low, _method(opts), url)
+        for socket in opts.values("--unix-socket"):
+            low.reach(url.text, at=url, socket=socket.text)
     _docker_socket(low, opts)
     for path in opts.values(*_WRITTEN):
         if path.text != "-":

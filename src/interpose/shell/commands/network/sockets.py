@@ -49,9 +49,18 @@ def nc(inv: Invocation, low: Lowering) -> None:
         if "shell" in inv.stdin.taints:
             backdoor(low, host, opts.operands[0] if opts.operands else inv.argv0, listens=listens)
         send(low, host, inv.stdin)
+    _reach(low, opts.operands, inv.stdin, local=opts.has("-U"))
     for path in opts.values("-o", "--hex-dump"):
         low.write(path)
     low.output(REMOTE)
+
+
+def _reach(low: Lowering, operands: tuple[Word, ...], sent: Stream | None, *, local: bool) -> None:
+    """What is sent to our own server: through its socket (`-U path`), or to its port."""
+    if local and operands:
+        low.reach_raw("", "", sent or Stream(""), at=operands[0], socket=operands[0].text)
+    elif len(operands) > 1:
+        low.reach_raw(operands[0].text, operands[1].text, sent, at=operands[0])
 
 
 def backdoor(low: Lowering, peer: str, at: Word, *, listens: bool) -> None:
@@ -88,6 +97,13 @@ def socat(inv: Invocation, low: Lowering) -> None:
             _run(kind, rest, word, content, low)
         elif "LISTEN" in kind or kind.endswith("-L"):
             low.emit("net.listen", rest, at=word)
+    for kind, rest, word in addresses:
+        target = rest.partition(",")[0]
+        if kind.startswith("UNIX") and "LISTEN" not in kind:
+            low.reach_raw("", "", content, at=word, socket=target)
+        elif kind.startswith("TCP") and "LISTEN" not in kind:
+            host, _, port = target.rpartition(":")
+            low.reach_raw(host, port, content if content.text else Stream(), at=word)
     if peers:
         send(low, peers[0], content)
         low.output(REMOTE)
@@ -164,6 +180,7 @@ def telnet(inv: Invocation, low: Lowering) -> None:
         if "shell" in inv.stdin.taints:
             backdoor(low, host, inv.argv0, listens=False)
         send(low, host, standard_input(inv))
+    _reach(low, opts.operands, inv.stdin, local=False)
     low.output(REMOTE)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from interpose.shell.commands.packages.managers import (
     PackageCall,
     PackageTool,
@@ -14,7 +16,8 @@ from interpose.shell.commands.packages.managers import (
     tool,
 )
 from interpose.shell.commands.shared.handler_table import command
-from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Word
 
 _PIP_VALUES = """
@@ -39,10 +42,46 @@ def pip(inv: Invocation, low: Lowering) -> None:
         low.run(inv.args[1:], via="pipenv run")
 
 
+_REPLACING = words(
+    "-U --upgrade --force --force-reinstall -I --ignore-installed --reinstall --reinstall-package -P --upgrade-package"
+)
+_INTO_PLACE = words("install pip.install pip.sync tool.install tool.upgrade upgrade reinstall inject")
+
+
+def _own_package(call: PackageCall, opts: Options, low: Lowering) -> None:
+    """Our own package is replaced or taken away. A first install of it is neither."""
+    for word in (*opts.operands, *opts.values("--reinstall-package", "-P", "--upgrade-package")):
+        name, version = _requirement(word.text)
+        if name != "interpose":
+            continue
+        replaces = bool(version) or opts.has(*_REPLACING) or call.verb.endswith(("upgrade", "reinstall"))
+        if call.meaning == "remove" or (call.verb in _INTO_PLACE and replaces and not opts.has("-t", "--target")):
+            low.emit("guard.tamper", word.text, at=word, ours=True, rule="guard-package",
+                     reason="Replaces or removes the installed program of the guard itself")  # fmt: skip
+
+
+def _requirement(text: str) -> tuple[str, str]:
+    """Name and version of `Interpose[mcp]==0.1`, `interpose@0.1`, `dir/interpose-0.1-py3-none-any.whl`."""
+    file = text.rpartition("/")[2].lower()
+    if file.endswith((".whl", ".tar.gz", ".zip")):
+        name, _, version = file.partition("-")
+        return name, version
+    found = _NAME.match(text.lower().replace("_", "-"))
+    return (
+        (found[0], text[found.end() :].partition("]")[2] or text[found.end() :].partition("[")[0])
+        if found
+        else ("", "")
+    )
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+
+
 def _pip_call(name: str, call: PackageCall, low: Lowering) -> None:
     opts = parse(call.rest, values=PIP.values)
     if opts.has("--help", "-h", "--dry-run"):
         return
+    _own_package(call, opts, low)
     for file in opts.values("-r", "--requirement", "-c", "--constraint"):
         if "://" in file.text:
             low.emit("package.install", file.text, at=file, foreign=foreign(file.text))
@@ -94,6 +133,8 @@ def uv(inv: Invocation, low: Lowering) -> None:
     elif call.verb in ("pip.install", "pip.sync", "pip.uninstall"):
         _pip_call("uv", call, low)
     else:
+        if call.verb.startswith("tool."):
+            _own_package(call, parse(call.rest, values=UV.values), low)
         state("uv", call, UV, low)
 
 
@@ -147,11 +188,18 @@ PIPX = tool(
 @command("pipx")
 def pipx(inv: Invocation, low: Lowering) -> None:
     call = locate(inv.args, PIPX)
-    if call is None or call.meaning == "run":
+    if call is None:
+        return
+    if call.meaning == "run":  # `pipx runpip interpose uninstall x`: pip, in the environment of a program
+        low.run((Word("pip"), *call.rest[1:]), via="pipx runpip")
+        if call.rest[:1] and call.rest[0].text == "interpose":
+            low.emit("guard.tamper", "interpose", at=call.rest[0], ours=True, rule="guard-package",
+                     reason="Changes what the guard's own program runs with")  # fmt: skip
         return
     if call.meaning == "fetch":
         _fetches("pipx", call, low)
     else:
+        _own_package(call, parse(call.rest, values=PIPX.values), low)
         state("pipx", call, PIPX, low)
 
 

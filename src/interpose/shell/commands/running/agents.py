@@ -98,7 +98,7 @@ _GROUPS = frozenset({"policy", "approvals", "grants"})
 """Verbs whose next word says what is done. An agent must not answer the questions that are asked about it."""
 
 
-@command("nah", "interpose")
+@command("nah")
 def guarded(inv: Invocation, low: Lowering) -> None:
     """A guard that starts an agent: the agent is what matters."""
     verbs = [word for word in inv.args if not word.text.startswith("-")]

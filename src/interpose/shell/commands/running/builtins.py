@@ -146,7 +146,7 @@ def _read(inv: Invocation, low: Lowering) -> None:
     for index, name in enumerate(names):
         subscript(name, low)
         text = None if line is None else (parts[index].rstrip() if index < len(parts) else "")
-        low.set_variable(name.text.partition("[")[0], _as_word(text, stream, inv))
+        low.set_variable(name.text, _as_word(text, stream, inv))
 
 
 @command("trap")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.typed_keys import state_typing
 from interpose.shell.invocation import Invocation, Lowering, Word
 
 _LOADER_VALUES = ("--library-path", "--preload", "--audit", "--argv0", "--inhibit-rpath", "--glibc-hwcaps-prepend")
@@ -25,6 +26,12 @@ def loader(inv: Invocation, low: Lowering) -> None:
 )  # fmt: skip
 def terminal(inv: Invocation, low: Lowering) -> None:
     """`-e`, `-x` and `--` are followed by the command; a single word is a command line."""
+    if any(word.text == "send-text" for word in inv.args):  # `kitty @ send-text`, `wezterm cli send-text`
+        for word in inv.args:
+            if " " in word.text:
+                low.shell(word, via=inv.name)
+        state_typing(low, inv.name, inv.args[0])
+        return
     for index, word in enumerate(inv.args):
         name, equals, value = word.text.partition("=")
         if name == "--command" and equals:

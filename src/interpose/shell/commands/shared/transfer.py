@@ -144,6 +144,7 @@ _KEY_DIRECTORIES = words("certs certificates keys private secrets credentials")
 
 def fetch(low: Lowering, url: Word, scheme: str = "http") -> Stream:
     """State that `url` is fetched and return what comes back."""
+    low.reach(url.text, at=url)
     address = url_of(url.text, scheme)
     if address.scheme == "file":
         return low.read(Word(url.text, url.span, url.glob, url.quoted, url.taints))

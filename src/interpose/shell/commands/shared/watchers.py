@@ -2,14 +2,36 @@
 
 from __future__ import annotations
 
+from interpose.paths import held
 from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import NOTHING
 
 _WATCHERS = words("interpose guard auditd falco osquery fail2ban wazuh crowdstrike sysdig")
 """Names of programs that watch over the machine or the agent, ours among them."""
 WATCHER = frozenset({"watcher"})
 """Taints the numbers of such processes."""
+OURS = frozenset({"our-process"})
+"""Taints the numbers of our own processes."""
+AT_OUR_PORT = frozenset({"our-port"})
+"""Taints the numbers of processes that listen where our server usually does."""
 
 
 def names_watcher(text: str) -> bool:
     """Whether a pattern is made to find a program that watches."""
     return any(name in text.lower() for name in _WATCHERS)
+
+
+def names_our_process(text: str) -> bool:
+    """Whether a pattern is made to find one of our own processes."""
+    return "interpose" in text.lower()
+
+
+def watched_by(text: str) -> frozenset[str]:
+    """The taints of process numbers that a pattern finds."""
+    return (WATCHER if names_watcher(text) else NOTHING) | (OURS if names_our_process(text) else NOTHING)
+
+
+def names_our_port(text: str) -> bool:
+    """Whether `:8080`, `8080/tcp` or `tcp:8080` is where our server listens, or would."""
+    numbers = [part for part in text.replace("/", ":").replace("@", ":").split(":") if part.isdecimal()]
+    return any(int(number[:9]) in held().ports for number in numbers)

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from interpose.paths import held
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs
-from interpose.shell.commands.shared.watchers import WATCHER, names_watcher
+from interpose.shell.commands.shared.watchers import (
+    AT_OUR_PORT,
+    OURS,
+    WATCHER,
+    names_our_port,
+    names_our_process,
+    names_watcher,
+    watched_by,
+)
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 
@@ -50,8 +59,10 @@ def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
         low.emit(
             "process.kill", text, at=target, rule="kill-init", reason="Ends the first process, and the machine with it."
         )
-    elif target.taints & WATCHER:
-        _state_watcher(target, low)
+    elif target.taints & WATCHER or (text.lstrip("-").isdecimal() and int(text.lstrip("-")[:18]) in held().processes):
+        _state_watcher(target, low, ours=not target.taints & WATCHER or bool(target.taints & OURS))
+    elif target.taints & AT_OUR_PORT:
+        _state_port(target, low)
     elif target.taints & _EVERY:
         low.emit("process.kill", "all", at=target, rule="kill-all", wide=True)
     elif UNKNOWN in text:
@@ -81,12 +92,25 @@ def ps(inv: Invocation, low: Lowering) -> None:
 def find_process(inv: Invocation, low: Lowering) -> None:
     """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
     opts = parse(inv.args, values=_PKILL_VALUES)
-    watcher = any(names_watcher(word.text) for word in opts.operands)
-    low.output(Stream(taints=WATCHER if watcher else NOTHING))
+    low.output(Stream(taints=watched_by(" ".join(word.text for word in opts.operands))))
 
 
-def _state_watcher(target: Word, low: Lowering) -> None:
-    low.emit("guard.tamper", target.text, at=target, rule="guard-kill", reason="Ends what watches over the agent.")
+@command("lsof")
+def lsof(inv: Invocation, low: Lowering) -> None:
+    """Shows who has what open. Who listens where our server does is remembered, for whoever ends it."""
+    here = any(names_our_port(word.text) for word in inv.args if ":" in word.text)
+    low.output(Stream(taints=AT_OUR_PORT if here else NOTHING))
+
+
+def _state_watcher(target: Word, low: Lowering, *, ours: bool) -> None:
+    low.emit("guard.tamper", target.text, at=target, ours=ours, rule="guard-kill",
+             reason="Ends or stops what watches over the agent.")  # fmt: skip
+
+
+def _state_port(target: Word, low: Lowering) -> None:
+    # Another program may have the port, unless this process is the server.
+    low.emit("guard.tamper", target.text, certainty="proven" if held().processes else "possible", at=target, ours=True,
+             rule="guard-kill", reason="Ends what listens at the port of the guard's server.")  # fmt: skip
 
 
 _PS_LETTERS = frozenset("aceflmjrsTuvwxX")
@@ -109,6 +133,9 @@ def by_name(inv: Invocation, low: Lowering) -> None:
     if inv.name == "fuser":
         if opts.has("-k", "--kill") or any(name.startswith("-k") for name, _ in opts.given):
             low.emit("process.kill", opts.word(0), recoverable=True)
+            for port in opts.operands:
+                if names_our_port(port.text):
+                    _state_port(port, low)
         return
     if not opts.operands:
         _by_user(inv, opts, low)
@@ -144,7 +171,7 @@ def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
     text = pattern.text
     name = text.strip("^$.*").lower()
     if names_watcher(name):
-        _state_watcher(pattern, low)
+        _state_watcher(pattern, low, ours=names_our_process(name))
     elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
         low.emit("process.kill", text, at=pattern, rule="kill-by-name",
                  reason=f"Ends every process called {text}, not only those that were started here.")  # fmt: skip

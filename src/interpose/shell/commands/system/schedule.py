@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.shell.commands.shared import typed_keys
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, standard_input
@@ -106,9 +107,15 @@ def _tmux(words: tuple[Word, ...], low: Lowering) -> None:
             low.run(opts.operands, via="tmux")
     elif verb in ("send-keys", "send"):
         opts = parse(rest, values=("-t", "-N"))
+        target = opts.value("-t")
+        typed_keys.types(low, target.text if target is not None else "", opts.operands, target or words[0])
         for word in opts.operands:
             if word.text not in _KEYS:
                 low.shell(word, via="tmux")
+    elif verb in ("paste-buffer", "pasteb", "load-buffer", "loadb", "set-buffer", "setb"):
+        target = parse(rest, values=("-t", "-b", "-s", "-w", "-n")).value("-t")
+        if verb in ("paste-buffer", "pasteb"):
+            typed_keys.types(low, target.text if target is not None else "", (), target or words[0])
     elif verb in ("if-shell", "if"):
         for word in parse(rest, values=("-t",)).operands[:1]:
             low.shell(word, via="tmux")
@@ -132,6 +139,9 @@ def screen(inv: Invocation, low: Lowering) -> None:
             low.run(opts.operands, via="screen")
         return
     words = opts.operands
+    session = opts.value("-S")
+    if words and words[0].text in ("stuff", "paste", "readbuf"):
+        typed_keys.types(low, session.text if session is not None else "", words[1:], session or words[0])
     if words and words[0].text in ("stuff", "exec", "screen"):
         for word in words[1:]:
             low.shell(word, via="screen")
@@ -143,7 +153,9 @@ def screen(inv: Invocation, low: Lowering) -> None:
 def terminals(inv: Invocation, low: Lowering) -> None:
     """Other programs that keep a terminal: what follows `--` or the socket is run."""
     texts = [word.text for word in inv.args]
-    if "--" in texts:
+    if "action" in texts and ("write-chars" in texts or "write" in texts):
+        typed_keys.types(low, "", (), inv.args[0])
+    elif "--" in texts:
         low.run(inv.args[texts.index("--") + 1 :], via=inv.name)
     elif inv.name in ("dtach", "abduco") and len(inv.args) > 2:
         low.run(inv.args[2:], via=inv.name)

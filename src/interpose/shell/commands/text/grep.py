@@ -9,7 +9,7 @@ from msgspec import Struct
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs
-from interpose.shell.commands.shared.watchers import WATCHER, names_watcher
+from interpose.shell.commands.shared.watchers import watched_by
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
 
@@ -114,7 +114,7 @@ def search(inv: Invocation, low: Lowering) -> None:
         return
     content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
     pattern = opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word(""))
-    ours = WATCHER if not paths and names_watcher(pattern.text) else NOTHING
+    ours = watched_by(pattern.text) if not paths else NOTHING
     low.output(Stream(None, content.taints | ours))
     if not paths and "secret" in content.taints:
         _state_harvest(pattern, low)

@@ -192,7 +192,7 @@ def reader(inv: Invocation, low: Lowering) -> None:
     *words(
         """
     ls gls dir vdir exa eza lsd tree stat gstat file du gdu df gdf dust duf ncdu realpath grealpath readlink
-    greadlink basename dirname pathchk lsattr getfacl lsof namei locate mlocate plocate mdfind mdls lsblk blkid
+    greadlink basename dirname pathchk lsattr getfacl namei locate mlocate plocate mdfind mdls lsblk blkid
     findmnt getfattr
     """
     ),

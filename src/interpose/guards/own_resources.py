@@ -1,0 +1,73 @@
+"""What a call names that is ours, for tools that are no file tools: fetching, databases, and those nobody knows.
+
+Which of its arguments a foreign tool opens is not ours to guess. A value that is nothing but the path of our keys or
+records, or the address at which our server takes orders, is there to be used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+
+from interpose.paths import Lookup, held, is_one_name, mentions_ours, order_of, ours_of
+from interpose.tools import urls_of
+from interpose.types import Allow, Confirm, Deny, ToolCall
+
+_MAX_VALUES = 1_000
+_LONGEST_NAME = 4_096
+_LONGEST_TEXT = 131_072
+_CODE = frozenset({"code", "script", "source", "program", "query", "sql", "statement", "expression", "function"})
+"""Arguments that hold a program text."""
+_SCHEMES = ("sqlite:", "file:", "duckdb:", "jdbc:")
+_WEB = ("http://", "https://")
+INSTEAD = "Ask the user to do it. What Interpose decides can be asked with `interpose check` and `interpose explain`."
+
+
+def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Lookup) -> Allow | Confirm | Deny:
+    """The decision on what the call's arguments name."""
+    decision: Allow | Confirm | Deny = Allow()
+    addresses = urls_of(call) if call.name == "web_fetch" else ()
+    for name, value in islice(_values("", call.arguments), _MAX_VALUES):
+        if order := order_of(value) if value in addresses or value.startswith(_WEB) else None:
+            if order.certain:
+                return Deny(f"{order.reason}: {value[:300]}", "guard-orders", "critical", value, INSTEAD)
+            decision = Confirm(f"{order.reason}: {value[:300]}", "guard-orders", "critical", value, INSTEAD)
+        elif len(value) <= _LONGEST_NAME and _is_ours(value, starts, home, lookup):
+            return Deny(
+                f"Names {value!r}, where the guard itself keeps keys, tokens or records.", "guard-tamper", "critical",
+                value, INSTEAD,
+            )  # fmt: skip
+        elif name in _CODE and len(value) <= _LONGEST_TEXT and mentions_ours(value):
+            reason = "This program names files or orders of the guard itself."
+            if call.name == "sql":  # there is no prose in SQL: what it names, it opens
+                return Deny(reason, "guard-tamper", "critical", name, INSTEAD)
+            decision = Confirm(reason, "guard-tamper", "critical", name, INSTEAD)
+    return decision
+
+
+def _values(name: str, value: object) -> Iterator[tuple[str, str]]:
+    """Every text among the arguments with the name that it stands under, at whatever depth JSON may have."""
+    pending: list[tuple[str, object]] = [(name, value)]
+    while pending:
+        key, item = pending.pop()
+        if isinstance(item, str):
+            yield key.lower(), item
+        elif isinstance(item, dict):
+            pending.extend((str(inner), held_value) for inner, held_value in item.items())
+        elif isinstance(item, list | tuple):
+            pending.extend((key, one) for one in item)
+
+
+def _is_ours(text: str, starts: tuple[str, ...], home: str, lookup: Lookup) -> bool:
+    folded = text.lower()
+    own = held()
+    if any(database in folded for database in own.databases):
+        return True
+    path = text.partition(":")[2].partition("?")[0] if folded.startswith(_SCHEMES) else text
+    if ("/" not in path and "\\" not in path) or not is_one_name(path):
+        return False
+    return any(
+        (mark := ours_of(spelled)) is not None and mark.private
+        for start in starts
+        for spelled in lookup.spellings(path, cwd=start, home=home).paths
+    )

@@ -1,0 +1,109 @@
+"""Requests to our own server: asking it for a decision is fine, answering its questions or giving it orders is not."""
+
+from __future__ import annotations
+
+import ipaddress
+import posixpath
+from urllib.parse import unquote, urlsplit
+
+from msgspec import Struct
+
+from interpose.paths.ours import held, ours_of
+from interpose.paths.resolve import UNKNOWN
+
+
+class Order(Struct, frozen=True):
+    """Why a request is none that an agent may make, and whether that is certain."""
+
+    reason: str
+    certain: bool = True
+
+
+_ORDER = Order("Answers the guard's questions or gives it orders")
+_PERHAPS = Order("Could answer the guard's questions or give it orders", certain=False)
+_DIRECT = Order("Speaks to the guard's own socket, where only its own programs speak")
+
+_ASKING = frozenset(
+    {
+        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/openapi.json", "/healthz",
+        "/readyz",
+    }
+)  # fmt: skip
+"""What everybody may ask, by whatever way."""
+_OPERATORS = ("/api/v1/approvals", "/api/v1/grants", "/api/v1/policy", "/api/v1/reload", "/api/v1/operator", "/retire")
+"""What people do there, and no agent."""
+_LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback", "0", ""})
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
+
+
+def order_of(url: str, socket: str = "") -> Order | None:
+    """Why a request is an order to our server; None if it is none. `socket` is the Unix socket that it goes through."""
+    host, port, path = _parts(url)
+    if socket:
+        return _DIRECT if ours_of(socket) is not None and path not in _ASKING else None
+    if port not in held().ports:
+        # Some other program may listen there, and have an API with such names.
+        return _PERHAPS if is_here(host) and _answers(path) else None
+    if not is_here(host):
+        return _PERHAPS if UNKNOWN in host and _is_operators(path) else None
+    if _is_operators(path):
+        return _ORDER
+    known, unknown, _ = path.partition(UNKNOWN)
+    return _PERHAPS if unknown and any(order.startswith(known) for order in _OPERATORS) else None
+
+
+def order_in(text: str, host: str, port: str, socket: str = "") -> Order | None:
+    """The same for a request that is sent as it is: `POST /api/v1/approvals/1/approve HTTP/1.1`."""
+    if not socket and not is_our_port(host, port):
+        return None
+    words = text.partition("\n")[0].split()
+    if len(words) < 2 or UNKNOWN in words[0]:
+        return order_of("", socket) if socket else _PERHAPS if UNKNOWN in text else None
+    target = words[1] if words[1][:1] == "/" else f"/{words[1]}"
+    return order_of(f"http://127.0.0.1:{port or 0}{target}", socket)
+
+
+def is_our_port(host: str, port: str) -> bool:
+    """Whether a connection would reach our server."""
+    return port.isdecimal() and len(port) < 6 and int(port) in held().ports and is_here(host)
+
+
+def is_here(host: str) -> bool:
+    """Whether a host is this machine."""
+    host = host.strip("[]").rstrip(".").lower()
+    if host in _LOCAL or host.endswith(".localhost"):
+        return True
+    try:
+        number = host.isdigit() or host.startswith("0x")
+        address = ipaddress.ip_address(int(host, 0) if number and len(host) <= 12 else _long_form(host))
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None) or address
+    return bool(mapped.is_loopback or mapped.is_unspecified)
+
+
+def _long_form(host: str) -> str:
+    """`127.1` is `127.0.0.1`."""
+    parts = host.split(".")
+    if 1 < len(parts) < 4 and all(part.isdecimal() for part in parts):
+        return ".".join([*parts[:-1], *["0"] * (4 - len(parts)), parts[-1]])
+    return host
+
+
+def _parts(url: str) -> tuple[str, int, str]:
+    """Host, port and normalised path. Without a scheme, the first part is the host."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host, port = parts.hostname or "", parts.port
+    except ValueError:
+        return UNKNOWN, 0, ""
+    path = posixpath.normpath(f"/{unquote(unquote(parts.path)).lstrip('/')}").lower()
+    return host, port or _DEFAULT_PORTS.get(parts.scheme.lower(), 0), path
+
+
+def _is_operators(path: str) -> bool:
+    return any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
+
+
+def _answers(path: str) -> bool:
+    return path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny"))

@@ -1,0 +1,198 @@
+"""What belongs to Interpose itself: its keys and state, its settings, its installed package.
+
+One table for every surface. It holds the usual places under any home, since nobody can say whose a command means, and
+the real ones of this process (`hold`), wherever they were moved to.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable
+from itertools import pairwise
+
+from msgspec import Struct
+
+from interpose.paths.catalogue import Catalogue, Mark, could_match, is_wild, says_enough
+from interpose.paths.resolve import UNKNOWN, is_home
+
+_PRIVATE = Mark("holds keys, tokens or records of the guard itself", ours=True, private=True)
+_SETTINGS = Mark("is configuration of the guard itself", ours=True)
+_PACKAGE = Mark("is the installed program of the guard itself", "soft", ours=True)  # honest work reads it
+
+_RULES = Catalogue({_SETTINGS: ".config/interpose/policy/ .config/interpose/policies/ .config/interpose/policy.yaml"})
+"""What lies among our keys and may be read all the same: by who writes new rules."""
+_OURS = Catalogue(
+    {
+        _PRIVATE: """
+            .config/interpose/ .local/state/interpose/ .local/share/interpose/ .cache/interpose/ /var/lib/interpose/
+            library/application%20support/interpose/ /run/interpose/ /run/user/*/interpose/ /etc/interpose/tokens
+            /var/run/interpose/ /var/run/user/*/interpose/ .config/interpose/interpose.yaml interpose/tokens
+            interpose/ledger/ledger.db interpose/ledger.db interpose/run/hook.addr
+        """,
+        _SETTINGS: """
+            .interpose/ /etc/interpose/ interpose.toml interpose.yaml .interpose.toml .interpose.yaml interpose.service
+            interpose.socket com.interpose.plist
+        """,
+        _PACKAGE: """
+            site-packages/interpose/ dist-packages/interpose/ pipx/venvs/interpose/ uv/tools/interpose/
+            .local/bin/interpose .venv/bin/interpose venv/bin/interpose /usr/bin/interpose /usr/local/bin/interpose
+        """,
+    }
+)
+_IN_PACKAGES = frozenset({"site-packages", "dist-packages"})
+_KEEPERS = ("/.config", "/.local/state", "/.local/share", "/.local")
+"""Directories of a home in which our own lie. Who moves one of them away moves ours along."""
+_CROWDED = frozenset({".config", "state", "share"})
+_TELLING = frozenset({"tokens", "ledger.db", "hook.addr", "api.sock", "hook.sock", "interpose.yaml"})
+"""Names of our files that say whose directory is meant by a pattern before them."""
+
+_MENTIONED = re.compile(
+    r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
+    r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
+    r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|grants)|(?:site|dist)-packages/interpose/",
+    re.IGNORECASE,
+)
+
+
+class Holdings(Struct, frozen=True):
+    """The real places of this process.
+
+    `private` gives power to who reads it. `kept` is the program and `readable` are the rules: both must only not be
+    changed.
+    """
+
+    private: frozenset[str] = frozenset()
+    kept: frozenset[str] = frozenset()
+    readable: frozenset[str] = frozenset()
+    ports: frozenset[int] = frozenset({8080})
+    databases: frozenset[str] = frozenset()
+    processes: frozenset[int] = frozenset()
+
+
+_held = Holdings()
+
+
+def held() -> Holdings:
+    """What this process holds besides the usual places."""
+    return _held
+
+
+def hold(
+    *,
+    private: Iterable[str] = (),
+    kept: Iterable[str] = (),
+    readable: Iterable[str] = (),
+    ports: Iterable[int] = (),
+    databases: Iterable[str] = (),
+    processes: Iterable[int] = (),
+) -> None:
+    """Protect these as well, as long as the process lives.
+
+    INVARIANT: places are only added. No configuration that is loaded later can give one up.
+    """
+    global _held  # noqa: PLW0603 - what belongs to us is a fact about the machine, not about one engine
+    before = _held
+    after = Holdings(
+        before.private | _spelled(private),
+        before.kept | _spelled(kept),
+        before.readable | _spelled(readable),
+        before.ports | {port for port in ports if port},
+        before.databases | frozenset(name.lower() for name in databases if name),
+        before.processes | frozenset(processes),
+    )
+    if after != before:
+        _held = after
+
+
+def _spelled(places: Iterable[str]) -> frozenset[str]:
+    """Absolute places as they are named and as they lie on disk, in the case in which paths are compared."""
+    named = [posixpath.normpath(place) for place in places if place.startswith("/") and place.strip("/")]
+    return frozenset(path.lower() for place in named for path in (place, os.path.realpath(place)) if path != "/")
+
+
+def ours_of(path: str) -> Mark | None:
+    """What of ours a resolved path is, or None."""
+    folded = path.lower().rstrip("/")
+    own = _held
+    if own.private or own.kept:
+        if _is_below(folded, own.readable):
+            return _SETTINGS
+        if _is_below(folded, own.private):
+            return _PRIVATE
+        if _is_below(folded, own.kept):
+            return _PACKAGE
+    if "interpose" not in folded and not is_wild(folded):
+        return None
+    parts = folded.split("/")
+    if is_wild(folded):
+        return _OURS.find_wild(parts) or _by_pattern(parts)
+    return _find(parts)
+
+
+def _find(parts: list[str]) -> Mark | None:
+    found = _RULES.find(parts) or _OURS.find(parts)
+    if found is None and any(
+        name.startswith("interpose-") and parent in _IN_PACKAGES for parent, name in pairwise(parts)
+    ):
+        return _PACKAGE  # what pip wrote down about it
+    return found
+
+
+def _by_pattern(parts: list[str]) -> Mark | None:
+    """`~/.config/*/tokens`, `$WHERE/interpose/tokens`: what a part that says nothing by itself could stand for."""
+    name = parts[-1]
+    for index, part in enumerate(parts[:-1]):
+        following = parts[index + 1]
+        if part in _CROWDED and is_wild(following) and could_match(following, "interpose") and name in _TELLING:
+            return _PRIVATE
+        if part == UNKNOWN and following == "interpose" and index + 2 < len(parts):
+            return _PRIVATE if name in _TELLING else _PACKAGE
+    return None
+
+
+def mentions_ours(text: str) -> bool:
+    """Whether a program text names our keys, our package or an answer to our questions, in whatever way it is used."""
+    return ("interpose" in text.lower() or "/api/v1/" in text) and _MENTIONED.search(text) is not None
+
+
+def is_one_name(text: str) -> bool:
+    """Whether a text is nothing but a name or a path: prose and programs have blanks, and so has one place of a Mac."""
+    bare = text.replace("Application Support", "")
+    return bare != "" and bare.split() == [bare]
+
+
+def is_certain(path: str) -> bool:
+    """Whether a path with unknown parts is ours whatever they are: `~/.config/interpose/$NAME`."""
+    known = path.partition(UNKNOWN)[0]
+    return known == path or ours_of(known.rpartition("/")[0] or "/") is not None
+
+
+def holds_ours(path: str, home: str, *, reading: bool = False) -> bool:
+    """Whether ours lies somewhere below a directory: who takes it away takes ours along, who reads all of it, too.
+
+    Homes and what is above them are not meant: rules about whole trees speak about those. Reading counts only for the
+    directories in which ours usually lies: a place that was moved may be below the project that is searched.
+    """
+    folded = path.lower().rstrip("/")
+    if f"{home.lower().rstrip('/')}/".startswith(f"{folded}/"):
+        return False
+    if any(folded.endswith(keeper) and is_home(path.rstrip("/")[: -len(keeper)], home) for keeper in _KEEPERS):
+        return True
+    return not reading and any(
+        place.startswith(f"{folded}/") for place in (*_held.private, *_held.kept, *_held.readable)
+    )
+
+
+def could_find_ours(path: str, home: str) -> bool:
+    """Whether a search below a directory could have found one of our files: `find ~ -name tokens`."""
+    base, _, name = path.rpartition("/")
+    name = name.lower()
+    if name not in _TELLING and not (says_enough(name) and any(could_match(name, telling) for telling in _TELLING)):
+        return False
+    return f"{home}/".startswith(f"{base}/") or is_home(base, home) or holds_ours(base, home, reading=True)
+
+
+def _is_below(path: str, places: frozenset[str]) -> bool:
+    return any(path == place or path.startswith(f"{place}/") for place in places)

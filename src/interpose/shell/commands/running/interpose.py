@@ -1,0 +1,88 @@
+"""Our own command line: asking and looking is fine, changing what holds or stopping it is not."""
+
+from __future__ import annotations
+
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
+
+_LOOKING: dict[str, frozenset[str]] = {
+    **dict.fromkeys(("check", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
+    "approvals": words("list show"),
+    "audit": words("export search show stats tail verify"),
+    "config": words("check schema show"),
+    "grants": words("list"),
+    "policy": words("lint list schema show test"),
+}
+"""Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
+_CHANGING = words("approve deny watch revoke add enable disable init")
+_VALUES = words(
+    "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
+)
+_INFORM = ("--help", "-h", "--version")
+_HARMLESS_INSTALL = words("--cwd --dry-run --json --list --project --user --yes -y")
+_MISLEADING = words(
+    """
+    HOME LD_AUDIT LD_LIBRARY_PATH LD_PRELOAD PATH PYTHONHOME PYTHONPATH PYTHONSTARTUP XDG_CONFIG_HOME XDG_RUNTIME_DIR
+    XDG_STATE_HOME DYLD_INSERT_LIBRARIES
+    """
+)
+"""Variables that make our programs read other settings, or other code."""
+
+
+@command("interpose")
+def interpose(inv: Invocation, low: Lowering) -> None:
+    """What a verb of ours does. INVARIANT: a verb that is not known to look only is one that changes something."""
+    for file in parse(inv.args, values=_VALUES).values("--output", "-o"):
+        low.write(file)
+    operands = parse(inv.args, values=_VALUES).operands
+    verb = operands[0] if operands else None
+    if verb is None or (verb.text != "run" and any(word.text in _INFORM for word in inv.args)):
+        return
+    act = operands[1] if len(operands) > 1 else None
+    match verb.text:
+        case "run":
+            _state_misled(inv, low)
+            low.run(_behind(inv.args, verb), via="interpose run")
+        case "serve" if len(inv.args) == 1:
+            _state_misled(inv, low)
+        case "install" if all(_is_harmless(word) for word in inv.args):
+            _state_misled(inv, low)
+        case "hook":
+            _state_misled(inv, low)
+            low.emit("guard.tamper", "interpose hook", certainty="possible", at=verb, ours=True, rule="guard-events",
+                     reason="Tells the guard of events as if an agent's host did")  # fmt: skip
+        case known if known in _LOOKING and _only_looks(known, operands[1:]):
+            pass
+        case _:
+            changed = act if act is not None and verb.text in _LOOKING else verb
+            low.emit("guard.tamper", f"interpose {verb.text}", at=changed, wide=True, ours=True, rule="guard-off",
+                     reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
+
+
+def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
+    """Whether a group's act changes nothing. An act behind a word that we take for the act counts as well: that word
+    may be the value of an option."""
+    acts = _LOOKING[verb]
+    if not acts or not rest:
+        return True
+    return rest[0].text in acts and not any(word.text in _CHANGING for word in rest)
+
+
+def _behind(args: tuple[Word, ...], verb: Word) -> tuple[Word, ...]:
+    """The command that `interpose run` runs, after its own options."""
+    rest = args[next(index for index, word in enumerate(args) if word is verb) + 1 :]
+    return parse(rest, values=("--server", "--timeout"), stop=True).operands
+
+
+def _is_harmless(word: Word) -> bool:
+    return UNKNOWN not in word.text and (word.text[:1] != "-" or word.text.partition("=")[0] in _HARMLESS_INSTALL)
+
+
+def _state_misled(inv: Invocation, low: Lowering) -> None:
+    for name, value in inv.env:
+        if name in _MISLEADING or name.startswith("INTERPOSE_"):
+            low.emit("guard.tamper", name, at=value, ours=True, rule="own-settings",
+                     reason=f"{name} makes the guard's own program read other settings or other code")  # fmt: skip
+            return

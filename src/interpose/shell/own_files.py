@@ -1,0 +1,114 @@
+"""Arguments that name what is ours, whatever the command does with them.
+
+A handler says what a command does with its files. Many commands have none, and no handler knows every option. So a
+word that names our keys, tokens or records is touching them, unless the command only handles names.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from interpose.paths import held, is_one_name, ours_of
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import Invocation, Word
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from interpose.shell.lowering import CommandLowering
+
+_NAMES_ONLY = words(
+    """
+    [ : alias basename cd chdir declare dir dirname du echo egrep exa export eza false fd fgrep file find grep interpose
+    jq let local ls mkdir nah popd printf pushd pwd readlink readonly realpath rg rgrep set stat test tree true type
+    typeset unset which whereis ag ack
+    """
+)
+"""Commands that handle names, or whose handlers know which of their words are files."""
+_SEPARATORS = re.compile(r"[=@:,]|(?<=^-[A-Za-z])")
+_LONGEST = 4096
+
+
+def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
+    """State it if an argument names what is ours and no effect since `first` has said so."""
+    if inv.name in _NAMES_ONLY or not inv.args:
+        return
+    own = held()
+    inside = ours_of(low.cwd) is not None
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        if before.text == "--unix-socket":
+            continue  # what is asked through it says whether it may be
+        if not inside and not _could_name(word.text, own.private):
+            continue
+        for text in _named(word.text):
+            where = low.path(text)
+            mark = ours_of(where)
+            if mark is not None and mark.private and not _is_stated(low, first):
+                low.emit("guard.tamper", where, at=word, ours=True, reason=mark.reason)
+                return
+    if inv.name in _SERVICES:
+        _state_service(inv.args, low)
+    elif inv.name in _INTO_PROCESSES:
+        _state_process(inv.args, low)
+    if own.databases:
+        _state_database(inv.args, low, own.databases)
+
+
+_SERVICES = words("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew")
+_ENDING = words(
+    """
+    bootout delete disable edit kill mask reload-or-restart remove restart revert set-property stop stop-post terminate
+    try-restart uninstall unload unlink
+    """
+)
+
+
+def _state_service(args: tuple[Word, ...], low: CommandLowering) -> None:
+    """Our own service is stopped, switched off or changed."""
+    named = next((word for word in args if "interpose" in word.text.lower().rpartition("/")[2]), None)
+    if named is not None and any(word.text in _ENDING for word in args):
+        low.emit("guard.tamper", named.text, at=named, ours=True, rule="guard-kill",
+                 reason="Stops or changes the service of the guard itself")  # fmt: skip
+
+
+_INTO_PROCESSES = words(
+    "gdb lldb strace ltrace gcore reptyr prlimit renice taskset nsenter criu perf bpftrace injector"
+)
+"""Programs that look into another process, or change how it runs."""
+
+
+def _state_process(args: tuple[Word, ...], low: CommandLowering) -> None:
+    for word in args:
+        number = word.text.lstrip("-p=")
+        if "our-process" in word.taints or (number.isdecimal() and int(number[:18]) in held().processes):
+            low.emit("guard.tamper", word.text, at=word, ours=True, rule="guard-kill",
+                     reason="Looks into a process of the guard itself, or changes how it runs")  # fmt: skip
+            return
+
+
+def _could_name(text: str, places: frozenset[str]) -> bool:
+    folded = text.lower()
+    return "interpose" in folded or any(place in folded for place in places)
+
+
+def _named(text: str) -> Iterator[str]:
+    """What of a word may be a path: all of it, and what stands behind `=`, `@`, `:` or an option's letter."""
+    if len(text) > _LONGEST or not is_one_name(text):
+        return  # prose, or a program text
+    yield text
+    for piece in _SEPARATORS.split(text)[1:]:
+        if piece:
+            yield piece
+
+
+def _is_stated(low: CommandLowering, first: int) -> bool:
+    return any(effect.kind == "guard.tamper" and "ours" in effect.details for effect in low.walker.effects[first:])
+
+
+def _state_database(args: tuple[Word, ...], low: CommandLowering, databases: frozenset[str]) -> None:
+    for word in args:
+        if any(database in word.text.lower() for database in databases):
+            low.emit("guard.tamper", "our database", at=word, ours=True,
+                     reason="Opens the database in which the guard keeps its records and answers")  # fmt: skip
+            return
