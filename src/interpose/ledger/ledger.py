@@ -10,6 +10,7 @@ from typing import Self
 from msgspec import Struct
 
 from interpose.errors import LedgerError
+from interpose.formats.own_files import why_not_ours
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.checkpoints import Head, Heads
 from interpose.ledger.folder import Folder
@@ -122,3 +123,5 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise LedgerError(f"the ledger's directory {directory} can't be made: {error.strerror}") from error
+    if why := why_not_ours(directory, directory.stat()):
+        raise LedgerError(f"the ledger's directory {directory} can't be used: {why}")

@@ -85,7 +85,7 @@ def test_a_wrong_token_is_never_overlooked(tokens: Tokens, access: Access, autho
 
 
 def test_a_listener_can_ask_agents_for_a_token_too(tokens: Tokens) -> None:
-    door = Door(make_trust(tokens=tokens, open_agents=False), "http", 8080, loopback=True)
+    door = Door(make_trust(tokens=tokens, loopback="closed"), "http", 8080, loopback=True)
     assert answer(door, "agent", LOCAL, None) == "401"
     assert answer(door, "open", LOCAL, None) == "agent "
     assert answer(door, "agent", LOCAL, f"Bearer {secret('agent')}") == "agent my-agent"

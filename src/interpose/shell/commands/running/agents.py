@@ -67,6 +67,8 @@ _SWITCHES = frozenset(
         "forget",
         "reset",
         "watch",
+        "token",
+        "sign",
     }
 )
 _GROUPS = frozenset({"policy", "approvals", "grants"})
