@@ -50,7 +50,7 @@ def as_stranger(work: Callable[[], Any]) -> Any:
             os.setgid(STRANGER)
             os.setuid(STRANGER)
             os.write(writing, json.dumps(work()).encode())
-        except BaseException as error:  # noqa: BLE001 - the parent asserts on what it is told
+        except BaseException as error:
             os.write(writing, json.dumps({"failed": f"{type(error).__name__}: {error}"}).encode())
         finally:
             os._exit(0)
@@ -90,9 +90,8 @@ def intercept(server: ServerProcess, body: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def records(server: ServerProcess, **query: str) -> list[dict[str, Any]]:
-    asked = "&".join(f"{name}={value}" for name, value in query.items())
-    found: list[dict[str, Any]] = server.ask("GET", f"/api/v1/audit/reasoning?{asked}").body["entries"]
+def records(server: ServerProcess) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = server.ask("GET", "/api/v1/audit").body["records"]
     return found
 
 
@@ -236,8 +235,8 @@ def test_its_results_join_nothing(server: ServerProcess) -> None:
     forged = event("ls", session="mine", cwd="/home/dev/project", result={"content": "forged"}, who="tester")
     forged["context"]["principal"]["type"] = "agent"
     assert intercept(server, forged)["status"] == 200
-    (mine,) = [each for each in records(server) if each["session_id"] == "mine"]
-    assert "forged" not in json.dumps(mine)
+    (mine,) = [each for each in records(server) if each["session"] == "mine"]
+    assert (mine["outcome"], "forged" in json.dumps(mine)) == ("unknown", False)
 
 
 @pytest.mark.parametrize("claim", ["operator", "ann via operator", "user:root", "anonymous"])
@@ -259,8 +258,7 @@ def test_it_speaks_for_nobody(server: ServerProcess, claim: str) -> None:
         )
     )  # fmt: skip
     assert found["status"] == 200
-    told = server.ask("GET", "/api/v1/audit").body["records"]
-    mine = [each for each in told if name in json.dumps(each["arguments"])]
+    mine = [each for each in records(server) if name in json.dumps(each["arguments"])]
     assert len(mine) == 3
     assert {each["principal"] for each in mine} == {"anonymous"}
     assert {each["session"] + each["agent"] + each["claimed"] for each in mine} == {""}

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.formats.own_files import cannot_be_written, why_not_ours
-from interpose.paths.opening import open_resolved
+from interpose.paths import open_resolved
 from interpose.policy.rules import PolicyProblem
 
 SIGNATURE_SUFFIX = ".sig"

@@ -99,8 +99,8 @@ class DecisionServer:
                 await self._hooks.start()
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
             log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
-            started(addresses)
             self._warn_of_openness()
+            started(addresses)
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             await self._stopping.wait()
         finally:
