@@ -274,8 +274,11 @@ STATE = [
 def test_what_has_state_asks_for_a_token(server: ServerProcess, method: str, path: str) -> None:
     def ask() -> int:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
-        connection.request(method, path)
-        return connection.getresponse().status
+        try:
+            connection.request(method, path)
+            return connection.getresponse().status
+        finally:
+            connection.close()
 
     assert as_stranger(ask) == 401
 

@@ -55,7 +55,7 @@ def test_a_directory_that_others_can_write_is_refused(tmp_path: Path) -> None:
     (file.parent / "below").mkdir()
     (file.parent / "below" / "more.yaml").write_bytes(RULES)
     (file.parent / "below").chmod(0o777)
-    with pytest.raises(PolicyError, match="chmod go-w .*/below"):
+    with pytest.raises(PolicyError, match=r"chmod go-w .*/below"):
         standing(file.parent)
 
 
@@ -63,7 +63,7 @@ def test_a_directory_that_others_can_write_is_refused(tmp_path: Path) -> None:
 def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     file = written(tmp_path)
     os.chown(file, 64_123, 64_123)
-    with pytest.raises(PolicyError, match="belongs to another user .uid 64123."):
+    with pytest.raises(PolicyError, match=r"belongs to another user \(uid 64123\)"):
         standing(file.parent)
 
 
@@ -85,16 +85,15 @@ def test_signatures(tmp_path: Path) -> None:
         ("of another text", b64encode(sign(private, signed_text(RULES + b"#")))),
         ("of the bare text, for some other use", b64encode(sign(private, RULES))),
     ]
-    for note, text in cases:
+    for _note, text in cases:
         beside.write_bytes(text)
         for where in (must, may):
             with pytest.raises(PolicyError, match="no signature of it"):
                 standing(file, where)
-                pytest.fail(note)
     beside.write_bytes(good + b"\n")
     assert standing(file, must)[0].text == RULES.decode()
     assert standing(file, Standing((new_key()[1], public), required=True))
-    with pytest.raises(PolicyError, match="no key to check it with: set policy.public_keys"):
+    with pytest.raises(PolicyError, match="no key to check it with"):
         standing(file)
     file.write_bytes(RULES + b"# changed\n")
     with pytest.raises(PolicyError, match="no signature of it"):
