@@ -34,6 +34,7 @@ class Authority:
         made = self.ca.issue_cert("localhost", "127.0.0.1")
         made.cert_chain_pems[0].write_to_path(self.directory / "cert.pem")
         made.private_key_pem.write_to_path(self.directory / "key.pem")
+        (self.directory / "key.pem").chmod(0o600)
         return TlsSettings(cert_file=str(self.directory / "cert.pem"), key_file=str(self.directory / "key.pem"))
 
     def client(self, name: str | None) -> ssl.SSLContext:
@@ -180,3 +181,13 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
 )
 def test_the_name_of_a_certificate(certificate: dict[str, Any] | None, want: str) -> None:
     assert subject_of(certificate) == want
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o620, 0o602])
+def test_a_key_that_others_can_reach_is_none(tmp_path: Path, mode: int) -> None:
+    made = Authority(tmp_path).server()
+    Path(made.key_file).chmod(mode)
+    with pytest.raises(ServerError, match=r"key\.pem can't be used: .*; run: chmod"):
+        tls_context(made)
+    Path(made.key_file).chmod(0o640)
+    assert tls_context(made) is not None
