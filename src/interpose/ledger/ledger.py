@@ -123,5 +123,6 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise LedgerError(f"the ledger's directory {directory} can't be made: {error.strerror}") from error
-    if why := why_not_ours(directory, directory.stat()):
-        raise LedgerError(f"the ledger's directory {directory} can't be used: {why}")
+    for path in (directory, directory / "ledger.db"):
+        if path.exists() and (why := why_not_ours(path, path.stat())):
+            raise LedgerError(f"the ledger can't be used: {path}: {why}")
