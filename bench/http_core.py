@@ -48,7 +48,7 @@ async def suspending(request: Request) -> Response:
 def serve(port: int) -> None:
     async def main() -> None:
         routes = [Route("POST", "/echo", echo, "agent", ""), Route("POST", "/suspending", suspending, "agent", "")]
-        await Listener(routes, [Tcp("127.0.0.1", port)], make_trust()).start()
+        await Listener(routes, [Tcp("127.0.0.1", port)], make_trust(loopback="open")).start()
         await asyncio.Event().wait()
 
     run(main())

@@ -34,11 +34,12 @@ TOKENS: dict[Role, str] = {role: f"{role}-{'x' * 32}" for role in ("agent", "aud
 
 
 def trusting() -> Trust:
-    """Trust in one token of each role."""
+    """Trust in one token of each role, and in whoever is on this machine: strangers have tests of their own."""
     return Trust(
+        loopback="open",
         tokens=Tokens(
             tuple(Token(role, role, hashlib.sha256(token.encode()).digest(), token) for role, token in TOKENS.items())
-        )
+        ),
     )
 
 
@@ -128,7 +129,7 @@ def running(
     def perform(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
-    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits, observe=observe)
+    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(loopback="open"), limits, observe=observe)
     try:
         perform(listener.start())
         try:

@@ -77,15 +77,17 @@ def open_engines(
     follow: bool = False,
     memory: Memory | None = None,
     rules: Rules | None = None,
+    store: Store | None = None,
     **options: Any,
 ) -> ProjectEngines[RuledEngine]:
     """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
 
-    `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows. `options`
-    are those of `Engine`.
+    `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; in `store`
+    is kept which projects' rules sessions are under. `options` are those of `Engine`.
     """
     from interpose.policy.rule_places import project_files
-    from interpose.service.project_engines import Files, ProjectEngines
+    from interpose.service.project_engines import ProjectEngines
+    from interpose.service.session_rules import Files, SessionRules
 
     config = _given(config)
 
@@ -99,7 +101,7 @@ def open_engines(
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
-    return ProjectEngines(ruled(()), ruled, refusing, project_files)
+    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store))
 
 
 def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
@@ -189,7 +191,7 @@ def _ruled_engine(
     registry, rules = _registry(config), rules or Rules()
     places = rules.places
     if places is None:
-        places = shared_places(config.policy.directory) + project_places(files)
+        places = shared_places(config.policy) + project_places(files)
     policy = PolicyReload(registry, places, packs=rules.packs, register=rules.register, memory=memory)
     if follow:
         policy.watch()
@@ -315,7 +317,7 @@ def open_service(config: Config, *, follow: bool = True, memory: Memory | None =
     activity = Activity(ledger.recorder)
     try:
         desk = _desk(config, store, ledger)
-        policies = open_engines(config, activity, follow=follow, memory=memory)
+        policies = open_engines(config, activity, follow=follow, memory=memory, store=store)
     except BaseException:
         ledger.close()
         raise

@@ -164,6 +164,8 @@ class Context(Struct, frozen=True, kw_only=True):
     source: str = "library"
     request_id: str = ""
     """The caller's own name for the request in which the call came; it finds the record."""
+    claimed: str = ""
+    """For whom the caller says that it acts. No rule goes by it: `principal` is what a credential proves."""
 
     @staticmethod
     def of_session_key(key: str, **fields: str) -> Context:

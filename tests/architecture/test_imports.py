@@ -99,6 +99,7 @@ CONFINED = {
     "cel_expr_python": ("cel/checker.py",),
     "yaml": ("formats/yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
+    "cryptography": ("formats/signatures.py",),
     "httpx2": ("policy/judge/http_transport.py",),
     "httptools": ("surfaces/http_server/request_reader.py",),
     "uvloop": ("surfaces/http_server/listener.py",),

@@ -170,3 +170,22 @@ def until(holds: Any) -> None:
         if holds():
             return
     raise AssertionError("it never held")
+
+
+def test_a_reload_takes_over_all_or_nothing(tmp_path: Path) -> None:
+    with ServerProcess(tmp_path) as server:
+        token = server.token
+        config = tmp_path / ".config" / "interpose" / "interpose.yaml"
+        config.write_text("intercept: {enabled: false}\n")
+        config.chmod(0o600)
+        tokens = config.with_name("tokens")
+        good = tokens.read_text()
+        tokens.write_text(f"{good}broken line\n")
+        done = server.ask("POST", "/api/v1/reload").body
+        assert not done["changed"]
+        assert "tokens:" in done["problems"][0]
+        assert server.intercept("ls")["valid"]  # the configuration was right, and was not taken either
+        tokens.write_text(good)
+        assert server.ask("POST", "/api/v1/reload").body["changed"]
+        assert server.intercept("ls")["error"] == "intercept_disabled"
+        assert server.token == token

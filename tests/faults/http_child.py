@@ -25,7 +25,7 @@ async def much(_request: Request) -> Response:
 async def main() -> None:
     routes = [Route("POST", "/echo", echo, "agent", ""), Route("GET", "/much", much, "agent", "")]
     limits = msgspec.json.decode(sys.argv[1], type=ServerLimits)
-    listener = Listener(routes, [Tcp("127.0.0.1")], make_trust(), limits)
+    listener = Listener(routes, [Tcp("127.0.0.1")], make_trust(loopback="open"), limits)
     await listener.start()
     sys.stdout.write(listener.addresses[0].rpartition(":")[2] + "\n")
     sys.stdout.flush()

@@ -6,7 +6,8 @@ import logging
 import random
 import sys
 import threading
-from collections.abc import Iterator
+from base64 import b64encode
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,10 +15,12 @@ import pytest
 
 from interpose import AutoDeny, Engine, InterceptorRegistry, ToolCall, Verdict, create_interceptor_registry
 from interpose.errors import PolicyError
+from interpose.formats.signatures import new_key, sign
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import RulePlace
-from interpose.policy.reload import PolicyReload
+from interpose.policy.reload import LOOK_SECONDS, PolicyReload
+from interpose.policy.rule_file_trust import Standing, signed_text
 from interpose.policy.rules import Level
 
 RELOADS = 1000
@@ -237,3 +240,70 @@ def test_watching_takes_over_a_change(tmp_path: Path) -> None:
     reload.stop()
     thread.join(20)
     assert not thread.is_alive()
+
+
+class _Edits:
+    """Stands in for the pause between two looks: in each something is written. The last one ends the watch."""
+
+    def __init__(self, *edits: Callable[[], object]) -> None:
+        self._edits = list(edits)
+
+    def wait(self, _seconds: float) -> bool:
+        if not self._edits:
+            return True
+        self._edits.pop(0)()
+        return False
+
+
+def test_a_set_of_files_that_is_being_written_is_never_used_half_way(tmp_path: Path) -> None:
+    """Two files that belong together are written with looks in between."""
+    first, second = tmp_path / "a.yaml", tmp_path / "b.yaml"
+
+    def write(file: Path, generation: int) -> None:
+        file.write_text(f"version: 1\nrules: [{{id: {file.stem}-{generation}, when: 'true', action: log}}]\n...\n")
+
+    write(first, 1)
+    write(second, 1)
+    registry = create_interceptor_registry()
+    seen: list[set[str]] = []
+
+    def register(policy: Policy) -> Any:
+        seen.append({each.rule.id for each in policy.rules})
+        return registrations(policy)
+
+    reload = PolicyReload(registry, [RulePlace(str(tmp_path))], register=register)
+    reload._stopping = _Edits(  # type: ignore[assignment]
+        lambda: None,
+        lambda: write(first, 2),  # one look finds half of it
+        lambda: write(second, 2),
+        lambda: None,
+        lambda: None,
+    )
+    reload._watch(0)
+    assert seen == [{"a-1", "b-1"}, {"a-2", "b-2"}]
+
+
+def test_a_change_holds_within_a_second() -> None:
+    assert 2 * LOOK_SECONDS < 1
+
+
+def test_a_file_is_not_used_until_its_signature_is_there_too(tmp_path: Path) -> None:
+    private, public = new_key()
+    file, beside = tmp_path / "a.yaml", tmp_path / "a.yaml.sig"
+
+    def signed(text: str) -> bytes:
+        return b64encode(sign(private, signed_text(text.encode())))
+
+    file.write_text(text_of(1))
+    beside.write_bytes(signed(text_of(1)))
+    place = RulePlace(str(tmp_path), Level.USER, "", Standing((public,), required=True))
+    reload = PolicyReload(create_interceptor_registry(), [place])
+    good = reload.status.revision
+    file.write_text(text_of(2))
+    assert (reload.check().state, reload.check().revision) == ("broken", good)
+    beside.write_bytes(signed(text_of(2)))
+    assert reload.check().state == "current"
+    assert reload.status.revision != good
+    file.chmod(0o666)
+    good = reload.status.revision
+    assert (reload.check().state, reload.check().revision) == ("broken", good)

@@ -63,7 +63,11 @@ def bound(subject: Subject, key: bytes) -> Bound:
         content = json.dumps(subject.content, sort_keys=True, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         raise UnboundError(f"what it would do has no exact form: {text_of(error)}") from None
-    for_principal = (subject.point, subject.tool, subject.said, content, context.cwd, context.principal)
+    for_principal: tuple[str, ...] = (
+        subject.point, subject.tool, subject.said, content, context.cwd, context.principal,
+    )  # fmt: skip
+    if context.claimed:  # callers that share a credential say for whom they act: what one was granted is not all theirs
+        for_principal = (*for_principal, context.claimed)
     return Bound(digest(key, b"session", *for_principal, context.session_id), digest(key, b"principal", *for_principal))
 
 

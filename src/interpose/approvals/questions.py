@@ -59,6 +59,7 @@ class Question(Struct, frozen=True, kw_only=True):
     agent: str = ""
     role: str = ""
     principal: str = ""
+    claimed: str = ""
     cwd: str = ""
     source: str = ""
     instead: str = ""
@@ -121,6 +122,7 @@ def written(
         "agent": context.agent_id,
         "role": context.role,
         "principal": context.principal,
+        "claimed": context.claimed,
         "cwd": context.cwd,
         "source": context.source,
         "instead": hidden(next((found.instead for found in request.findings if found.instead), "")),

@@ -38,6 +38,7 @@ def _facts(question: Question) -> Iterator[tuple[str, str]]:
     yield "agent", question.agent
     yield "session", question.session
     yield "principal", question.principal
+    yield "claims to be", question.claimed
     yield "directory", question.cwd
     yield "source", question.source
     if (answer := question.answer) is not None:

@@ -176,6 +176,7 @@ def _facts(record: Record) -> list[tuple[str, str]]:
         ("agent", record.agent),
         ("role", record.role),
         ("principal", record.principal),
+        ("claims to be", record.claimed),
         ("directory", record.cwd),
         ("trace", record.trace_id),
         ("source", record.source),

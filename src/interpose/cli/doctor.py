@@ -14,6 +14,7 @@ from interpose.cli.status_text import ledger_line, policy_of, server_line
 from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
+from interpose.install.believed_files import loose_files
 from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets
 from interpose.install.places import spoken_path
 from interpose.install.records import Records
@@ -73,6 +74,9 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     )
     found = [examine(target, record, loaded, now.seen.get(target.facts.name), where) for target, record in targets]
     around = _around(now, project, ledger_flaw(loaded.config))
+    around += [HostCheck("files", "open", problem) for problem in loose_files(loaded.config)]
+    if loaded.config.server.loopback == "open":
+        around.append(HostCheck("loopback", "note", "server.loopback is open: any user of this machine may ask as you"))
     if not found:
         named = f" {only}" if only else ""
         around.append(HostCheck("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
@@ -57,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act.add_argument(
             "--pack", action="append", default=[], metavar="NAME", help="a pack to look at; may be repeated"
         )
+    policy_signing.add_acts(acts)
     acts.add_parser("schema", help="the JSON Schema of rule files")
     for act in (listing, show, enable, disable, test, reading):
         act.add_argument("--json", action="store_true", help="print the answer as JSON")
@@ -210,5 +211,5 @@ def _schema(_args: argparse.Namespace) -> int:
 
 _ACTS = {
     "list": _list, "show": _show, "enable": _switch, "disable": _switch, "test": _test, "lint": _lint,
-    "schema": _schema,
+    "schema": _schema, "keygen": policy_signing.keygen, "sign": policy_signing.sign_files,
 }  # fmt: skip

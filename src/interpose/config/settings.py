@@ -23,6 +23,7 @@ Seconds = Annotated[float, Meta(gt=0, le=86400)]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
+PublicKey = Annotated[str, Meta(pattern=r"^[A-Za-z0-9+/]{43}=$(?!\n)")]
 Pattern = Annotated[str, Meta(pattern=r"\S", max_length=80)]
 
 # Secret, since a password or a key may stand in an address. `(?!\n)`: `$` alone would take the end of a line, too.
@@ -51,6 +52,10 @@ class ServerLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     body_timeout: Annotated[Seconds, Meta(description="seconds until the body of a request must be there")] = 10.0
     idle_timeout: Annotated[Seconds, Meta(description="seconds that a connection may be idle")] = 75.0
     max_connections: Annotated[Count, Meta(description="connections at the same time")] = 2000
+    anonymous_per_second: Annotated[
+        Count, Meta(description="requests a second of callers without a token, all together")
+    ] = 20
+    anonymous_at_once: Annotated[Count, Meta(description="requests of callers without a token at the same time")] = 8
 
 
 class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -79,6 +84,14 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     socket: Annotated[str, Meta(description="Unix socket, readable by its owner only", extra={"path": True})] = (
         "{runtime}/api.sock"
     )
+    loopback: Annotated[
+        Literal["anonymous", "open", "closed"],
+        Meta(
+            description="what callers of this machine get over TCP without a token. `anonymous`: verdicts and nothing "
+            "else; `open`: sessions, grants, project rules and the principal that they claim, so that every user of "
+            "this machine can act as any other; `closed`: nothing"
+        ),
+    ] = "anonymous"
     allowed_hosts: Annotated[
         Texts, Meta(description="values of the `Host` header that are accepted besides loopback names")
     ] = ()
@@ -183,6 +196,17 @@ class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """The user's rules. Those of the organisation and of a project have their fixed places."""
 
     directory: Annotated[Text, Meta(description="your rule files and packs", extra={"path": True})] = "{config}/policy"
+    public_keys: Annotated[
+        tuple[PublicKey, ...],
+        Meta(description="who may sign rule files: what `interpose policy keygen` prints, one for each signer"),
+    ] = ()
+    require_signature: Annotated[
+        bool, Meta(description="take rule files of the organisation and the user only with a signature beside them")
+    ] = False
+
+    def __post_init__(self) -> None:
+        if self.require_signature and not self.public_keys:
+            raise ValueError("policy.require_signature needs policy.public_keys")
 
 
 class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -4,6 +4,7 @@
 __all__ = [
     "advice",
     "apply",
+    "believed_files",
     "doctor",
     "last_heard",
     "places",

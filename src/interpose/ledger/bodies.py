@@ -37,7 +37,7 @@ class Bodies:
             original_name=call.original_name, role=context.role, principal=context.principal, cwd=context.cwd,
             trace_id=context.trace_id, source=context.source, said=said, rewritten=verdict.rewritten,
             approver=verdict.approver, approval=verdict.approval, elapsed_ns=verdict.elapsed_ns, policy=verdict.policy,
-            timings=verdict.timings,
+            timings=verdict.timings, claimed=context.claimed,
         )  # fmt: skip
         kinds, paths, hosts = _searched(said.effects)
         return Draft(

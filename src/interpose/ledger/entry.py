@@ -58,6 +58,7 @@ class Decided(Struct, frozen=True, kw_only=True, omit_defaults=True):
     elapsed_ns: int = 0
     policy: str = ""
     timings: tuple[tuple[str, int], ...] = ()
+    claimed: str = ""
 
 
 class After(Struct, frozen=True, kw_only=True, omit_defaults=True):

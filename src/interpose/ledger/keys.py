@@ -12,6 +12,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from interpose.errors import LedgerError
+from interpose.formats.own_files import why_not_ours
 
 NAME = "key"
 _BYTES = 32
@@ -36,13 +37,16 @@ _USES = (b"redaction", b"digests", b"checkpoints")
 def load_keys(directory: Path) -> Keys | None:
     """The keys of a ledger; None if it has no key file."""
     try:
-        secret = (directory / NAME).read_bytes()
+        with (directory / NAME).open("rb") as opened:
+            if why := why_not_ours(directory / NAME, os.fstat(opened.fileno()), private=True):
+                raise LedgerError(f"the ledger's key {directory / NAME} can't be used: {why}")
+            secret = opened.read(_BYTES + 1)
     except FileNotFoundError:
         return None
     except OSError as error:
         raise LedgerError(f"the ledger's key {directory / NAME} can't be read: {error.strerror}") from error
     if len(secret) != _BYTES:
-        raise LedgerError(f"the ledger's key {directory / NAME} has {len(secret)} bytes, not {_BYTES}")
+        raise LedgerError(f"the ledger's key {directory / NAME} does not have {_BYTES} bytes")
     return Keys.of(secret)
 
 

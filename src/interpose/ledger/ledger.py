@@ -10,6 +10,7 @@ from typing import Self
 from msgspec import Struct
 
 from interpose.errors import LedgerError
+from interpose.formats.own_files import why_not_ours
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.checkpoints import Head, Heads
 from interpose.ledger.folder import Folder
@@ -122,3 +123,6 @@ def make_directory(directory: Path) -> None:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
         raise LedgerError(f"the ledger's directory {directory} can't be made: {error.strerror}") from error
+    for path in (directory, directory / "ledger.db"):
+        if path.exists() and (why := why_not_ours(path, path.stat())):
+            raise LedgerError(f"the ledger can't be used: {path}: {why}")

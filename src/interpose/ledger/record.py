@@ -61,6 +61,7 @@ class Record(Struct, frozen=True, kw_only=True):
     original_name: str
     role: str
     principal: str
+    claimed: str
     cwd: str
     trace_id: str
     source: str
@@ -152,7 +153,7 @@ def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
         result=UNSET if end is None else _value(end.result), result_digest="" if end is None else end.result_digest,
         original_result=UNSET if end is None else _value(end.original),
         original_result_digest="" if end is None else end.original_digest,
-        original_name=said.original_name, role=said.role, principal=said.principal, cwd=said.cwd,
+        original_name=said.original_name, role=said.role, principal=said.principal, claimed=said.claimed, cwd=said.cwd,
         trace_id=said.trace_id, source=said.source, questions=words.questions, findings=words.findings,
         effects=words.effects, rewritten=said.rewritten,
         approver=said.approver or ("" if end is None else end.approver), approval=said.approval,

@@ -12,6 +12,7 @@ __all__ = [
     "pack_catalogue",
     "parsing",
     "reload",
+    "rule_file_trust",
     "rule_places",
     "rules",
     "standing_answers",

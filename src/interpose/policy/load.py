@@ -7,7 +7,6 @@ the same id; what would loosen one is refused and recorded. A project file, whic
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NoReturn
@@ -16,6 +15,7 @@ from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy.compiled import Policy, compile_rules
+from interpose.policy.rule_file_trust import Standing, read_in_project, read_standing, require_ours
 from interpose.policy.rules import WEIGHT, Level, PolicyProblem, Rule, RuleFile
 from interpose.policy.startup_memory import Memory
 from interpose.types import FrozenDict, HookPoint
@@ -38,6 +38,8 @@ class RulePlace(Struct, frozen=True):
     level: Level = Level.USER
     missing: str = ""
     """What is read where the place is not there. Empty: that is an error."""
+    standing: Standing | None = None
+    """What rules that hold for everything must show. None: somebody chose this file by hand."""
 
 
 class RuleText(Struct, frozen=True):
@@ -109,7 +111,11 @@ def files_of(place: RulePlace) -> list[Path]:
         if place.level is Level.PROJECT or not path.is_dir():
             return [path]
         inside = (Path(at) / name for at, _, names in os.walk(path, onerror=_raise) for name in names)
-        return sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
+        found = sorted(file for file in inside if file.suffix in SUFFIXES and file.is_file())
+        if place.standing is not None:
+            for directory in dict.fromkeys((path, *(file.parent for file in found))):
+                require_ours(directory)
+        return found
     except OSError as error:
         raise _unreadable(Path(error.filename or path), error) from None
 
@@ -121,7 +127,7 @@ def _raise(error: OSError) -> NoReturn:
 def _read(file: Path, place: RulePlace) -> RuleText:
     try:
         limit = MAX_OF_PROJECTS if place.level is Level.PROJECT else _MAX_READ
-        data = _bytes(file, place, limit + 1)
+        data = read_in_project(file, limit + 1) if place.level is Level.PROJECT else _bytes(file, place, limit + 1)
         if len(data) > limit:
             raise PolicyError((PolicyProblem(str(file), 1, "", f"the file is larger than {limit} bytes"),))
         return RuleText(str(file), data.decode("utf-8"), place.level)
@@ -136,13 +142,10 @@ def _read(file: Path, place: RulePlace) -> RuleText:
 
 
 def _bytes(file: Path, place: RulePlace, most: int) -> bytes:
-    """INVARIANT: what an agent puts in a project's place (a pipe, an endless device) makes nobody wait or swell."""
-    of_project = place.level is Level.PROJECT
-    flags = os.O_NONBLOCK if of_project else 0
-    with open(file, "rb", opener=lambda name, mode: os.open(name, mode | flags)) as opened:
-        if of_project and not stat.S_ISREG(os.fstat(opened.fileno()).st_mode):
-            raise OSError("expected a regular file")
-        return opened.read(most)
+    if place.standing is None:
+        with file.open("rb") as opened:
+            return opened.read(most)
+    return read_standing(file, place.standing, most)
 
 
 def _unreadable(file: Path, error: OSError) -> PolicyError:

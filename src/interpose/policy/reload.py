@@ -28,6 +28,8 @@ log = logging.getLogger("interpose.policy")
 _END = "\n..."
 """How YAML says that a document ends here."""
 
+LOOK_SECONDS = 0.4
+
 Register = Callable[[Policy], Sequence[Registration]]
 Look = list[RuleText] | tuple[PolicyProblem, ...]
 """What was found at a place: its files, or why they can't be read."""
@@ -106,25 +108,30 @@ class PolicyReload:
     def check(self) -> PolicyStatus:
         """Take over changed files if they are whole and right. Never raises."""
         with self._lock:
-            found = self._look()
-            if found == self._seen:
-                return self._status
-            self._seen = found
-            problems = self._attempt(found)
-            if problems:
-                # A project file, which an agent can write, must not keep the changes of the others out by being broken.
-                kept = {place: self._texts[place] if place.level is Level.PROJECT else found[place] for place in found}
-                if kept not in (found, self._texts):
-                    self._attempt(kept)
-                self._complain(problems)
+            return self._take(self._look())
+
+    def _take(self, found: Looks) -> PolicyStatus:
+        if found == self._seen:
             return self._status
+        self._seen = found
+        problems = self._attempt(found)
+        if problems:
+            # A project file, which an agent can write, must not keep the changes of the others out by being broken.
+            kept = {place: self._texts[place] if place.level is Level.PROJECT else found[place] for place in found}
+            if kept not in (found, self._texts):
+                self._attempt(kept)
+            self._complain(problems)
+        return self._status
 
     def _look(self) -> Looks:
         return {place: _look_at(place) for place in self._places}
 
     def _load(self, texts: Looks) -> Policy:
         found = [text for place in self._places for text in _readable(texts[place])]
-        return load_texts(found, packs=self._packs, memory=self._memory)
+        try:
+            return load_texts(found, packs=self._packs, memory=self._memory)
+        except PolicyError as error:
+            raise PolicyError(_without_content(error.problems, found)) from None
 
     def _attempt(self, found: Looks) -> tuple[PolicyProblem, ...]:
         """Compile and swap in what was found. Nothing happens if there is anything wrong with it: that is returned."""
@@ -146,8 +153,8 @@ class PolicyReload:
         for problem in problems:
             log.error("not loaded, policy %s runs: %s", self._status.revision, problem)
 
-    def watch(self, seconds: float = 1.0) -> threading.Thread:
-        """Look for changes every so often, until `stop`."""
+    def watch(self, seconds: float = LOOK_SECONDS) -> threading.Thread:
+        """Look for changes every so often, until `stop`. They hold after two looks: within a second."""
         thread = threading.Thread(target=self._watch, args=(seconds,), name="interpose-policy", daemon=True)
         thread.start()
         return thread
@@ -155,10 +162,12 @@ class PolicyReload:
     def _watch(self, seconds: float) -> None:
         waiting: Looks = {}
         while not self._stopping.wait(seconds):
-            found = self._look()
-            # A file that is being written is seen in the middle of it: only what was there at two looks is taken.
-            if found == waiting:
-                self.check()
+            with self._lock:
+                found = self._look()
+                # A file, or a set of them, that is being written is seen in the middle of it: only what was there at
+                # two looks is taken, and exactly that.
+                if found == waiting:
+                    self._take(found)
             waiting = found
 
     def stop(self) -> None:
@@ -181,6 +190,17 @@ def _readable(look: Look) -> list[RuleText]:
     if isinstance(look, tuple):
         raise PolicyError(look)
     return look
+
+
+def _without_content(problems: tuple[PolicyProblem, ...], texts: Sequence[RuleText]) -> tuple[PolicyProblem, ...]:
+    """INVARIANT: no error quotes a project's file. They go to whoever named a directory, who may not read its files."""
+    of_projects = {text.file for text in texts if text.level is Level.PROJECT}
+    return tuple(
+        PolicyProblem(found.file, found.line, "", "this is no rule; `interpose policy lint` on the file says why")
+        if found.file in of_projects
+        else found
+        for found in problems
+    )
 
 
 def _cut_off(running: Looks, found: Looks) -> tuple[PolicyProblem, ...]:

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from interpose.config.load import load
+from interpose.config.settings import PolicySettings
 from interpose.policy.load import RulePlace
+from interpose.policy.rule_file_trust import standing_of, strangers_file
 from interpose.policy.rules import Level
 
 ORGANISATION = "/etc/interpose/policy"
@@ -33,16 +35,18 @@ def standard_places(
     cwd: str = "", *, environ: Mapping[str, str] = os.environ, organisation: str = ORGANISATION
 ) -> tuple[RulePlace, ...]:
     """The places whose rules hold for an agent that works in `cwd`. None of them has to be there."""
-    files = [str(Path(at) / PROJECT) for at in _upwards(cwd or str(Path.cwd()))]
-    return shared_places(str(user_directory(environ)), organisation=organisation) + project_places(files)
+    policy = load(environ=environ).config.policy
+    files = project_files(cwd or str(Path.cwd()))
+    return shared_places(policy, organisation=organisation) + project_places(files)
 
 
-def shared_places(user: str, *, organisation: str = ORGANISATION) -> tuple[RulePlace, ...]:
-    """The places whose rules hold wherever an agent works: the organisation's, and the user's in this directory."""
+def shared_places(policy: PolicySettings, *, organisation: str = ORGANISATION) -> tuple[RulePlace, ...]:
+    """The places whose rules hold wherever an agent works: the organisation's and the user's."""
+    user, standing = policy.directory, standing_of(policy.public_keys, required=policy.require_signature)
     return (
-        RulePlace(organisation, Level.ORGANISATION, _NOTHING),
-        RulePlace(str(Path(user) / PACKS), Level.USER, packs_text(DEFAULT_PACKS)),
-        RulePlace(user, Level.USER, _NOTHING),
+        RulePlace(organisation, Level.ORGANISATION, _NOTHING, standing),
+        RulePlace(str(Path(user) / PACKS), Level.USER, packs_text(DEFAULT_PACKS), standing),
+        RulePlace(user, Level.USER, _NOTHING, standing),
     )
 
 
@@ -57,7 +61,12 @@ def project_files(cwd: str) -> tuple[str, ...]:
     INVARIANT: all of them, however deep, by its name and by where it really is. Or an agent could step into a directory
     or through a link of its own making and leave a project's rules.
     """
-    return tuple(file for at in _upwards(cwd) if os.path.lexists(file := os.path.join(at, PROJECT)))  # noqa: PTH118 - a Path is ten times slower, and this is on the way of every call
+    # A Path is ten times slower, and this is on the way of every call.
+    return tuple(
+        file
+        for at in _upwards(cwd)
+        if os.path.lexists(file := os.path.join(at, PROJECT)) and not strangers_file(at, file)  # noqa: PTH118
+    )
 
 
 def _upwards(cwd: str) -> tuple[str, ...]:

@@ -100,8 +100,8 @@ class DecisionServer:
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
             log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
             hold_server(addresses)
+            self._warn_of_openness()
             started(addresses)
-            self._warn_of_plain_text()
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             await self._stopping.wait()
         finally:
@@ -114,9 +114,14 @@ class DecisionServer:
                 await asyncio.to_thread(telemetry.close)
             log.info("stopped")
 
-    def _warn_of_plain_text(self) -> None:
+    def _warn_of_openness(self) -> None:
         if not self._service.config.server.tls.cert_file and not self._listener.local:
             log.warning("other machines can reach this server without TLS: tokens can be read on their way")
+        if self._service.config.server.loopback == "open":
+            log.warning(
+                "server.loopback is open: every user of this machine can act as any other here, use up grants and bind "
+                "sessions to rules of their own; give callers tokens, or let them use the Unix socket"
+            )
 
     def _answered(self, answer: Answered) -> None:
         self._traffic.answered(answer)
@@ -133,8 +138,11 @@ class DecisionServer:
             before, old = service.policy_status()[0].revision, service.config
             try:
                 config = self._load()
+                trust = trust_of(config.server)
+                self._listener.check_reload(trust, config.server.tls)
+                # INVARIANT: everything that can be refused is looked at before the first of it is taken over.
                 await asyncio.to_thread(_take_over, service, config)
-                await self._listener.reload(trust_of(config.server), config.server.tls)
+                await self._listener.reload(trust, config.server.tls)
             except InterposeError as error:
                 problems.append(text_of(error))
             status = service.policy_status()[0]

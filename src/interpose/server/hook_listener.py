@@ -61,7 +61,7 @@ class HookListener:
         self._tcp = Listener(
             routes(service, self._proof),
             [Tcp(LOOPBACK, self._settings.port)],
-            Trust(tokens=Tokens((token,)), open_agents=False),
+            Trust(tokens=Tokens((token,)), loopback="closed"),
             limits,
             observe=self._answered,
         )

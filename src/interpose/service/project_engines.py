@@ -13,16 +13,16 @@ from time import monotonic
 from typing import Generic, Protocol, TypeVar
 
 from interpose.engine import Engine
-from interpose.errors import PolicyError
+from interpose.errors import PolicyError, StoreError, text_of
+from interpose.policy.rules import PolicyProblem
+from interpose.service.session_rules import Files, SessionRules
 from interpose.types import Context
 
 PROJECTS = 32
 """Sets of project rules that are kept compiled. The one that was longest out of use makes room."""
-SESSIONS = 10_000
+DIRECTORIES = 10_000
 _LOOK_AGAIN = 1.0
 _SELDOM = 20
-
-Files = tuple[str, ...]
 
 
 class Ruled(Protocol):
@@ -49,6 +49,7 @@ class ProjectEngines(Generic[R]):
         open_engine: Callable[[Files], R],
         refusing: Callable[[PolicyError], Engine],
         find: Callable[[str], Files],
+        sessions: SessionRules | None = None,
     ) -> None:
         self.shared = shared
         self._open, self._refusing, self._find = open_engine, refusing, find
@@ -56,11 +57,16 @@ class ProjectEngines(Generic[R]):
         self._projects: OrderedDict[Files, R] = OrderedDict()
         self._broken: dict[Files, tuple[float, Engine]] = {}
         self._looked: dict[str, tuple[float, Files]] = {}
-        self._sessions: OrderedDict[str, Files] = OrderedDict()
+        self._sessions = sessions or SessionRules()
 
     def engine(self, context: Context) -> Engine:
         """The engine whose rules hold for this session in this directory."""
-        files = self._files(context)
+        try:
+            files = self._files(context)
+        except StoreError as error:
+            # INVARIANT: a session whose rules can't be told is held until they can.
+            why = f"which project's rules hold for this session can't be told: {text_of(error)}"
+            return self._refusing(PolicyError((PolicyProblem("the store", 0, "", why),)))
         return self.shared.engine if not files else self._project(files)
 
     def all(self) -> tuple[R, ...]:
@@ -70,8 +76,7 @@ class ProjectEngines(Generic[R]):
 
     def remember(self, before: ProjectEngines[R]) -> None:
         """Take over which projects sessions were seen in: no change of the configuration lets them out."""
-        with before._lock, self._lock:
-            self._sessions.update(before._sessions)
+        self._sessions = before._sessions
 
     def stop(self) -> None:
         """Stop following files."""
@@ -80,23 +85,14 @@ class ProjectEngines(Generic[R]):
 
     def _files(self, context: Context) -> Files:
         found = self._files_in(context.cwd) if context.cwd.startswith("/") else ()
-        if not context.session_id or (not found and context.session_id not in self._sessions):
-            return found
-        with self._lock:
-            before = self._sessions.get(context.session_id, ())
-            files = tuple(sorted({*before, *found}))
-            self._sessions[context.session_id] = files
-            self._sessions.move_to_end(context.session_id)
-            if len(self._sessions) > SESSIONS:
-                self._sessions.popitem(last=False)
-        return files
+        return self._sessions.seen(context.session_id, found) if context.session_id else found
 
     def _files_in(self, cwd: str) -> Files:
         now = monotonic()
         looked, files = self._looked.get(cwd, (0.0, ()))
         if not looked or now - looked > _LOOK_AGAIN:
             files = self._find(cwd)
-            if len(self._looked) > SESSIONS:
+            if len(self._looked) > DIRECTORIES:
                 self._looked.clear()  # agents choose directories: the memory must not grow with them
             self._looked[cwd] = (now, files)
         return files

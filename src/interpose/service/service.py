@@ -60,6 +60,15 @@ class Service:
         flow = self.policies.engine(context).flow(context, confirm=self._answering(can, wait))
         return Hosted(flow, self._pending, context, can, self.activity.count)
 
+    def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
+        """A verdict for somebody who did not say who they are, and nothing else.
+
+        INVARIANT: it neither reads nor leaves anything that another caller's decision depends on: no project's file is
+        opened, nobody is asked, no grant is looked for, and no outcome is joined to a call.
+        """
+        flow = self.policies.shared.engine.flow(context, confirm=TheyAsk())
+        return Hosted(flow, PendingCalls(), context, can, self.activity.count)
+
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
         if self.config.approvals.ask == "host" and can.ask:
             return TheyAsk()

@@ -199,3 +199,45 @@ def test_a_report_that_can_not_be_written(run: Run, tmp_path: Path) -> None:
     code, _, err = run("test", written(tmp_path, RULES), "--junit", "/no/such/directory/x.xml")
     assert code == 70
     assert "No such file" in err
+
+
+def test_keys_are_made_and_files_signed(run: Run, tmp_path: Path) -> None:
+    key, file = tmp_path / "key", tmp_path / "mine.yaml"
+    file.write_text(RULES)
+    code, out, err = run("keygen", str(key))
+    assert (code, key.stat().st_mode & 0o777) == (0, 0o600)
+    assert "require_signature: true" in out
+    assert "no agent" in err
+    assert run("keygen", str(key))[0] == 64
+    public = json.loads(run("keygen", str(tmp_path / "other"), "--json")[1])["public"]
+    code, out, _ = run("sign", str(file), "--key", str(key))
+    assert (code, out.strip()) == (0, f"{file}.sig")
+    config = tmp_path / "config" / "interpose" / "interpose.yaml"
+    rules = config.parent / "policy" / "mine.yaml"
+    rules.parent.mkdir(parents=True)
+    rules.write_text(RULES)
+    mine = run("keygen", str(tmp_path / "third"), "--json")[1]
+    own = json.loads(mine)["public"]
+    run("sign", str(rules), "--key", str(tmp_path / "third"))
+    for keys, want in (([own], 0), ([public], 78), ([public, own], 0)):
+        config.write_text(json.dumps({"policy": {"public_keys": keys, "require_signature": True}}))
+        config.chmod(0o600)
+        assert run("test")[0] == want
+    config.write_text("{}")
+    code, _, err = run("test")
+    assert code == 78
+    assert "no key to check it with" in err
+
+
+def test_a_key_that_others_can_read_signs_nothing(run: Run, tmp_path: Path) -> None:
+    key, file = tmp_path / "key", tmp_path / "mine.yaml"
+    file.write_text(RULES)
+    run("keygen", str(key))
+    key.chmod(0o644)
+    code, _, err = run("sign", str(file), "--key", str(key))
+    assert code == 64
+    assert "chmod go-rwx" in err
+    key.write_text("no key")
+    key.chmod(0o600)
+    assert run("sign", str(file), "--key", str(key))[0] == 64
+    assert not file.with_name("mine.yaml.sig").exists()

@@ -262,7 +262,8 @@ def serving(home: Path) -> Iterator[str]:
     config = load(environ={"HOME": str(home)}).config
     loop = asyncio.new_event_loop()
     with open_service(config, follow=False) as service:
-        listener = Listener(validate.routes(service), [Unix(config.server.socket), Tcp("127.0.0.1")], make_trust())
+        trust = make_trust(loopback="open")
+        listener = Listener(validate.routes(service), [Unix(config.server.socket), Tcp("127.0.0.1")], trust)
         thread = threading.Thread(target=loop.run_forever)
         thread.start()
         try:

@@ -62,7 +62,7 @@ REFUSALS: list[tuple[str, Prepare, int, tuple[str, ...]]] = [
     ),
     ("a directory of everybody", _open_directory, 69, ("others can reach this directory (mode 1777)", "mode 0700")),
     ("a path that no socket can have", _long_path, 69, ("at most 107 bytes; set server.socket and hooks.socket",)),
-    ("tokens that others can read", _loose_tokens, 69, ("chmod 600",)),
+    ("tokens that others can read", _loose_tokens, 69, ("chmod go-rwx",)),
     ("a name that leads nowhere", lambda _: ["--host", "nowhere.invalid"], 69, ("nowhere.invalid: can't listen here",)),
 ]
 

@@ -9,7 +9,8 @@ import pytest
 from interpose import Context, Engine, create_interceptor_registry
 from interpose.errors import PolicyError
 from interpose.policy.rule_places import project_files
-from interpose.service.project_engines import PROJECTS, Files, ProjectEngines
+from interpose.service.project_engines import PROJECTS, ProjectEngines
+from interpose.service.session_rules import Files
 
 
 class Ruled:

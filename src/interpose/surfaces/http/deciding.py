@@ -28,16 +28,21 @@ AS_IT_CAME = Abilities()
 _large_requests = ThreadPoolExecutor(2, thread_name_prefix="interpose:large")
 """Few, since each takes time from those who answer the others; and none of those that approvals and readers need."""
 
+_large_anonymous = ThreadPoolExecutor(1, thread_name_prefix="interpose:strangers")
+
 
 async def in_thread_if_large(request: Request, work: Callable[[], T]) -> T:
     """Do what a request needs: at once if it is small, else where nobody has to wait for it."""
     if len(request.body) <= LARGE:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_large_requests, work)
+    lane = _large_anonymous if request.caller.anonymous else _large_requests
+    return await asyncio.get_running_loop().run_in_executor(lane, work)
 
 
 def wait_of(service: Service, request: Request) -> tuple[float, Headers]:
     """How long this request waits for a person, and the header that says so."""
+    if request.caller.anonymous:
+        return incoming.wait_of(request, 0.0)
     return incoming.wait_of(request, 0.0 if service.desk.crowded else service.config.intercept.wait_limit)
 
 
@@ -55,6 +60,11 @@ async def walk(
 
     Nobody waits in a thread: a large event is put again when its question is answered.
     """
+    if request.caller.anonymous:
+        stranger = service.for_anonymous(context, can)
+        if len(request.body) <= LARGE:
+            return await drive_in_server(flow(stranger))
+        return await in_thread_if_large(request, lambda: drive_thread_of_server(flow(stranger)))
     if len(request.body) <= LARGE:
         return await drive_in_server(flow(service.hosted(context, can, wait=wait)))
     found = await in_thread_if_large(request, lambda: drive_thread_of_server(flow(service.hosted(context, can))))

@@ -12,7 +12,7 @@ from msgspec import Meta, Struct, ValidationError, convert
 
 from interpose.observability.trace_context import parse_traceparent
 from interpose.surfaces.http_server.json_body import CODE, decode
-from interpose.surfaces.http_server.messages import Headers, Refusal, Request
+from interpose.surfaces.http_server.messages import ANONYMOUS, Headers, Refusal, Request
 from interpose.types import Context, FrozenDict, ToolCall
 
 B = TypeVar("B")
@@ -91,21 +91,29 @@ def as_kind(value: Any, kind: type[B]) -> B:
 def context_of(
     request: Request, source: str, said: CallerContext = NOBODY, *, cwd: str | None, principal: str = ""
 ) -> Context:
-    """Who asks. The name of a token is added to a principal: callers may claim to act for anybody."""
+    """Who asks. INVARIANT: where a credential says who it is, nothing in the request does: that is only a claim.
+
+    Whoever is anonymous has no session, agent or claim: nothing that they say could be told from what others are.
+    """
+    trace, span = said.trace_id or "", said.span_id or ""
+    if not trace and (header := request.headers.get("traceparent")):
+        trace, span = parse_traceparent(header)
+    if request.caller.anonymous:
+        return Context(
+            principal=ANONYMOUS, cwd=cwd or "", trace_id=trace, span_id=span, source=source,
+            request_id=request.request_id,
+        )  # fmt: skip
     client = client_of(request)
     named, agent = said.principal, said.agent_id or ""
     if named is not None and named.id:
         principal = f"{named.type}:{named.id}" if named.type else named.id
         agent = agent or (named.id if named.type == "agent" else "")
-    principal = principal or client
-    if name := request.caller.name:
-        principal = f"{principal} via {name}" if principal else name
-    trace, span = said.trace_id or "", said.span_id or ""
-    if not trace and (header := request.headers.get("traceparent")):
-        trace, span = parse_traceparent(header)
+    claimed = principal or client
+    proven = request.caller.name
     return Context(
-        session_id=said.session_id or "", agent_id=agent or client, principal=principal, cwd=cwd or "",
+        session_id=said.session_id or "", agent_id=agent or client, principal=proven or claimed, cwd=cwd or "",
         trace_id=trace, span_id=span, source=source, request_id=request.request_id,
+        claimed=claimed if proven and claimed != proven else "",
     )  # fmt: skip
 
 

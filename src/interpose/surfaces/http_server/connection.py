@@ -72,7 +72,7 @@ class Connection(asyncio.Protocol):
         self._secure = transport.get_extra_info("sslcontext") is not None
         self._peer = peer_of(transport)
         self._reached = address_of(transport.get_extra_info("sockname"))
-        if not self._site.enter(self):
+        if not self._site.enter(self, owner=self._peer.kind == "unix"):
             self._give_up(_OVERLOADED)
             self._transport.close()  # nobody watches over it, so it may not linger
 
@@ -125,10 +125,12 @@ class Connection(asyncio.Protocol):
         self._admitted = exchange
         try:
             exchange.admit(head, self._endpoint.door, self._site.router, self._peer, self._reached)
+            if exchange.anonymous:
+                self._site.anonymous.spend()
         except Refusal as refusal:
             if head.has_body:
                 raise
-            exchange.answer = refusal_response(refusal)
+            exchange.request, exchange.answer = None, refusal_response(refusal)
         if head.has_body and head.modern and "expect" in head.headers:
             self._continue_due = True
             self._say_continue()
@@ -227,7 +229,7 @@ class Connection(asyncio.Protocol):
 
     async def _serve(self, exchange: Exchange) -> None:
         try:
-            answer = await exchange.ask()
+            answer = await (self._ask_anonymous(exchange) if exchange.anonymous else exchange.ask())
             if answer.stream is None:
                 self._write(exchange, answer)
             else:
@@ -240,6 +242,18 @@ class Connection(asyncio.Protocol):
             if exchange.request is not None:
                 self._release(len(exchange.request.body))
         self._go_on()
+
+    async def _ask_anonymous(self, exchange: Exchange) -> Response:
+        """Strangers have few places of their own, so that they can't take others'."""
+        budget = self._site.anonymous
+        try:
+            budget.enter()
+        except Refusal as refusal:
+            return refusal_response(refusal)
+        try:
+            return await exchange.ask()
+        finally:
+            budget.leave()
 
     def _write(self, exchange: Exchange, answer: Response) -> None:
         if self._transport.is_closing():

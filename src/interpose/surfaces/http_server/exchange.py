@@ -29,6 +29,11 @@ class Exchange(Struct):
     handler: Handler | None = None
     answer: Response | None = None
 
+    @property
+    def anonymous(self) -> bool:
+        """Whether nobody knows who asks."""
+        return self.request is not None and self.request.caller.anonymous
+
     def admit(self, head: RequestHead, door: Door, router: Router, peer: Peer, reached: str) -> None:
         """Who asks for what. Raises Refusal: first for whom we don't know, then for what there is not."""
         target = router.target(head.target)

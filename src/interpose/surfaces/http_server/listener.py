@@ -140,12 +140,7 @@ class Listener:
         If the certificates can't be used, ServerError is raised and everything stays as it was.
         """
         tls = tls or self._tls
-        context = tls_context(tls)
-        if (context is None) != (not self._tls.cert_file):
-            raise ServerError("server.tls: TLS can't be switched on or off without a restart")
-        for bound in self._bound:
-            if bound.unix is None:
-                _check_reach(bound.endpoint.door.loopback, bound.url, trust, tls)
+        context = self.check_reload(trust, tls)
         for bound in self._bound:
             door = bound.endpoint.door
             bound.endpoint.door = Door(trust, door.scheme, door.port, loopback=door.loopback)
@@ -155,6 +150,16 @@ class Listener:
                 if old is not None:
                     old.close()
         self._trust, self._tls = trust, tls
+
+    def check_reload(self, trust: Trust, tls: TlsSettings) -> ssl.SSLContext | None:
+        """The certificates that a reload would take over. ServerError says why it would fail."""
+        context = tls_context(tls)
+        if (context is None) != (not self._tls.cert_file):
+            raise ServerError("server.tls: TLS can't be switched on or off without a restart")
+        for bound in self._bound:
+            if bound.unix is None:
+                _check_reach(bound.endpoint.door.loopback, bound.url, trust, tls)
+        return context
 
     async def stop(self) -> None:
         """Accept no more, answer what was accepted, and end. What takes longer than the timeout is cut off."""
@@ -231,6 +236,7 @@ def trust_of(server: ServerSettings) -> Trust:
         allowed_hosts=server.allowed_hosts,
         allowed_origins=server.allowed_origins,
         trusted_proxies=server.trusted_proxies,
+        loopback=server.loopback,
         tokens=open_tokens(Path(server.tokens_file)) if server.tokens_file else None,
     )
 

@@ -10,11 +10,13 @@ from typing import Protocol
 from msgspec import Struct
 
 from interpose.config.settings import ServerLimits
+from interpose.surfaces.http_server.anonymous_budget import AnonymousBudget
 from interpose.surfaces.http_server.answer_heads import AnswerHeads
 from interpose.surfaces.http_server.routing import Router
 from interpose.surfaces.http_server.trust import Door
 
 _MOST_BUFFERED = 64 << 20
+_OWNERS_PART = 8
 
 
 class Answered(Struct, frozen=True):
@@ -74,6 +76,7 @@ class Site:
         self.limits = limits
         self.observe = observe
         self.heads = AnswerHeads()
+        self.anonymous = AnonymousBudget(limits.anonymous_per_second, limits.anonymous_at_once)
         self.clients: dict[OpenConnection, None] = {}  # in the order in which they came
         self.draining = False
         self.deserted = asyncio.Event()
@@ -81,9 +84,14 @@ class Site:
         self._most_buffered = max(_MOST_BUFFERED, 2 * limits.max_body_bytes)
         self._buffered = 0
 
-    def enter(self, client: OpenConnection) -> bool:
-        """Whether there is room for one more. Those that are idle for longest make room, some at a time."""
-        if len(self.clients) >= self.most_clients:
+    def enter(self, client: OpenConnection, *, owner: bool = False) -> bool:
+        """Whether there is room for one more. Those that are idle for longest make room, some at a time.
+
+        Some room is for the `owner` of the server, who comes by the Unix socket: any user of the machine can fill the
+        rest.
+        """
+        kept_free = 0 if owner else self.most_clients // _OWNERS_PART
+        if len(self.clients) >= self.most_clients - kept_free:
             idle = [(since, found) for found in self.clients if (since := found.idle_since) is not None]
             for _, oldest in nsmallest(max(1, self.most_clients // 64), idle, key=_since):
                 oldest.abort()

@@ -21,21 +21,39 @@ Headers = tuple[tuple[str, str], ...]
 JSON = "application/json"
 
 
+UNKNOWN_USER = -1
+"""The uid of a peer on a system that doesn't tell."""
+
+ANONYMOUS = "anonymous"
+"""The principal of whoever shows nothing that says who they are."""
+
+
 class Peer(Struct, frozen=True, kw_only=True):
-    """The other end of a connection. `subject` is the common name of a verified client certificate."""
+    """The other end of a connection. `subject` is the common name of a verified client certificate.
+
+    `pid`, `uid` and `gid` are those of the process that connected to a Unix socket, as the system knows them.
+    """
 
     kind: Literal["tcp", "unix"]
     loopback: bool
     address: str = ""
     port: int = 0
     subject: str = ""
+    pid: int = 0
+    uid: int = UNKNOWN_USER
+    gid: int = UNKNOWN_USER
 
 
 class Caller(Struct, frozen=True):
-    """Who asks. `name` is that of a token or of a certificate; empty on an open route."""
+    """Who asks. `name` comes from a credential: a token's, a certificate's, or the user at a Unix socket.
+
+    It is empty where the operator chose to believe what callers say (`server.loopback: open`), and on open routes.
+    Whoever is `anonymous` gets a verdict and nothing else: see `surfaces.http.incoming`.
+    """
 
     role: Role
     name: str = ""
+    anonymous: bool = False
 
 
 class Request:

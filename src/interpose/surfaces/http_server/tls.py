@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 from typing import Any
 
 from interpose.config.settings import TlsSettings
 from interpose.errors import ServerError
+from interpose.formats.own_files import cannot_be_written, why_not_ours
 
 
 def tls_context(tls: TlsSettings) -> ssl.SSLContext | None:
@@ -19,6 +21,7 @@ def tls_context(tls: TlsSettings) -> ssl.SSLContext | None:
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
+    _require_own_key(tls.key_file)
     try:
         context.load_cert_chain(tls.cert_file, tls.key_file, password=_no_password)
     except (OSError, ValueError) as error:
@@ -39,6 +42,19 @@ def subject_of(certificate: dict[str, Any] | None) -> str:
     names = [value for entry in certificate.get("subject", ()) for key, value in entry if key == "commonName"]
     names += [value for _, value in certificate.get("subjectAltName", ())]
     return next(filter(None, names), "unnamed")
+
+
+def _require_own_key(file: str) -> None:
+    """A key that a group may read is usual where a group hands out certificates; one that everybody can is no key."""
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return  # loading it says why
+    why = why_not_ours(file, found)
+    if not why and found.st_mode & 0o007:
+        why = f"everybody can reach it; run: chmod o-rwx {file}"
+    if why and not cannot_be_written(file):
+        raise ServerError(f"server.tls: {file} can't be used: {why}")
 
 
 def _no_password() -> str:

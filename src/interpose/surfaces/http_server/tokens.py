@@ -1,4 +1,4 @@
-"""Who may ask: the tokens file, one `name role token` a line.
+"""Who may ask: the tokens file, one `name role token` a line, and `until=` a moment if the token ends.
 
 Instead of the token itself a line may hold `sha256:` and the hex digest of the token. Lines that begin with `#` are
 notes. Whoever can read the file has its roles, so it must be readable by its owner alone.
@@ -12,12 +12,15 @@ import os
 import re
 import secrets
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
+from time import monotonic, time
 
 from msgspec import Struct
 
 from interpose.errors import ServerError
-from interpose.surfaces.http_server.messages import Access, Caller, Role
+from interpose.formats.own_files import why_not_ours
+from interpose.surfaces.http_server.messages import ANONYMOUS, Access, Caller, Role
 
 SHORTEST = 32
 """Characters of a token. Shorter ones could be guessed."""
@@ -27,6 +30,8 @@ _NAME = re.compile(r"[A-Za-z0-9._@-]{1,64}")
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/=-]+")
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})")
 _NOTE = "# name role token. Roles: agent, auditor, approver, operator. Keep this file to yourself (chmod 600).\n"
+_UNTIL = "until="
+_LONGEST_LINE_WORDS = 4
 
 _INCLUDES: dict[Role, frozenset[Access]] = {
     "agent": frozenset({"open", "agent"}),
@@ -42,12 +47,18 @@ def may(role: Role, access: Access) -> bool:
 
 
 class Token(Struct, frozen=True):
-    """One line of the file. `secret` is empty if only the digest is known."""
+    """One line of the file. `secret` is empty if only the digest is known, `until` None if it never ends."""
 
     name: str
     role: Role
     digest: bytes
     secret: str = ""
+    until: datetime | None = None
+
+    @property
+    def ended(self) -> bool:
+        """Whether it counts no more."""
+        return self.until is not None and self.until.timestamp() <= _now()
 
     def __repr__(self) -> str:
         return f"Token({self.name!r}, {self.role!r})"
@@ -65,11 +76,12 @@ class Tokens(Struct, frozen=True):
         for token in self.entries:
             if hmac.compare_digest(token.digest, digest):
                 found = token
-        return Caller(found.role, found.name) if found else None
+        return Caller(found.role, found.name) if found and not found.ended else None
 
     def secret_of(self, role: Role) -> str:
         """A token that a local client may use for what this role may do; empty if none is written out."""
-        return next((token.secret for token in self.entries if token.secret and may(token.role, role)), "")
+        usable = (token for token in self.entries if token.secret and not token.ended)
+        return next((token.secret for token in usable if may(token.role, role)), "")
 
 
 def open_tokens(path: Path) -> Tokens:
@@ -101,11 +113,8 @@ def read_tokens(path: Path) -> Tokens:
 def _check(path: Path, found: os.stat_result) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise ServerError(f"{path}: the tokens can't be read: it is no regular file")
-    if found.st_uid not in {os.geteuid(), 0}:
-        raise ServerError(f"{path}: the tokens belong to another user (uid {found.st_uid})")
-    if found.st_mode & 0o077:
-        mode = stat.S_IMODE(found.st_mode)
-        raise ServerError(f"{path}: others can reach the tokens (mode {mode:04o}); run: chmod 600 {path}")
+    if why := why_not_ours(path, found, private=True):
+        raise ServerError(f"{path}: the tokens can't be used: {why}")
 
 
 def _parsed(path: Path, text: str) -> Tokens:
@@ -127,21 +136,48 @@ def _parsed(path: Path, text: str) -> Tokens:
 
 def _token(words: list[str]) -> Token:
     """INVARIANT: no error repeats a token."""
+    until = _moment(words.pop()) if len(words) == _LONGEST_LINE_WORDS else None
     if len(words) != 3:
-        raise ValueError(f"expected `name role token`, found {len(words)} words")
+        raise ValueError(f"expected `name role token` and at most `until=...`, found {len(words)} words")
     name, role, secret = words
-    if not _NAME.fullmatch(name):
-        raise ValueError("a name has 1 to 64 letters, digits and . _ @ -")
+    require_name(name)
     if role not in _INCLUDES:
         raise ValueError(f"expected a role ({', '.join(_INCLUDES)}), found {role!r}")
     if secret.startswith("sha256:"):
         digest = _DIGEST.fullmatch(secret)
         if not digest:
             raise ValueError("expected 64 lower-case hex digits after sha256:")
-        return Token(name, role, bytes.fromhex(digest[1]))
+        return Token(name, role, bytes.fromhex(digest[1]), until=until)
     if len(secret) < SHORTEST or not _TOKEN.fullmatch(secret):
         raise ValueError(f"a token has at least {SHORTEST} characters: letters, digits and . _ ~ + / = -")
-    return Token(name, role, digest_of(secret), secret)
+    return Token(name, role, digest_of(secret), secret, until)
+
+
+def require_name(name: str) -> None:
+    """Raises ValueError for what can't be the name of a caller."""
+    if not _NAME.fullmatch(name):
+        raise ValueError("a name has 1 to 64 letters, digits and . _ @ -")
+    if name == ANONYMOUS:
+        raise ValueError(f"{ANONYMOUS} is the name of those who have no token")
+
+
+def _moment(word: str) -> datetime:
+    try:
+        found = datetime.fromisoformat(word.removeprefix(_UNTIL))
+    except ValueError:
+        found = None
+    if found is None or not word.startswith(_UNTIL):
+        raise ValueError("expected `until=` and a moment such as 2026-12-31 or 2026-12-31T12:00:00Z")
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
+
+
+_started = time(), monotonic()
+
+
+def _now() -> float:
+    """The time, which here only goes forward: a clock that is set back brings no token back to life."""
+    began, then = _started
+    return max(time(), began + monotonic() - then)
 
 
 def digest_of(secret: str) -> bytes:

@@ -6,15 +6,18 @@ rebinding). It can't choose the Host and Origin that its browser sends, so both 
 
 from __future__ import annotations
 
+import os
+import pwd
 import re
 from collections.abc import Callable, Iterable
+from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import Literal, TypeVar
 
 from msgspec import Struct
 
 from interpose.errors import ServerError
-from interpose.surfaces.http_server.messages import Access, Caller, Headers, Peer, Refusal
+from interpose.surfaces.http_server.messages import ANONYMOUS, UNKNOWN_USER, Access, Caller, Headers, Peer, Refusal
 from interpose.surfaces.http_server.tokens import Tokens, may
 
 _LABEL = r"[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?"
@@ -25,6 +28,8 @@ _REMEMBERED = 256
 """Accepted Host values that are not looked at again."""
 
 Scheme = Literal["http", "https"]
+Loopback = Literal["anonymous", "open", "closed"]
+"""What callers of this machine get over TCP without a token: verdicts alone, all that agents may, or nothing."""
 T = TypeVar("T")
 _DEFAULT_PORT: dict[Scheme, int] = {"http": 80, "https": 443}
 
@@ -89,13 +94,13 @@ def is_loopback(address: str) -> bool:
 
 
 class Trust(Struct, frozen=True, kw_only=True):
-    """Whom a server trusts. `open_agents` lets agents of this machine ask for decisions without a token."""
+    """Whom a server trusts."""
 
     allowed_hosts: tuple[Authority, ...] = ()
     allowed_origins: frozenset[tuple[Scheme, Authority]] = frozenset()
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     tokens: Tokens | None = None
-    open_agents: bool = True
+    loopback: Loopback = "anonymous"
 
 
 def make_trust(
@@ -104,7 +109,7 @@ def make_trust(
     allowed_origins: Iterable[str] = (),
     trusted_proxies: Iterable[str] = (),
     tokens: Tokens | None = None,
-    open_agents: bool = True,
+    loopback: Loopback = "anonymous",
 ) -> Trust:
     """Trust as it is configured. ServerError names the value that can't be used."""
     return Trust(
@@ -114,7 +119,7 @@ def make_trust(
         ),
         trusted_proxies=tuple(_configured("server.trusted_proxies", ip_network, text) for text in trusted_proxies),
         tokens=tokens,
-        open_agents=open_agents,
+        loopback=loopback,
     )
 
 
@@ -217,22 +222,44 @@ class Door:
         return any(found in network for network in self.trust.trusted_proxies)
 
     def caller(self, access: Access, headers: dict[str, str], peer: Peer) -> Caller:
-        """Who asks. A token that is not known is never overlooked, also where none is needed."""
+        """Who asks. A token that is not known is never overlooked, also where none is needed.
+
+        INVARIANT: a name comes from a credential: a token, a certificate, or what the system says of a Unix peer.
+        """
+        if peer.kind == "unix" and peer.uid not in (os.geteuid(), 0, UNKNOWN_USER):
+            raise Refusal(
+                403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
+            )
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, presented = authorization.partition(" ")
             found = self.trust.tokens.caller(presented) if self.trust.tokens and scheme.lower() == "bearer" else None
             if found is None:
-                raise Refusal(401, "unauthorized", "this token is not known", _CHALLENGE)
+                raise Refusal(401, "unauthorized", "this token is not known, or has ended", _CHALLENGE)
             if not may(found.role, access):
                 raise Refusal(403, "forbidden", f"this needs the role {access}; the token is of the role {found.role}")
             return found
         if access == "agent" or access == "open":
-            # Whoever comes through a proxy may come from anywhere, also when the proxy is on this machine.
-            local = self.loopback and not (self.trust.trusted_proxies and self._trusted(peer.address))
-            if peer.subject or (local and (access == "open" or self.trust.open_agents)):
+            if peer.subject:
                 return Caller("agent", peer.subject)
+            if peer.kind == "unix":
+                return Caller("agent", user_principal(peer.uid))
+            # Whoever comes through a proxy may come from anywhere, also when the proxy is on this machine.
+            if self.loopback and not (self.trust.trusted_proxies and self._trusted(peer.address)):
+                if access == "open" or self.trust.loopback == "open":
+                    return Caller("agent")
+                if self.trust.loopback == "anonymous":
+                    return Caller("agent", ANONYMOUS, anonymous=True)
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)
+
+
+@cache
+def user_principal(uid: int) -> str:
+    """How a user of this machine is named in records and rules."""
+    try:
+        return f"user:{pwd.getpwuid(os.geteuid() if uid == UNKNOWN_USER else uid).pw_name}"
+    except KeyError:
+        return f"user:{uid}"
 
 
 def preflight(allowed: Headers, methods: str) -> Headers:

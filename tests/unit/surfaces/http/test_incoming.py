@@ -8,7 +8,7 @@ import pytest
 from msgspec import convert
 
 from interpose.surfaces.http.incoming import NOBODY, CallerContext, call_of, client_of, context_of, wait_of
-from interpose.surfaces.http_server.messages import Caller, Peer, Refusal, Request
+from interpose.surfaces.http_server.messages import ANONYMOUS, Caller, Peer, Refusal, Request
 from interpose.types import MAX_DEPTH, Context
 
 LOCAL = Peer(kind="tcp", loopback=True, address="127.0.0.1")
@@ -32,7 +32,8 @@ WHO: list[tuple[str, dict[str, Any], dict[str, str], str, tuple[str, str]]] = [
     ("a client and a user", {"principal": {"type": "user", "id": "bob"}}, CLIENT, "", ("user:bob", "hook-1")),
     ("an agent of its own", {"agentId": "sub"}, CLIENT, "", ("hook-1", "sub")),
     ("a token", {}, {}, "ci", ("ci", "")),
-    ("a token that acts for a user", {"principal": {"type": "user", "id": "bob"}}, {}, "ci", ("user:bob via ci", "")),
+    ("a token that acts for a user", {"principal": {"type": "user", "id": "bob"}}, {}, "ci", ("ci", "")),
+    ("a token that acts as another", {"principal": {"id": "ops"}}, CLIENT, "ci", ("ci", "hook-1")),
     ("our header first", {}, CLIENT | {"x-interpose-client-id": "ours"}, "", ("ours", "ours")),
 ]
 
@@ -41,6 +42,35 @@ WHO: list[tuple[str, dict[str, Any], dict[str, str], str, tuple[str, str]]] = [
 def test_who_asks(note: str, said: dict[str, Any], headers: dict[str, str], token: str, want: tuple[str, str]) -> None:
     context = context_of(request(headers, name=token), "intercept", convert(said, CallerContext), cwd=None)
     assert (context.principal, context.agent_id) == want, note
+
+
+CLAIMS: list[tuple[str, dict[str, Any], str, str]] = [
+    ("for a user", {"principal": {"type": "user", "id": "bob"}}, "ci", "user:bob"),
+    ("what looks like a credential", {"principal": {"id": "ann via ops"}}, "ci", "ann via ops"),
+    ("nothing", {}, "ci", ""),
+    ("itself", {"principal": {"id": "ci"}}, "ci", ""),
+    ("anybody, where the operator believes it", {"principal": {"id": "bob"}}, "", ""),
+]
+
+
+@pytest.mark.parametrize(("note", "said", "token", "want"), CLAIMS, ids=[case[0] for case in CLAIMS])
+def test_what_a_caller_claims_is_kept_beside_what_it_proves(
+    note: str, said: dict[str, Any], token: str, want: str
+) -> None:
+    context = context_of(request(name=token), "intercept", convert(said, CallerContext), cwd=None)
+    assert context.claimed == want, note
+
+
+def test_whoever_is_anonymous_has_nothing_of_others() -> None:
+    said = convert(
+        {"sessionId": "s", "agentId": "a", "principal": {"type": "user", "id": "bob"}, "traceId": "t"}, CallerContext
+    )
+    asked = Request(
+        "POST", "/", peer=LOCAL, caller=Caller("agent", ANONYMOUS, anonymous=True), request_id="r", headers=CLIENT
+    )
+    assert context_of(asked, "cli", said, cwd="/w", principal="user:ann") == Context(
+        principal="anonymous", cwd="/w", trace_id="t", source="cli", request_id="r"
+    )
 
 
 def test_nothing_that_a_caller_says_gives_a_role() -> None:

@@ -28,7 +28,7 @@ async def _hello(request: Request) -> Response:
 
 
 def listener_on(*where: Address, trust: Trust | None = None, **settings: Any) -> Listener:
-    return Listener([Route("GET", "/", _hello, "agent", "")], where, trust or make_trust(), **settings)
+    return Listener([Route("GET", "/", _hello, "agent", "")], where, trust or make_trust(loopback="open"), **settings)
 
 
 def port_of(listener: Listener) -> int:
@@ -143,7 +143,7 @@ def test_a_long_path_is_refused_with_its_limit(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.77"])
 def test_an_address_that_others_reach_needs_to_know_who_may_ask(host: str) -> None:
-    for trust in (make_trust(), make_trust(tokens=Tokens())):
+    for trust in (make_trust(loopback="open"), make_trust(tokens=Tokens())):
         with pytest.raises(
             ServerError, match=r"set server\.tokens_file or server\.tls\.client_ca_file, or listen on 127"
         ):
@@ -207,7 +207,7 @@ class Gate:
 
 
 def gated(gate: Gate, **settings: Any) -> Listener:
-    return Listener([Route("GET", "/", gate, "agent", "")], [Tcp("127.0.0.1")], make_trust(), **settings)
+    return Listener([Route("GET", "/", gate, "agent", "")], [Tcp("127.0.0.1")], make_trust(loopback="open"), **settings)
 
 
 def test_a_stop_answers_all_that_was_accepted(run: Run) -> None:
@@ -313,7 +313,7 @@ def test_every_handled_request_is_answered_while_clients_go_on(run: Run) -> None
         return Response(body=b"x" * 1000)
 
     async def main() -> None:
-        listener = Listener([Route("GET", "/", count, "agent", "")], [Tcp("127.0.0.1")], make_trust())
+        listener = Listener([Route("GET", "/", count, "agent", "")], [Tcp("127.0.0.1")], make_trust(loopback="open"))
         await listener.start()
         port = port_of(listener)
         answered: list[int] = []
@@ -360,7 +360,7 @@ def test_a_reload_of_trust_holds_for_open_connections(run: Run) -> None:
         other = b"GET / HTTP/1.1\r\nHost: agents.example\r\n\r\n"
         with Wire.to(port) as wire:
             statuses = []
-            for trust in (make_trust(), make_trust(allowed_hosts=["agents.example"]), make_trust()):
+            for trust in (make_trust(loopback="open"), make_trust(allowed_hosts=["agents.example"]), make_trust()):
                 await listener.reload(trust)
                 wire.send(other)
                 statuses.append((await asyncio.to_thread(wire.answer)).status)

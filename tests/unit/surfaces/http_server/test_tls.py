@@ -34,6 +34,7 @@ class Authority:
         made = self.ca.issue_cert("localhost", "127.0.0.1")
         made.cert_chain_pems[0].write_to_path(self.directory / "cert.pem")
         made.private_key_pem.write_to_path(self.directory / "key.pem")
+        (self.directory / "key.pem").chmod(0o600)
         return TlsSettings(cert_file=str(self.directory / "cert.pem"), key_file=str(self.directory / "key.pem"))
 
     def client(self, name: str | None) -> ssl.SSLContext:
@@ -48,7 +49,7 @@ async def _who(request: Request) -> Response:
 
 
 def listener_with(tls: TlsSettings, host: str = "127.0.0.1") -> Listener:
-    return Listener([Route("GET", "/", _who, "agent", "")], [Tcp(host)], make_trust(), tls=tls)
+    return Listener([Route("GET", "/", _who, "agent", "")], [Tcp(host)], make_trust(loopback="open"), tls=tls)
 
 
 def wire_to(listener: Listener, context: ssl.SSLContext) -> Wire:
@@ -79,7 +80,7 @@ def test_a_certificate_can_be_replaced_while_connections_stay(run: Run, tmp_path
         client = authority.client(None)
         with await asyncio.to_thread(wire_to, listener, client) as old:
             assert await asyncio.to_thread(ask, old, listener) == ["", ""]
-            await listener.reload(make_trust(), authority.server())
+            await listener.reload(make_trust(loopback="open"), authority.server())
             with await asyncio.to_thread(wire_to, listener, client) as new:
                 assert serial(new) != serial(old)
                 assert await asyncio.to_thread(ask, new, listener) == ["", ""]
@@ -98,9 +99,9 @@ def test_a_certificate_that_can_not_be_used_changes_nothing(run: Run, tmp_path: 
         await listener.start()
         Path(tls.cert_file).write_text("no certificate", encoding="ascii")
         with pytest.raises(ServerError, match=r"cert\.pem with .*key\.pem can't be used"):
-            await listener.reload(make_trust(), tls)
+            await listener.reload(make_trust(loopback="open"), tls)
         with pytest.raises(ServerError, match="without a restart"):
-            await listener.reload(make_trust(), TlsSettings())
+            await listener.reload(make_trust(loopback="open"), TlsSettings())
         with await asyncio.to_thread(wire_to, listener, authority.client(None)) as wire:
             assert await asyncio.to_thread(ask, wire, listener) == ["", ""]
         await listener.stop()
@@ -132,7 +133,7 @@ def test_clients_show_certificates(run: Run, tmp_path: Path) -> None:
             assert await asyncio.to_thread(refused, listener, ours.client(None))
             assert await asyncio.to_thread(refused, listener, stranger)
             swapped = TlsSettings(cert_file=made.cert_file, key_file=made.key_file, client_ca_file=str(theirs.ca_file))
-            await listener.reload(make_trust(), swapped)
+            await listener.reload(make_trust(loopback="open"), swapped)
             assert await asyncio.to_thread(refused, listener, ours.client("build-7"))
             assert not await asyncio.to_thread(refused, listener, stranger)
             assert await asyncio.to_thread(ask, wire, listener) == ["build-7", "build-7"]
@@ -152,7 +153,7 @@ def test_a_client_authority_is_enough_for_all_addresses(tmp_path: Path) -> None:
         listener = listener_with(tls, "0.0.0.0")
         await listener.start()
         with pytest.raises(ServerError, match="nothing says who may ask"):
-            await listener.reload(make_trust(), made)
+            await listener.reload(make_trust(loopback="open"), made)
         await listener.stop()
 
     asyncio.run(main())
@@ -180,3 +181,13 @@ def test_a_file_that_is_missing_is_named(tmp_path: Path, missing: str) -> None:
 )
 def test_the_name_of_a_certificate(certificate: dict[str, Any] | None, want: str) -> None:
     assert subject_of(certificate) == want
+
+
+@pytest.mark.parametrize("mode", [0o644, 0o620, 0o602])
+def test_a_key_that_others_can_reach_is_none(tmp_path: Path, mode: int) -> None:
+    made = Authority(tmp_path).server()
+    Path(made.key_file).chmod(mode)
+    with pytest.raises(ServerError, match=r"key\.pem can't be used: .*; run: chmod"):
+        tls_context(made)
+    Path(made.key_file).chmod(0o640)
+    assert tls_context(made) is not None

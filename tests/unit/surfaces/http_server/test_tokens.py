@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
+from datetime import UTC, datetime
 from itertools import product
 from pathlib import Path
 
@@ -85,15 +86,15 @@ def test_every_token_is_compared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o660, 0o666, 0o601])
 def test_a_file_that_others_can_reach_is_refused(tmp_path: Path, mode: int) -> None:
     path = written(tmp_path / "tokens", f"ci agent {SECRET}\n", mode)
-    with pytest.raises(ServerError, match=f"mode {mode:04o}.*chmod 600"):
+    with pytest.raises(ServerError, match=f"mode {mode:04o}.*chmod go-rwx"):
         open_tokens(path)
 
 
 BAD = [
     ("nothing", "", "no tokens"),
     ("only a note", "# ci agent x\n", "no tokens"),
-    ("two words", f"ci {SECRET}\n", "tokens:1: expected `name role token`, found 2 words"),
-    ("four words", f"ci agent {SECRET} x\n", "found 4 words"),
+    ("two words", f"ci {SECRET}\n", "tokens:1: expected `name role token` and at most `until=...`, found 2 words"),
+    ("four words", f"ci agent {SECRET} x\n", "expected `until=`"),
     ("no such role", f"ok agent {SECRET}\nci root {SECRET}\n", "tokens:2: expected a role .*found 'root'"),
     ("a short token", "ci agent short\n", "at least 32 characters"),
     ("a token with other characters", f"ci agent {SECRET}<>\n", "letters, digits"),
@@ -138,3 +139,20 @@ def test_roles() -> None:
 
 def test_no_tokens_know_nobody() -> None:
     assert Tokens().caller("") is None
+
+
+def test_a_clock_that_is_set_back_brings_no_token_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = written(tmp_path / "tokens", f"ci agent {SECRET} until={datetime.now(UTC):%Y-%m-%dT%H:%M:%S}Z\n")
+    tokens = read_tokens(path)
+    assert tokens.caller(SECRET) is None
+    monkeypatch.setattr("interpose.surfaces.http_server.tokens.time", lambda: 0.0)
+    assert tokens.caller(SECRET) is None
+    assert tokens.secret_of("agent") == ""
+
+
+@pytest.mark.parametrize("end", ["tomorrow", "until=", "until=soon", "2027-01-01", "until=2027-13-01"])
+def test_an_end_that_is_none_is_refused(tmp_path: Path, end: str) -> None:
+    path = written(tmp_path / "tokens", f"ci agent {SECRET} {end}\n")
+    with pytest.raises(ServerError, match="until=") as refused:
+        read_tokens(path)
+    assert SECRET not in str(refused.value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,15 @@ from hypothesis import strategies as st
 from interpose.errors import ServerError
 from interpose.surfaces.http_server.messages import Access, Peer, Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
-from interpose.surfaces.http_server.trust import Door, Trust, make_trust, parse_authority, parse_origin
+from interpose.surfaces.http_server.trust import (
+    Door,
+    Loopback,
+    Trust,
+    make_trust,
+    parse_authority,
+    parse_origin,
+    user_principal,
+)
 from tests.servers import Running, running
 
 ROLES = ("agent", "auditor", "approver", "operator")
@@ -20,6 +29,8 @@ ACCESSES: tuple[Access, ...] = ("open", "agent", "auditor", "approver", "operato
 LOCAL = Peer(kind="tcp", loopback=True, address="127.0.0.1", port=5)
 REMOTE = Peer(kind="tcp", loopback=False, address="10.0.0.9", port=5)
 UNIX = Peer(kind="unix", loopback=True)
+OWNER = Peer(kind="unix", loopback=True, pid=5, uid=os.geteuid(), gid=os.getegid())
+ROOT = Peer(kind="unix", loopback=True, pid=5, uid=0, gid=0)
 CERTIFIED = Peer(kind="tcp", loopback=False, address="10.0.0.9", port=5, subject="build-7")
 
 
@@ -48,8 +59,30 @@ def answer(door: Door, access: Access, peer: Peer, authorization: str | None) ->
 @pytest.mark.parametrize("access", ACCESSES)
 def test_on_this_machine_agents_need_no_token_and_all_others_do(tokens: Tokens, access: Access) -> None:
     door = Door(make_trust(tokens=tokens), "http", 8080, loopback=True)
-    for peer in (LOCAL, UNIX):
-        assert answer(door, access, peer, None) == ("agent " if access in {"open", "agent"} else "401")
+    known = {"open": "agent ", "agent": "agent anonymous"}
+    assert answer(door, access, LOCAL, None) == known.get(access, "401")
+    for peer in (UNIX, OWNER, ROOT):
+        name = user_principal(peer.uid)
+        assert answer(door, access, peer, None) == (f"agent {name}" if access in {"open", "agent"} else "401")
+
+
+@pytest.mark.parametrize(
+    ("loopback", "want"), [("open", "agent "), ("closed", "401"), ("anonymous", "agent anonymous")]
+)
+def test_the_operator_says_what_strangers_get(tokens: Tokens, loopback: Loopback, want: str) -> None:
+    door = Door(make_trust(tokens=tokens, loopback=loopback), "http", 8080, loopback=True)
+    assert answer(door, "agent", LOCAL, None) == want
+    assert answer(door, "agent", OWNER, None) == f"agent {user_principal(OWNER.uid)}"
+
+
+@pytest.mark.parametrize("access", ACCESSES)
+def test_another_user_is_refused_on_a_unix_socket_with_or_without_a_token(tokens: Tokens, access: Access) -> None:
+    for trust in (make_trust(tokens=tokens), make_trust(tokens=tokens, loopback="open")):
+        door = Door(trust, "http", 0, loopback=True)
+        for uid in (64_123, -2):
+            peer = Peer(kind="unix", loopback=True, pid=5, uid=uid, gid=uid)
+            assert answer(door, access, peer, None) == "403"
+            assert answer(door, access, peer, f"Bearer {secret('operator')}") == "403"
 
 
 @pytest.mark.parametrize("access", ACCESSES)
@@ -85,7 +118,7 @@ def test_a_wrong_token_is_never_overlooked(tokens: Tokens, access: Access, autho
 
 
 def test_a_listener_can_ask_agents_for_a_token_too(tokens: Tokens) -> None:
-    door = Door(make_trust(tokens=tokens, open_agents=False), "http", 8080, loopback=True)
+    door = Door(make_trust(tokens=tokens, loopback="closed"), "http", 8080, loopback=True)
     assert answer(door, "agent", LOCAL, None) == "401"
     assert answer(door, "open", LOCAL, None) == "agent "
     assert answer(door, "agent", LOCAL, f"Bearer {secret('agent')}") == "agent my-agent"
@@ -95,7 +128,7 @@ def test_who_comes_through_a_proxy_is_not_local(tokens: Tokens) -> None:
     door = Door(make_trust(tokens=tokens, trusted_proxies=["127.0.0.0/8"]), "http", 8080, loopback=True)
     for access in ACCESSES:
         assert answer(door, access, LOCAL, None) == "401"
-    assert answer(door, "agent", UNIX, None) == "agent "
+    assert answer(door, "agent", UNIX, None) == f"agent {user_principal(os.geteuid())}"
 
 
 PROXIES = ["127.0.0.1", "10.0.0.0/8", "fd00::/8"]

@@ -92,6 +92,8 @@ _SWITCHES = frozenset(
         "forget",
         "reset",
         "watch",
+        "token",
+        "sign",
     }
 )
 _GROUPS = frozenset({"policy", "approvals", "grants"})
