@@ -315,10 +315,12 @@ def main() -> None:
         print(f"{'family':34} {'size':>9} {'ms':>9} {'x short':>9}  verdict")
         for name, make in COMMANDS.items():
             if not wanted or any(part in name for part in wanted):
-                _line(name, short, text := make(COMMAND), *command_seconds(engine, text))
+                command = make(COMMAND)
+                _line(name, short, command, *command_seconds(engine, command))
         for name, make in TEXTS.items():
             if not wanted or any(part in name for part in wanted):
-                _line(f"result: {name}", short, text := make(RESULT), *_text_seconds(redactor, text))
+                result = make(RESULT)
+                _line(f"result: {name}", short, result, *_text_seconds(redactor, result))
 
 
 def _line(name: str, short: float, text: str, spent: float, said: str) -> None:
