@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import force_setattr
 
+from interpose.secrets.effort import Effort
 from interpose.types import FrozenDict, FrozenList
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Nested:
     def __init__(self, redactor: Redactor) -> None:
         self._redactor = redactor
         self._left = MAX_BYTES
+        self._effort = Effort()
         self._found: list[FoundSecret] = []
         self._above: set[int] = set()
         self._objects = MAX_OBJECTS
@@ -126,14 +128,15 @@ class Nested:
         self._left -= len(text)
         if self._left < 0:
             return self._withhold("too-large")
-        redaction = self._redactor.redact_named(name, text) if name else self._redactor.redact(text)
+        effort = self._effort
+        redaction = self._redactor.redact_named(name, text, effort) if name else self._redactor.redact(text, effort)
         return self._taken(text, redaction)
 
     def _bytes(self, data: bytes | bytearray) -> Any:
         self._left -= len(data)
         if self._left < 0:
             return type(data)(self._withhold("too-large").encode())
-        clean, found = self._redactor.redact_bytes(bytes(data))
+        clean, found = self._redactor.redact_bytes(bytes(data), self._effort)
         self._found += found
         return type(data)(clean) if found else data
 
