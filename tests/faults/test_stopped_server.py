@@ -92,7 +92,7 @@ NOTES: list[tuple[str, Callable[[Path, Path], object], bool]] = [
      False),
     ("no number", lambda _socket, noted: noted.write_text("soon\n"), False),
     ("empty", lambda _socket, noted: noted.write_text(""), False),
-    ("a link", lambda _socket, noted: (noted.rename(noted.with_name("x")), noted.symlink_to("x")), False),
+    ("a link", lambda _socket, noted: os.symlink(noted.rename(noted.with_name("x")), noted), False),
     ("without a socket", lambda socket, _noted: socket.unlink(), False),
 ]  # fmt: skip
 
