@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
+from interpose.cli.last_resort import GRACE, end_within
 from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
 
@@ -21,8 +22,9 @@ HELP = "start the decision server: an HTTP API on loopback and a Unix socket"
 
 EXIT_UNAVAILABLE = 69
 
-_EPILOG = """SIGTERM and Ctrl-C stop it when every accepted request is answered. SIGHUP reads the configuration, the
-rules, the tokens and the certificates again.
+_EPILOG = """SIGTERM and Ctrl-C stop it when every accepted request is answered, or 10 seconds after
+server.shutdown_timeout, whatever hangs. SIGHUP reads the configuration, the rules, the tokens and the certificates
+again.
 
 exit codes: 0 stopped, 64 wrong usage, 69 it can't listen there or the ledger can't be used, 70 internal error, 78 a
 configuration or rules that can't be loaded"""
@@ -77,7 +79,10 @@ def _serve(load: Callable[[], Loaded], *, on_demand: bool) -> int:
 
         async def main() -> None:
             server = DecisionServer(service, lambda: load().config, version=version(), on_demand=on_demand)
-            await server.serve(lambda addresses: _show(addresses, service))
+            await server.serve(
+                lambda addresses: _show(addresses, service),
+                stopping=lambda: end_within(service.config.server.shutdown_timeout + GRACE),
+            )
 
         _settle()
         run_on_loop(main())

@@ -1,6 +1,7 @@
 """How flows are driven: they yield steps, a driver performs them by blocking or by awaiting."""
 
 from interpose.driving.driver import drive, drive_async, drive_in_server, drive_thread_of_server
+from interpose.driving.fair_workers import FairWorkers
 from interpose.driving.steps import (
     INTERRUPTS,
     Ask,
@@ -27,6 +28,7 @@ __all__ = [
     "Block",
     "Execute",
     "Failure",
+    "FairWorkers",
     "Flow",
     "Keep",
     "PendingRecord",

@@ -51,6 +51,26 @@ class BackgroundLoop:
             self._leave(loop)
             raise TimeoutError(f"no answer within {timeout:g} s, and its event loop is blocked") from None
 
+    async def run_from_loop(self, coroutine: Coroutine[Any, Any, object], timeout: float | None) -> object:
+        """`run` for whoever must not block: the caller's own loop goes on, whatever the coroutine does to this one."""
+        import asyncio
+
+        with self._lock:
+            if self._blocked >= MAX_BLOCKED:
+                coroutine.close()
+                raise TimeoutError(f"not started: {MAX_BLOCKED} earlier answers still block their event loops")
+            loop = self._current()
+        future = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(coroutine, loop))
+        try:
+            done, _ = await asyncio.wait({future}, timeout=None if timeout is None else timeout + GRACE)
+        except asyncio.CancelledError:
+            future.cancel()
+            raise
+        if done:
+            return future.result()
+        self._leave(loop)
+        raise TimeoutError(f"no answer within {timeout:g} s, and its event loop is blocked")
+
     def submit(self, coroutine: Coroutine[Any, Any, R]) -> Future[R]:
         """Start a coroutine without waiting for it. It sees none of the caller's context variables.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable, Coroutine
 from functools import partial
 from typing import Any, TypeVar, cast
 
@@ -57,7 +57,11 @@ def drive(flow: Flow[R]) -> R:
 
 
 async def drive_async(flow: Flow[R]) -> R:
-    """Perform a flow by awaiting: nothing in it holds up the event loop."""
+    """Perform a flow by awaiting: nothing in it holds up the event loop but an interceptor that blocks it."""
+    return await _driven(flow, _awaited)
+
+
+async def _driven(flow: Flow[R], wait: Callable[[Awaitable[object], float | None], Awaitable[object]]) -> R:
     answer: Any = None
     while True:
         try:
@@ -66,7 +70,7 @@ async def drive_async(flow: Flow[R]) -> R:
             return end.value  # type: ignore[no-any-return]  # StopIteration carries Any
         match step:
             case Await():
-                answer = _interruptible(await _awaited(step.answer, step.timeout))
+                answer = _interruptible(await wait(step.answer, step.timeout))
             case Work():
                 answer = _interruptible(await in_worker_async(step))
             case Execute():
@@ -82,9 +86,12 @@ async def drive_async(flow: Flow[R]) -> R:
 
 
 async def drive_in_server(flow: Flow[R]) -> R:
-    """`drive_async` for a server: an interceptor that wants the process to end has failed, and ends nobody."""
+    """`drive_async` for a server: an interceptor that wants the process to end has failed, and ends nobody.
+
+    Async interceptors run on a loop of their own: one that blocks it instead of awaiting holds up no other caller.
+    """
     try:
-        return await drive_async(flow)
+        return await _driven(flow, _awaited_apart)
     except INTERRUPTS as error:
         raise InterceptError(f"it raised {name_of(error)}") from error
 
@@ -177,6 +184,16 @@ _BACKGROUND = BackgroundLoop()
 def _block(answer: Awaitable[object], timeout: float | None) -> object:
     try:
         return _BACKGROUND.run(_awaited(answer, timeout), timeout)
+    except (TimeoutError, RuntimeError) as error:  # the loop is blocked, or there is no thread to be had
+        called(_close, (answer,))
+        return Failure(error)
+
+
+async def _awaited_apart(answer: Awaitable[object], timeout: float | None) -> object:
+    if not isinstance(answer, Coroutine):
+        return await _awaited(answer, timeout)  # a future belongs to the loop that it was made on
+    try:
+        return await _BACKGROUND.run_from_loop(_awaited(answer, timeout), timeout)
     except (TimeoutError, RuntimeError) as error:  # the loop is blocked, or there is no thread to be had
         called(_close, (answer,))
         return Failure(error)

@@ -246,8 +246,10 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
     "opaque": (
         _rule("deny", "too-deep", "error", "Nested deeper than honest commands are, so nobody can say what would run.",
               needs="beyond:too-deep"),
-        _rule("ask/deny", "too-large", "error", "More than is looked at, so nobody can say what would run.",
+        _rule("deny", "too-large", "error", "More than is looked at, so nobody can say what would run.",
               needs="beyond:too-large"),
+        _rule("deny", "too-complex", "error", "Takes more steps to understand than are taken for one call.",
+              needs="beyond:too-complex"),
         _rule("allow/ask", "unclear", "info", "Runs something that is only known when it runs.", needs="recoverable"),
         _rule("ask", "unclear", "warning", "Nobody can say from this text what would run."),
     ),

@@ -88,7 +88,7 @@ class CommandSafetyGuard:
             for start in reading.starts(cwd)
         )
         judgement = max(judged, key=_heaviness)
-        if reading.seen.name == "process" and all(ruling.effect.kind == "opaque" for ruling in judgement.rulings):
+        if reading.seen.name == "process" and all(_is_unclear(ruling) for ruling in judgement.rulings):
             return _ALLOW  # what is typed into a program need not be shell text
         return _decision(judgement, text)
 
@@ -158,6 +158,11 @@ def _text_of(reading: Reading) -> str | Allow | Deny:
     if reading.script is not None and isinstance(seen.arguments.get("command", ""), _COMMAND_TYPES):
         return reading.script[0]
     return _BAD_COMMAND if seen is reading.call else _ALLOW  # another's tool of such a name need not run commands
+
+
+def _is_unclear(ruling: Ruling) -> bool:
+    """Whether we did not understand. INVARIANT: what was not read to its end is another matter: it stays refused."""
+    return ruling.effect.kind == "opaque" and ruling.decision != "deny"
 
 
 def _heaviness(ruling: Ruling | Judgement) -> int:

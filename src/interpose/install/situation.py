@@ -26,6 +26,11 @@ _VERIFIED_BYTES = 64 << 20
 _WARNED_NS = 7 * 86400 * 1_000_000_000
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
 
+_STOPPED = (
+    "process {pid} listens and does not answer, so hooks are decided without it: let it go on (`kill -CONT {pid}`), or"
+    " end it (`kill -KILL {pid}`) and start another (`interpose serve`)"
+)
+
 
 class ListeningServer(Struct, frozen=True):
     """Who listens on a socket. `pid` is 0 if nobody does; `since` is in seconds since 1970, 0 if that is not known."""
@@ -125,6 +130,15 @@ def ledger_flaw(config: Config) -> str | None:
     return "; ".join(f"{broken.writer} #{broken.seq}: {broken.why}" for broken in found.broken)
 
 
+def _says_anything(connected: socket.socket) -> bool:
+    """Whether a server answers at all. One that is stopped still takes connections."""
+    try:
+        connected.sendall(b"OPTIONS / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+        return bool(connected.recv(1))
+    except TimeoutError:
+        return False
+
+
 def listening(path: str) -> ListeningServer:
     """Who listens on a Unix socket, and since when."""
     if not path:
@@ -134,12 +148,15 @@ def listening(path: str) -> ListeningServer:
             connected.settimeout(2.0)
             connected.connect(path)
             pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            answers = owner in (os.geteuid(), 0) and _says_anything(connected)
     except (FileNotFoundError, ConnectionRefusedError):
         return ListeningServer(path)
     except OSError as error:
         return ListeningServer(path, problem=text_of(error))
     if owner not in (os.geteuid(), 0):
         return ListeningServer(path, pid, problem=f"it belongs to user {owner}, and is not believed")
+    if not answers:
+        return ListeningServer(path, pid, problem=_STOPPED.format(pid=pid))
     try:
         return ListeningServer(path, pid, int(Path(f"/proc/{pid}").stat().st_ctime))
     except OSError:

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from interpose.paths import Lexical, held, order_of, ours_of
 from interpose.reading.reading_cache import ReadingCache
-from interpose.shell import Analysis, Ran, analyse
+from interpose.shell import Analysis, Budget, Ran, analyse
 from interpose.tools import (
     command_of,
     cwds_of,
@@ -65,7 +65,18 @@ class Reading:
     machine (`paths.held`), and on nothing else.
     """
 
-    __slots__ = ("_analyses", "_analysis", "_effects", "_key", "_remembered", "_script", "_seen", "call", "home")
+    __slots__ = (
+        "_analyses",
+        "_analysis",
+        "_budget",
+        "_effects",
+        "_key",
+        "_remembered",
+        "_script",
+        "_seen",
+        "call",
+        "home",
+    )
 
     def __init__(self, call: ToolCall, home: str, key: Hashable | None = None) -> None:
         self.call, self.home, self._key = call, home, key
@@ -74,6 +85,7 @@ class Reading:
         self._analysis: Analysis = _UNKNOWN
         self._effects: tuple[Effect, ...] = _UNKNOWN
         self._analyses: dict[tuple[str, str], Analysis] = {}
+        self._budget = Budget()
         self._remembered: dict[Hashable, Any] = {}
 
     @property
@@ -141,7 +153,7 @@ class Reading:
     def _analysed_in(self, text: str, start: str) -> Analysis:
         found = self._analyses.get((text, start))
         if found is None:
-            found = self._analyses[text, start] = analyse(text, cwd=start, home=self.home)
+            found = self._analyses[text, start] = analyse(text, cwd=start, home=self.home, budget=self._budget)
             if self._key is not None:
                 parts = sum(len(one.effects) + len(one.commands) for one in tuple(self._analyses.values()))
                 _READINGS.put(self._key, self, _ALONE_BYTES + 3 * len(text) + _EFFECT_BYTES * parts)

@@ -17,7 +17,8 @@ Search = Callable[[bytes], Sequence[Hit]]
 _QUARTET = r"[A-Za-f][0-3A-HQ-Xg-nw-z][014589ABEFIJMNQRUVYZcdghklopstwx][0-9A-Za-z+/_-]"
 _WRAP = r"(?:[\\ \t]*\r?\n[ \t]*)?"
 _NOT_DATA = r"[^0-9A-Za-z+/_-]"
-_ALPHABET = frozenset(b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/_=-")
+_LETTERS = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/_-"
+_PART = 4096
 _SHORTEST = 6
 _HEX = "0123456789abcdefABCDEF"
 _BYTES = {(high + low).encode(): bytes([int(high + low, 16)]) for high in _HEX for low in _HEX}
@@ -54,10 +55,14 @@ def _decoded(run: bytes) -> bytes:
 
 def _whole_run(data: bytes, start: int, end: int) -> tuple[int, int]:
     """What is encoded before and after the readable part belongs to the run, too."""
-    while start > 0 and data[start - 1] in _ALPHABET - {ord("=")}:
-        start -= 1
-    while end < len(data) and data[end] in _ALPHABET:
-        end += 1
+    while start > 0 and (part := data[max(0, start - _PART) : start]):
+        start -= len(part) - len(rest := part.rstrip(_LETTERS))
+        if rest:
+            break
+    while part := data[end : end + _PART]:
+        end += len(part) - len(rest := part.lstrip(_LETTERS + b"="))
+        if rest:
+            break
     return start, end
 
 

@@ -6,6 +6,7 @@ Because the copy has the same length, a position in it is a position in the text
 
 from __future__ import annotations
 
+from interpose.secrets.effort import spend
 from interpose.secrets.patterns import pattern
 
 _MEANINGS = {
@@ -26,6 +27,8 @@ _LONG_ESCAPES = (
 )
 _MARKER = r"\[redacted:[0-9a-z-]+:[0-9a-f]{8}\]"
 _CODE_DIGITS = 4
+_ESCAPES = 8
+"""Escapes that are one step."""
 _LONGEST_COLOUR = 16
 
 
@@ -34,6 +37,7 @@ def folded(data: bytes) -> bytes:
     if b"[redacted:" in data:
         data = _without_markers(data)
     if b"\\" in data:
+        spend(data.count(b"\\") // _ESCAPES)
         data = _without_escapes(data)
     return _without_colours(data) if b"\x1b[" in data else data
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from interpose.secrets.effort import LINE, spend
 from interpose.secrets.hits import NAMED, SHAPED, Hit
 from interpose.secrets.patterns import PatternMatch, pattern
 from interpose.secrets.secret_values import is_template
@@ -100,6 +101,7 @@ class KubernetesSecrets:
     def _entries(self, data: bytes, start: int, end: int, indent: int) -> Iterator[Hit]:
         at = start
         while at < end:
+            spend(LINE)
             newline = data.find(b"\n", at, end)
             stop = end if newline < 0 else newline
             line = data[at:stop].rstrip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from interpose.formats.nested_values import NestedWalk
+from interpose.secrets.effort import Effort
 
 if TYPE_CHECKING:
     from interpose.secrets.redact import FoundSecret, Redaction, Redactor
@@ -26,6 +27,7 @@ class Nested(NestedWalk):
         super().__init__()
         self._redactor = redactor
         self._left = MAX_BYTES
+        self._effort = Effort()
         self._found: list[FoundSecret] = []
 
     def redacted(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
@@ -35,14 +37,15 @@ class Nested(NestedWalk):
 
     def begin_again(self) -> None:
         """Count from the start."""
-        self._left, self._found = MAX_BYTES, []
+        self._left, self._found, self._effort = MAX_BYTES, [], Effort()
 
     def text(self, text: str, name: str) -> str:
         """A text without its secrets; its name may tell what it does not."""
         self._left -= len(text)
         if self._left < 0:
             return self.withhold(text, "too-large")
-        redaction = self._redactor.redact_named(name, text) if name else self._redactor.redact(text)
+        effort = self._effort
+        redaction = self._redactor.redact_named(name, text, effort) if name else self._redactor.redact(text, effort)
         return self._taken(text, redaction)
 
     def data(self, data: bytes) -> bytes:
@@ -50,7 +53,7 @@ class Nested(NestedWalk):
         self._left -= len(data)
         if self._left < 0:
             return self.withhold(data, "too-large").encode()
-        clean, found = self._redactor.redact_bytes(data)
+        clean, found = self._redactor.redact_bytes(data, self._effort)
         self._found += found
         return clean if found else data
 

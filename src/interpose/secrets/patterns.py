@@ -8,6 +8,8 @@ from typing import Any
 
 import re2  # type: ignore[import-untyped]  # the package ships no types
 
+from interpose.secrets.effort import MATCH, spend
+
 _GATE_MEMORY = 64 * 1024 * 1024
 """With less, the states of so many patterns are thrown away and built again, over and over."""
 
@@ -65,6 +67,7 @@ class Pattern:
     def matches(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[PatternMatch]:
         """All matches, in order."""
         for match in self._compiled.finditer(data, start, end):
+            spend(MATCH)
             yield PatternMatch(match, self._groups)
 
     def without(self, data: bytes) -> bytes:

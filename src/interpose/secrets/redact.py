@@ -7,6 +7,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.secrets.digest import digest, usable_key
+from interpose.secrets.effort import Effort
 from interpose.secrets.hits import Hit
 from interpose.secrets.nested import Nested
 
@@ -37,21 +38,24 @@ class Redactor:
     def __init__(self, key: bytes | None = None) -> None:
         self._key = usable_key(key)
 
-    def redact(self, text: str) -> Redaction:
-        """The text with every secret replaced by `[redacted:<kind>:<digest>]`."""
+    def redact(self, text: str, effort: Effort | None = None) -> Redaction:
+        """The text with every secret replaced by `[redacted:<kind>:<digest>]`.
+
+        `effort` is shared by texts that belong together. What is left of a text when it is spent is withheld.
+        """
         data = text.encode("utf-8", "surrogatepass")
-        clean, found = self.redact_bytes(data)
+        clean, found = self.redact_bytes(data, effort)
         if not found:
             return Redaction(text)
         if len(data) != len(text):
             found = _in_characters(data, found)
         return Redaction(clean.decode("utf-8", "surrogatepass"), found)
 
-    def redact_bytes(self, data: bytes) -> tuple[bytes, tuple[FoundSecret, ...]]:
+    def redact_bytes(self, data: bytes, effort: Effort | None = None) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """The same for bytes in any encoding that agrees with ASCII. Spans count bytes."""
         from interpose.secrets.scanner import scanner
 
-        return self._hidden(data, scanner().find(data))
+        return self._hidden(data, scanner().find(data, effort))
 
     def redact_after(self, before: bytes, data: bytes) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """Redact data that follows text which is already out of reach, but says what the data is."""
@@ -72,27 +76,27 @@ class Redactor:
         """
         return Nested(self).redacted(value)
 
-    def redact_named(self, name: str, text: str) -> Redaction:
+    def redact_named(self, name: str, text: str, effort: Effort | None = None) -> Redaction:
         """A text that is the value of a name, as in a mapping: the name may tell what the text does not."""
         from interpose.secrets.assignment import kind_of
 
-        redaction = self.redact(text)
+        redaction = self.redact(text, effort)
         if redaction.found or not text or "\n" in text:
             return redaction
         known = kind_of(name.encode("utf-8", "surrogatepass"), text.encode("utf-8", "surrogatepass"), quoted=True)
-        return self._as_line(name, text) if known is None else self.hide(text, known[0])
+        return self._as_line(name, text, effort) if known is None else self.hide(text, known[0])
 
     def hide(self, text: str, kind: str) -> Redaction:
         """A text that is a secret as a whole."""
         found = FoundSecret(kind, digest(text.encode("utf-8", "surrogatepass"), self._key), (0, len(text)))
         return Redaction(found.marker, (found,))
 
-    def _as_line(self, name: str, text: str) -> Redaction:
+    def _as_line(self, name: str, text: str, effort: Effort | None) -> Redaction:
         """Headers are found by their names too: `Authorization: ...`, `Cookie: ...`."""
         if name.lower().rsplit("-", 1)[-1] not in ("authorization", "cookie"):
             return Redaction(text)
         head = f"{name}: "
-        line = self.redact(head + text)
+        line = self.redact(head + text, effort)
         moved = tuple(
             FoundSecret(found.kind, found.digest, (found.span[0] - len(head), found.span[1] - len(head)))
             for found in line.found

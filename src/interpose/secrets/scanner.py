@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from interpose.secrets.assignment import Assignments, Flags, Pairs
+from interpose.secrets.effort import FINDER, TEXT, Effort, SpentError, searching, spend
 from interpose.secrets.encoded import Base64, UrlEncoded
 from interpose.secrets.fold import folded
 from interpose.secrets.hits import Finder, Hit
@@ -28,6 +29,8 @@ BLOCK = 16 * 1024
 """How much text one look at the gate covers."""
 MARGIN = 4 * 1024
 """How far a secret may reach over the end of a block that has no line end to cut at."""
+TOO_COMPLEX = "too-complex"
+"""The kind of what was withheld because a search of it would take too long."""
 LAYERS = 3
 """How many encodings around a secret are opened."""
 
@@ -91,27 +94,48 @@ class Scanner:
             )
         )
 
-    def find(self, data: bytes, layers: int = LAYERS) -> list[Hit]:
-        """The secrets, in order and without overlaps."""
-        text = folded(data)
+    def find(self, data: bytes, effort: Effort | None = None) -> list[Hit]:
+        """The secrets, in order and without overlaps. What could not be searched to its end counts as one."""
         found: list[Hit] = []
+        searched = 0
+        with searching(Effort() if effort is None else effort):
+            try:
+                for searched in self._search(data, found, LAYERS):  # noqa: B007 - where it was when the steps were spent
+                    pass
+            except SpentError:
+                # INVARIANT: all that is not known to be searched is withheld.
+                found.append(Hit(searched, len(data), TOO_COMPLEX, TOO_COMPLEX.encode()))
+        return disjoint(found)
+
+    def _inside(self, data: bytes, layers: int) -> list[Hit]:
+        """The secrets of a text that was encoded."""
+        found: list[Hit] = []
+        for _ in self._search(data, found, layers):
+            pass
+        return disjoint(found)
+
+    def _search(self, data: bytes, found: list[Hit], layers: int) -> Iterator[int]:
+        """Add what is found, block by block. Says up to where the text has been searched."""
+        text = folded(data)
         whole: set[AnyFinder] = set()
         for start, end in blocks(text):
             block = text[start:end]
-            for gate, finders in self._rooms:
-                for number in gate.hits(block):
-                    finder = finders[number]
-                    if not finder.spans_lines:
-                        found.extend(self._hits(finder, text, start, end, layers))
-                    elif finder not in whole:
-                        whole.add(finder)
-                        found.extend(self._hits(finder, text, 0, len(text), layers))
-        return disjoint(found)
+            hits = [finders[number] for gate, finders in self._rooms for number in gate.hits(block)]
+            spend(TEXT + FINDER * len(hits))
+            for finder in hits:
+                if finder.spans_lines and finder not in whole:
+                    yield 0  # it looks at what came before, too
+                    whole.add(finder)
+                    found.extend(self._hits(finder, text, 0, len(text), layers))
+            yield start
+            for finder in hits:
+                if not finder.spans_lines:
+                    found.extend(self._hits(finder, text, start, end, layers))
 
     def _hits(self, finder: AnyFinder, text: bytes, start: int, end: int, layers: int) -> Iterable[Hit]:
         match finder:
             case Base64() | UrlEncoded():
-                return finder.find(text, start, end, lambda inner: self.find(inner, layers - 1)) if layers else ()
+                return finder.find(text, start, end, lambda inner: self._inside(inner, layers - 1)) if layers else ()
             case _:
                 return finder.find(text, start, end)
 

@@ -83,8 +83,10 @@ class DecisionServer:
             else None
         )
 
-    async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
-        """Listen until a signal or `stop`. `started` is told the addresses."""
+    async def serve(
+        self, started: Callable[[tuple[str, ...]], object], *, stopping: Callable[[], object] = lambda: None
+    ) -> None:
+        """Listen until a signal or `stop`. `started` is told the addresses, `stopping` that the end begins."""
         loop, service = asyncio.get_running_loop(), self._service
         telemetry, alarm = None, None
         await self._listener.start()
@@ -105,6 +107,7 @@ class DecisionServer:
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             await self._stopping.wait()
         finally:
+            stopping()
             if alarm is not None:
                 alarm.cancel()
             if self._hooks is not None:

@@ -10,12 +10,15 @@ import asyncio
 import logging
 import os
 import secrets
+from pathlib import Path
+from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from interpose.config.settings import ServerLimits
 from interpose.errors import ServerError
 from interpose.server.hook_routes import routes
 from interpose.surfaces.hook_clients.client_files import address_file
+from interpose.surfaces.hook_clients.programs.socket_client import stalled_file
 from interpose.surfaces.http_server.listener import Listener, Tcp, Unix
 from interpose.surfaces.http_server.messages import Request, Response, Route
 from interpose.surfaces.http_server.tokens import Token, Tokens, digest_of
@@ -85,6 +88,7 @@ class HookListener:
         try:
             await self._tcp.start()
             self._write_address()
+            Path(stalled_file(self._settings.socket)).unlink(missing_ok=True)  # that was about another
         except BaseException:
             await self.stop()
             raise
@@ -129,13 +133,29 @@ class HookListener:
         loop = asyncio.get_running_loop()
         while self._retire is None or loop.time() < self._heard + self._settings.idle_timeout:
             await asyncio.sleep(min(_TENDING_SECONDS, self._settings.idle_timeout / 4))
-            # A client that waited in vain empties the file, so that others don't wait, too. We are still here.
+            self._answer_again()
             try:
                 if not self._file.exists() or not self._file.stat().st_size:
                     self._write_address()
             except (OSError, ServerError) as error:
                 log.warning("hooks can't use the port: %s", error)
         self._retire()
+
+    def _answer_again(self) -> None:
+        """A client that waited in vain notes it, so that others don't wait, too. We are here, or here again."""
+        noted = Path(stalled_file(self._settings.socket))
+        try:
+            since = noted.stat().st_mtime
+            noted.unlink()
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            log.warning("hooks don't ask this server: %s: %s", noted, error.strerror)
+            return
+        log.warning(
+            "this server gave a hook no answer in time at %s; hooks were decided without it until now",
+            strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(since)),
+        )
 
     def _answered(self, answer: Answered) -> None:
         self._heard = asyncio.get_running_loop().time()

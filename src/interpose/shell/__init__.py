@@ -9,15 +9,17 @@ from msgspec import Struct
 
 from interpose.shell.disguises import hides
 from interpose.shell.invocation import UNKNOWN
-from interpose.shell.simple_commands import ExhaustedError, Ran
+from interpose.shell.simple_commands import Ran
 from interpose.shell.syntax import parse
+from interpose.shell.syntax.budget import Budget, ExhaustedError
 from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
-from interpose.types import Effect
+from interpose.types import Effect, FrozenDict
 
-__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse", "commands"]
+__all__ = ["UNKNOWN", "Analysis", "Budget", "ParseProblem", "Ran", "analyse", "commands"]
 
 MAX_TEXT = 131_072
+_INSTEAD = "Run it in parts, or write long content with a file tool"
 
 
 class Analysis(Struct, frozen=True):
@@ -34,13 +36,22 @@ def analyse(
     cwd: str = "/workspace/project",
     home: str = "/home/dev",
     dialect: str = "bash",
+    budget: Budget | None = None,
 ) -> Analysis:
-    """The effects of running `text` in `cwd`. Never raises; what is beyond our bounds is an `opaque` effect."""
-    walker = Walker(cwd, home)
+    """The effects of running `text` in `cwd`. Never raises; what is beyond our bounds is an `opaque` effect.
+
+    `budget` is what all analyses of one call may spend together.
+    """
+    walker = Walker(cwd, home, budget)
     span = (0, len(text))
     if len(text) > MAX_TEXT:
-        walker.give_up("too-large", f"The text is longer than {MAX_TEXT} characters", span)
-        return Analysis(tuple(walker.effects))
+        return Analysis(
+            (
+                _beyond(
+                    "too-large", f"The text is longer than {MAX_TEXT} characters, so it is not read. {_INSTEAD}", span
+                ),
+            )
+        )
     if (at := hides(text)) >= 0:
         walker.lowering((at, at + 1)).emit("opaque", "text", rule="hidden-text", certainty="possible",
             reason="A character in this text makes it read in another order than it runs")  # fmt: skip
@@ -50,15 +61,22 @@ def analyse(
         text = text.replace("\0", "")
     try:
         if dialect == "bash":
-            walker.script(parse(text), None)
+            walker.script(parse(text, walker.budget), None)
             walker.finish()
         else:
             walker.lowering(span).shell(text, via=dialect, dialect=dialect)
     except ExhaustedError:
-        walker.give_up("too-large", "The text stands for more commands than are looked at", span)
+        walker.effects.append(
+            _beyond("too-complex", f"To understand this takes more steps than one call gets. {_INSTEAD}", span)
+        )
     except RecursionError:
-        walker.give_up("too-deep", "The text is nested too deeply to be understood", span)
+        walker.effects.append(_beyond("too-deep", "The text is nested too deeply to be understood", span))
     effects = walker.effects
     if walker.runs > 1:
         effects = list(dict.fromkeys(effects))
     return Analysis(tuple(effects), tuple(walker.problems), tuple(walker.commands))
+
+
+def _beyond(rule: str, reason: str, span: tuple[int, int]) -> Effect:
+    """INVARIANT: it costs no step, as there may be none left."""
+    return Effect("opaque", "", "unknown", span, FrozenDict({"rule": rule, "reason": reason}))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 
 from interpose.shell.invocation import UNKNOWN
+from interpose.shell.syntax.budget import CHARACTERS, Budget, ExhaustedError
 from interpose.shell.syntax.tree import LiteralText, Part
 
 MAX_WORDS = 128
 _MAX_DEPTH = 12
+_COPIED = 1024
+"""Characters that are copied in the time of an eighth of a step."""
 _FIRST_MARK = 0xF0000
 _MAX_MARKS = 0xFFF0
 _RANGE = re.compile(
@@ -17,8 +19,11 @@ _RANGE = re.compile(
 )
 
 
-def brace_expand(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
-    """The words that one word becomes. Quoted text and expansions are carried along as single marks."""
+def brace_expand(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ...]]:
+    """The words that one word becomes. Quoted text and expansions are carried along as single marks.
+
+    ExhaustedError if they are more than are looked at: a word among them may be the one that matters.
+    """
     carried: list[Part] = []
     pieces: list[str] = []
     for part in parts:
@@ -30,13 +35,20 @@ def brace_expand(parts: tuple[Part, ...]) -> list[tuple[Part, ...]]:
         else:
             return [parts]
     template = "".join(pieces)
+    budget.spend(template.count("{") + template.count(","))
     tree = _tree(template)
     if tree is None:
         return [parts]
-    return [tuple(_restore(text, carried)) for text in _texts(tree, 0)]
+    words: list[tuple[Part, ...]] = []
+    for text in _texts(tree, 0, budget):
+        budget.spend(1 + len(text) // CHARACTERS)
+        words.append(tuple(_restore(text, carried)))
+    return words
 
 
 def _restore(text: str, carried: list[Part]) -> list[Part]:
+    if not carried:
+        return [LiteralText(text, False)] if text else []
     parts: list[Part] = []
     start = 0
     for position, character in enumerate(text):
@@ -107,17 +119,28 @@ def _series(alternatives: list[Tree]) -> list[Tree] | None:
     return [[f"{number:0{width}d}" if width else str(number)] for number in numbers]
 
 
-def _texts(tree: Tree, depth: int) -> list[str]:
+def _texts(tree: Tree, depth: int, budget: Budget) -> list[str]:
+    """The texts of a tree. A long range may be unknown; what is written out is looked at, or all of it is refused."""
     results = [""]
+    length = 0
     for piece in tree:
+        # INVARIANT: each text is copied for each piece that is added to it, so that is what a piece costs.
+        budget.spend(1 + len(results) * (1 + length // _COPIED) // 8)
         if isinstance(piece, str):
             results = [result + piece for result in results]
+            length += len(piece)
             continue
         if depth > _MAX_DEPTH:
+            raise ExhaustedError
+        choices = [text for branch in piece for text in _texts(branch, depth + 1, budget)]
+        if len(results) * len(choices) > MAX_WORDS and _is_range(piece):
             choices = [UNKNOWN]
-        else:
-            choices = list(islice((text for branch in piece for text in _texts(branch, depth + 1)), MAX_WORDS + 1))
-        if len(results) * len(choices) > MAX_WORDS:
-            choices = [UNKNOWN]
+        budget.spend(len(results) * len(choices) * (1 + length // _COPIED) // 8)
         results = [result + choice for result in results for choice in choices]
+        length += max(map(len, choices), default=0)
     return results
+
+
+def _is_range(alternatives: list[Tree]) -> bool:
+    """Whether this came of `{1..9}`. INVARIANT: no text of a range is empty or holds a slash."""
+    return all(len(tree) == 1 and isinstance(tree[0], str) and tree[0].lstrip("-").isalnum() for tree in alternatives)

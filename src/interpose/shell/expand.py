@@ -11,6 +11,7 @@ from interpose.shell.braces import brace_expand
 from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.parameters import ExpansionResult
 from interpose.shell.state import FROM_ENVIRONMENT, State, Variable
+from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.parser import expansions_of
 from interpose.shell.syntax.tree import (
     Arithmetic,
@@ -37,6 +38,7 @@ class Shell(Protocol):
 
     state: State
     home: str
+    budget: Budget
     code_taints: frozenset[str]
 
     def substitute(self, body: Sequence) -> Stream:
@@ -142,7 +144,7 @@ class Expander:
             return [Word(parts[0].text, word.span, False, True, self._literal_taints(parts[0].text))]
         fields = FieldBuilder(word.span)
         braces = any(isinstance(part, LiteralText) and not part.quoted and "{" in part.text for part in parts)
-        for alternative in brace_expand(parts) if braces else (parts,):
+        for alternative in brace_expand(parts, self.shell.budget) if braces else (parts,):
             self._fill(fields, alternative)
             fields.close()
         return fields.done
@@ -317,7 +319,7 @@ class Expander:
 
     def run_expansions(self, text: str) -> Word:
         """Expand `text` as if it stood in double quotes."""
-        return self.single(RawWord(expansions_of(text), (0, 0)))
+        return self.single(RawWord(expansions_of(text, self.shell.budget), (0, 0)))
 
     def reference(self, text: str) -> None:
         """A variable name given as text: `a[$(x)]` runs x, even where the text was quoted."""

@@ -102,6 +102,9 @@ class Lowering(Protocol):
     ) -> None:
         """State an effect. `at` is the word that causes it (default: the whole command)."""
 
+    def spend(self, steps: int) -> None:
+        """Count work that effects don't show: nobody may keep us busy without an end."""
+
     def read(self, path: Word | str, **details: Any) -> Stream:
         """The command reads `path` (recursively with `recursive=True`). Returns what is known of its content."""
 

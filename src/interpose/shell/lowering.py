@@ -10,6 +10,7 @@ from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocatio
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
+from interpose.shell.syntax.budget import EFFECT, steps_of_path, steps_of_program
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _COPIERS = frozenset({"cat", "pv", "tee"})
 _TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
 """Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
-MAX_LINKS = 16
+MAX_LINKS = 64
 """How many symbolic links of one text are remembered, and followed one after the other."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _SCOPES: dict[str, CodeScope] = {
@@ -75,9 +76,15 @@ class CommandLowering:
         span = self.inv.span if at is None or at.span == (0, 0) else at.span
         kept = FrozenDict({name: value for name, value in details.items() if value}) if details else EMPTY
         self.walker.effects.append(Effect(kind, resource, certainty, span, kept, self.via))
+        self.walker.budget.spend(EFFECT + steps_of_path(resource))
+
+    def spend(self, steps: int) -> None:
+        self.walker.budget.spend(steps)
 
     def path(self, word: Word | str) -> str:
-        where = paths.resolve(word if isinstance(word, str) else word.text, self.cwd, self.walker.home)
+        text = word if isinstance(word, str) else word.text
+        self.walker.budget.spend(1 + steps_of_path(text))
+        where = paths.resolve(text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
     def _place(self, path: Word | str) -> str:
@@ -297,6 +304,7 @@ class CommandLowering:
         analyse = lower_of(language)
         first = len(self.walker.effects)
         if analyse is not None and self.walker.deeper(self.inv.span):
+            self.walker.budget.spend(steps_of_program(text))
             analyse(text, self, via)
             self.walker.depth -= 1
         if language != "sql" and paths.mentions_ours(text) and not self._has_stated(first):

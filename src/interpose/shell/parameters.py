@@ -161,6 +161,7 @@ def _operate(expander: Expander, part: Parameter, base: ExpansionResult, is_set:
             strip = patterns.strip_prefix if operator[0] == "#" else patterns.strip_suffix
             if UNKNOWN in pattern.text:
                 return ExpansionResult((UNKNOWN,), base.taints | pattern.taints)
+            _spend(expander, base, pattern.text)
             return _each(base, lambda text: strip(text, pattern.text, longest=len(operator) == 2))
         case _:
             pattern = expander.pattern(argument)
@@ -169,7 +170,12 @@ def _operate(expander: Expander, part: Parameter, base: ExpansionResult, is_set:
             base = ExpansionResult(base.texts, base.taints | (new.taints if new else NOTHING), base.separate)
             if UNKNOWN in pattern.text:
                 return ExpansionResult((UNKNOWN,), base.taints)
+            _spend(expander, base, pattern.text)
             return _each(base, lambda text: patterns.substitute(text, pattern.text, text_of_new, operator))
+
+
+def _spend(expander: Expander, base: ExpansionResult, pattern: str) -> None:
+    expander.shell.budget.spend(sum(patterns.steps_of(text, pattern) for text in base.texts))
 
 
 def _each(base: ExpansionResult, change: _Change) -> ExpansionResult:

@@ -5,9 +5,25 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-_MAX_TEXT = 4_000
 _MAX_STARS = 3
-"""Beyond these the answer is `unknown`: several stars over a long text would take too long to try."""
+_MAX_WORK = 250_000
+"""Characters that are tried. Beyond these the answer is `unknown`."""
+_PER_STEP = 250
+
+
+def work_of(text: str, pattern: str) -> int:
+    """Characters that are tried at most: each star begins anew at every place, and so may the pattern itself."""
+    work: int = (len(text) + 1) ** (1 + min(pattern.count("*"), _MAX_STARS))
+    return work + len(pattern)
+
+
+def steps_of(text: str, pattern: str) -> int:
+    """The same as steps of a budget. What would take too long is not tried."""
+    return 1 + min(work_of(text, pattern), _MAX_WORK) // _PER_STEP
+
+
+def _tried(text: str, pattern: str, greedy: bool) -> re.Pattern[str] | None:
+    return _regex(pattern, greedy) if work_of(text, pattern) <= _MAX_WORK else None
 
 
 @lru_cache(maxsize=256)
@@ -57,13 +73,13 @@ def _class(inner: str) -> str:
 
 def matches(text: str, pattern: str) -> bool | None:
     """Whether `pattern` matches the whole text; None when that cannot be said."""
-    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    compiled = _tried(text, pattern, greedy=True)
     return None if compiled is None else compiled.fullmatch(text) is not None
 
 
 def strip_prefix(text: str, pattern: str, *, longest: bool) -> str | None:
     """`${text#pattern}` and `${text##pattern}`."""
-    compiled = _regex(pattern, longest) if len(text) <= _MAX_TEXT else None
+    compiled = _tried(text, pattern, longest)
     if compiled is None:
         return None
     found = compiled.match(text)
@@ -72,7 +88,7 @@ def strip_prefix(text: str, pattern: str, *, longest: bool) -> str | None:
 
 def strip_suffix(text: str, pattern: str, *, longest: bool) -> str | None:
     """`${text%pattern}` and `${text%%pattern}`."""
-    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    compiled = _tried(text, pattern, greedy=True)
     if compiled is None:
         return None
     starts = range(len(text) + 1) if longest else range(len(text), -1, -1)
@@ -86,7 +102,7 @@ def strip_suffix(text: str, pattern: str, *, longest: bool) -> str | None:
 
 def substitute(text: str, pattern: str, replacement: str, how: str) -> str | None:
     """`${text/pattern/replacement}`; `how` is the operator: `/`, `//`, `/#` or `/%`."""
-    compiled = _regex(pattern, True) if len(text) <= _MAX_TEXT else None
+    compiled = _tried(text, pattern, greedy=True)
     if compiled is None or not pattern:
         return text if not pattern else None
     if how.endswith("#"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from fnmatch import translate
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -24,6 +24,7 @@ from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
+from interpose.shell.syntax.budget import CHARACTERS, ExhaustedError
 from interpose.shell.syntax.tree import Assignment, RawWord, Simple, Span
 
 if TYPE_CHECKING:
@@ -39,11 +40,9 @@ WRAPPED = frozenset({"rm", "dd", "shred", "wipefs", "mkfs", "sudo", "bash", "sh"
 """Commands that are looked for in the arguments of a command we do not know."""
 _MAX_GLOB_MATCHES = 8
 _MAX_WRAPPED = 6
+_MATCHING = 100
+"""Steps that it takes to try a glob on all commands that we know."""
 MAX_RECURSION = 3
-
-
-class ExhaustedError(Exception):
-    """The analysis has used up its bounds."""
 
 
 class Ran(Struct, frozen=True):
@@ -75,6 +74,7 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
             fields.append(Word(raw.plain, raw.span))
         else:
             fields.extend(expander.fields(raw))
+    walker.budget.spend(len(fields))
     if not (node.redirects or node.assignments or walker.state.fds or node.declared):
         out = (
             walker.invoke(tuple(fields), span=node.span, stdin=stdin, via=walker.via, piped=piped)
@@ -164,6 +164,7 @@ def _assign_element(walker: Walker, assignment: Assignment, before: Variable | N
         walker.set_entry(assignment.name, key, value)
         return
     number = walker.expander.arithmetic(key)
+    walker.budget.spend(1 + len(before.items or ()) // CHARACTERS * 4 if before is not None else 1)
     items = dict((before.items if before.items is not None else (("0", before.text),)) if before is not None else ())
     items[key if number is None else str(number)] = value.text
     taints = value.taints | (before.taints if before is not None else NOTHING)
@@ -178,7 +179,7 @@ def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> S
     name = node.words[0].plain or ""
     text = walker.state.aliases.pop(name)
     before = walker.state.copy()
-    parsed = parse(text, fixed=node.words[0].span)
+    parsed = parse(text, walker.budget, fixed=node.words[0].span)
     items = list(parsed.script.items)
     if items and isinstance(last := items[-1], Simple):
         items[-1] = Simple(
@@ -401,6 +402,7 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
         if remaining and UNKNOWN not in remaining[0].text:
             outs.append(invoke(walker, remaining, inv.span, inv.stdin, via, inv.env, inv.piped_out, False))
     else:
+        walker.budget.spend(_MATCHING)
         for name in _matching(inv.name):
             known = replace(first, text=name, glob=False)
             outs.append(invoke(walker, (known, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True))
@@ -408,9 +410,10 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
     return Stream(None, joined(outs).taints)
 
 
+@lru_cache(maxsize=256)
 def _matching(pattern: str) -> list[str]:
     """The commands we know that a glob in command position may stand for."""
-    if pattern.count("*") > 3 or len(pattern) > 40:
+    if not pattern or pattern.count("*") > 3 or len(pattern) > 40:
         return []
     compiled = re.compile(translate(pattern))
     load()

@@ -13,11 +13,12 @@ from interpose.shell.expand import Expander
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.redirects import Descriptors, opened
-from interpose.shell.simple_commands import ExhaustedError, Ran
+from interpose.shell.simple_commands import Ran
 from interpose.shell.state import FROM_ENVIRONMENT, UNSET, Channel, State, Variable
 from interpose.shell.state import either as either_of
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
+from interpose.shell.syntax.budget import COMMAND, EFFECT, Budget
 from interpose.shell.syntax.tree import (
     AndOr,
     BackgroundJob,
@@ -34,7 +35,7 @@ from interpose.shell.syntax.tree import (
     Simple,
     Span,
 )
-from interpose.shell.syntax.words import MAX_COMMANDS, MAX_NESTING
+from interpose.shell.syntax.words import MAX_NESTING
 from interpose.types import Effect, FrozenDict
 
 TABLES = frozenset({"BASH_ALIASES", "BASH_CMDS"})
@@ -43,9 +44,6 @@ MAX_COMBINATIONS = 8
 COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
 MAX_FAULTS = 100
-MAX_RUNS = MAX_COMMANDS + 1_000
-"""How many commands are looked at in all: loops, functions and alternatives look at some more than once."""
-
 
 CodeScope = Literal["shell", "copy", "child"]
 """Where code runs: in this shell, in this shell without lasting (a trap), or in a child that sees what is exported."""
@@ -64,8 +62,9 @@ class Alternative:
 class Walker:
     """One analysis. `state` is the shell that runs now; `doubt` is above zero while it is not certain that it runs."""
 
-    def __init__(self, cwd: str, home: str) -> None:
+    def __init__(self, cwd: str, home: str, budget: Budget | None = None) -> None:
         self.home = home
+        self.budget = Budget() if budget is None else budget
         self.state = State(cwd)
         self.expander = Expander(self)
         self.effects: list[Effect] = []
@@ -106,11 +105,11 @@ class Walker:
         effect = Effect("opaque", "", "unknown", span, details, self.via)
         if effect not in self.effects[-8:]:
             self.effects.append(effect)
+            self.budget.spend(EFFECT)
 
     def count(self) -> None:
         self.runs += 1
-        if self.runs > MAX_RUNS:
-            raise ExhaustedError
+        self.budget.spend(COMMAND)
 
     # Alternatives
 
@@ -145,7 +144,7 @@ class Walker:
             outs.append(once())
             after.merge(self.state)
         if next(combinations, None) is not None:
-            self.give_up("too-large", "Its words depend on more choices than are looked at", (0, 0))
+            self.give_up("too-many-ways", "Its words depend on more choices than are looked at", (0, 0))
         self.doubt -= 1
         self.state, self._choice = after, outer
         self.effects[first:] = [
@@ -207,7 +206,7 @@ class Walker:
             self.state.merge(self.faulted)
         elif self.faulted is not None:
             self.faulted = None
-            self.give_up("too-large", "Too much follows an expansion that may fail", (0, 0))
+            self.give_up("too-many-ways", "Too much follows an expansion that may fail", (0, 0))
 
     def substitute(self, body: Sequence) -> Stream:
         """A command substitution runs in a subshell; `$(< file)` prints the file."""
@@ -269,7 +268,7 @@ class Walker:
         """Analyse `text` as a script. `args` are `$0` and what follows; None when they are not known."""
         if not self.deeper(span):
             return Stream()
-        parsed = parse(text, fixed=span, depth=0)
+        parsed = parse(text, self.budget, fixed=span, depth=0)
         outer_via, outer_taints, outer_state = self.via, self.code_taints, self.state
         outer_arguments = outer_state.arguments
         self.via, self.code_taints = via, taints

@@ -47,6 +47,8 @@ class SqliteStore(EntryReader):
         self.path = Path(path)
         self._busy_seconds = busy_seconds
         self._lock = threading.RLock()
+        self._pool = threading.Lock()
+        """Of the readers. Not the lock of writers: who reads must not wait for one that waits for another process."""
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer: sqlite3.Connection | None = None
@@ -140,9 +142,10 @@ class SqliteStore(EntryReader):
         """Let go of the file. Closing twice is fine."""
         if self._indexer is not None and not self._closed:
             self._indexer.close()
-        with self._lock:
+        with self._pool:
             self._closed = True
             idle, self._idle = self._idle, []
+        with self._lock:
             writer, self._writer = self._writer, None
         for connection in (*idle, *([writer] if writer else ())):
             connection.close()
@@ -156,7 +159,7 @@ class SqliteStore(EntryReader):
             except BaseException:
                 connection.close()
                 raise
-            with self._lock:
+            with self._pool:
                 if not self._closed:
                     self._idle.append(connection)
                     return rows
@@ -191,7 +194,7 @@ class SqliteStore(EntryReader):
     @contextmanager
     def _writing(self, *, durable: bool = False) -> Iterator[sqlite3.Connection]:
         """A transaction. It is rolled back if anything goes wrong, a failing commit included."""
-        with self._lock, _translated(self.path):
+        with self._turn(), _translated(self.path):
             connection = self._writable()
             if durable != self._durable:
                 connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
@@ -204,6 +207,16 @@ class SqliteStore(EntryReader):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """Our turn to write. Who waits for it waits no longer than for another process, however many come before."""
+        if not self._lock.acquire(timeout=self._busy_seconds):
+            raise StoreError(f"{self.path}: database is locked")
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _open_for_writing(self) -> sqlite3.Connection:
         self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -257,7 +270,7 @@ class SqliteStore(EntryReader):
             raise wrong(f"{self.path} is no ledger of this version of interpose (schema {version})")
 
     def _reader(self) -> sqlite3.Connection:
-        with self._lock:
+        with self._pool:
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
             if self._idle:

@@ -38,11 +38,11 @@ TOO_MUCH = [
     ("cases", "case x in a) " * 500, "too-deep"),
     ("wrappers", "sudo " * 3_000 + "rm -rf /", "too-deep"),
     ("evals", "eval " * 300 + "ls", "too-deep"),
-    ("functions that double", "".join(f"f{i}() {{ f{i + 1}; f{i + 1}; }};" for i in range(30)) + "f0", "too-large"),
-    ("aliases that double", "".join(f"alias a{i}='a{i + 1}; a{i + 1}'\n" for i in range(30)) + "a0", "too-large"),
-    ("nested loops", "for i in 1 2 3 4 5 6 7 8; do " * 8 + "rm $i;" + "done;" * 8, "too-large"),
+    ("functions that double", "".join(f"f{i}() {{ f{i + 1}; f{i + 1}; }};" for i in range(30)) + "f0", "too-complex"),
+    ("aliases that double", "".join(f"alias a{i}='a{i + 1}; a{i + 1}'\n" for i in range(30)) + "a0", "too-complex"),
+    ("nested loops", "for i in 1 2 3 4 5 6 7 8; do " * 8 + "rm $i;" + "done;" * 8, "too-complex"),
     ("choices", "".join(f"if x; then v{i}=a; else v{i}=b; fi;" for i in range(40))
-     + "rm " + " ".join(f"$v{i}" for i in range(40)), "too-large"),
+     + "rm " + " ".join(f"$v{i}" for i in range(40)), "too-many-ways"),
 ]  # fmt: skip
 
 

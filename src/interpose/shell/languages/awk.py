@@ -56,7 +56,9 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
     """The same, with what the program reads and the variables it is given."""
     found = tokens(code)
     if len(found) > MAX_TOKENS:
-        low.emit("opaque", via, certainty="unknown", reason="This awk program is too long to be understood")
+        low.emit(
+            "opaque", via, certainty="unknown", rule="too-large", reason="This awk program is too long to be understood"
+        )
         return
     program = AwkProgram(found, low, via, stdin, dict(variables))
     _assignments(program)

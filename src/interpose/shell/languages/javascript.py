@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 MAX_DEPTH = 150
-MAX_STEPS = 20_000
 MAX_ITEMS = 8
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
@@ -45,9 +44,7 @@ def lower(code: str, low: Lowering, via: str) -> None:
     try:
         _JavascriptWalker(session).visit(root, 0)
     except (_TooLarge, RecursionError):
-        low.emit(
-            "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
-        )
+        low.emit("opaque", via, certainty="unknown", rule="too-deep", reason="The program is too deep to be followed")
     if root.has_error and not session.acted:
         unparsed(low, via)
         words = code.split(None, 2)
@@ -65,12 +62,11 @@ class _JavascriptWalker:
     def __init__(self, session: JavascriptMemory) -> None:
         self.session = session
         self.names: dict[str, ProgramValue] = {}
-        self.steps = 0
 
     def visit(self, node: Node, depth: int) -> ProgramValue:
         """The value of a node, after stating what evaluating it does."""
-        self.steps += 1
-        if depth > MAX_DEPTH or self.steps > MAX_STEPS:
+        self.session.low.spend(2)
+        if depth > MAX_DEPTH:
             raise _TooLarge
         handler = _VISITS.get(node.type)
         if handler is not None:

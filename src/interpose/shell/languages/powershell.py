@@ -29,9 +29,7 @@ def lower(code: str, low: Lowering, via: str) -> None:
     reader = PowershellReader(code, variables)
     run_pipelines(reader.pipelines(), low, variables)
     if reader.too_deep:
-        low.emit(
-            "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
-        )
+        low.emit("opaque", via, certainty="unknown", rule="too-deep", reason="The program is too deep to be followed")
 
 
 def run_pipelines(pipelines: tuple[Pipeline, ...], low: Lowering, variables: dict[str, str]) -> Flow:

@@ -20,7 +20,6 @@ from interpose.shell.languages.program_values import (
 from interpose.shell.languages.python_calls import PythonMemory, call, method
 from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
 
-MAX_STEPS = 20_000
 MAX_ITERATIONS = 8
 MAX_INLINE = 6
 HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins"})
@@ -44,17 +43,11 @@ def lower(code: str, low: Lowering, via: str) -> None:
     session = PythonMemory(low, via)
     try:
         _PythonWalker(session).program(tree)
-    except (RecursionError, _OutOfSteps):
-        low.emit(
-            "opaque", via, certainty="unknown", rule="unknown-code", reason="The program is too deep to be followed"
-        )
+    except RecursionError:
+        low.emit("opaque", via, certainty="unknown", rule="too-deep", reason="The program is too deep to be followed")
     session.finish()
     if low.cwd != cwd:
         low.set_cwd(cwd)
-
-
-class _OutOfSteps(Exception):  # noqa: N818 - not an error: the program is larger than what is followed
-    pass
 
 
 class _PythonWalker:
@@ -64,7 +57,6 @@ class _PythonWalker:
         self.functions: dict[str, _Function] = {}
         self.followed: set[str] = set()
         self.stars: list[str] = []
-        self.steps = 0
         self.calls = 0
         self.returned = NOT_KNOWN
 
@@ -362,9 +354,7 @@ class _PythonWalker:
         return result
 
     def step(self) -> None:
-        self.steps += 1
-        if self.steps > MAX_STEPS:
-            raise _OutOfSteps
+        self.session.low.spend(1)
 
 
 def _constant(value: object) -> ProgramValue:

@@ -2,4 +2,4 @@
 
 from interpose.shell.syntax.parser import parse
 
-__all__ = ["escapes", "parse", "parser", "tree", "words"]
+__all__ = ["budget", "escapes", "parse", "parser", "tree", "words"]

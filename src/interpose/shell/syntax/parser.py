@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.commands import SEPARATOR, Commands
 from interpose.shell.syntax.tree import (
     ArithmeticCommand,
@@ -244,9 +245,12 @@ COMPOUND: dict[str, Callable[[ShellParser], Node]] = {
 }
 
 
-def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
-    """The tree of `text`. After a fault, reading goes on at the next line. `fixed`: the span of all that comes out."""
-    shared = Shared()
+def parse(text: str, budget: Budget | None = None, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
+    """The tree of `text`. After a fault, reading goes on at the next line. `fixed`: the span of all that comes out.
+
+    ExhaustedError if it takes more steps than there are left.
+    """
+    shared = Shared(budget)
     parser = ShellParser(text, fixed, shared, depth)
     items = shared.complete
     problems: list[ParseProblem] = []
@@ -271,9 +275,9 @@ def parse(text: str, *, fixed: Span | None = None, depth: int = 0) -> Parsed:
     return Parsed(Sequence(tuple(items)), tuple(problems))
 
 
-def expansions_of(text: str) -> tuple[Part, ...]:
+def expansions_of(text: str, budget: Budget | None = None) -> tuple[Part, ...]:
     """The parts of `text` as if it stood in double quotes. Text that is not understood is one literal part."""
-    parser = ShellParser(text, (0, 0), Shared(), 0)
+    parser = ShellParser(text, (0, 0), Shared(budget), 0)
     try:
         return tuple(parser.parts("here"))
     except SyntaxFaultError:

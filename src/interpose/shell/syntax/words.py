@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
+from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import (
     Arithmetic,
@@ -78,9 +79,10 @@ OPENERS = {"subscript": "[", "arithmetic": "(", "bracket": "[", "glob": "("}
 class Shared:
     """What a parser and the parsers of its backquoted parts have in common."""
 
-    __slots__ = ("commands", "complete", "journal")
+    __slots__ = ("budget", "commands", "complete", "journal")
 
-    def __init__(self) -> None:
+    def __init__(self, budget: Budget | None = None) -> None:
+        self.budget = Budget() if budget is None else budget
         self.commands = 0
         self.complete: list[Node] = []
         """The commands of the text itself that were read to their end."""
@@ -126,6 +128,7 @@ class Words(ABC):
 
     def word(self) -> RawWord:
         """The word at `pos`, which must not stand on a blank or an operator."""
+        self.shared.budget.spend()
         start = self.pos
         plain = PLAIN.match(self.text, start)
         if plain is not None:
@@ -181,6 +184,7 @@ class Words(ABC):
 
     def _special(self, character: str, context: str, quoted: bool, parts: list[Part]) -> bool:
         """Read a quoting or expansion at `pos`; False if the character ends the context instead."""
+        self.shared.budget.spend()
         match character:
             case "\\":
                 self._backslash(context, quoted, parts)
@@ -329,6 +333,7 @@ class Words(ABC):
 
     def _braced(self, start: int, context: str, quoted: bool) -> Part:
         """What follows `${`, up to and including `}`."""
+        self.shared.budget.spend(2)
         text = self.text
         if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
             self.pos += 1

@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from interpose.config.places import DIRECTORY_VARIABLE, Places
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
-from interpose.surfaces.hook_clients.programs.socket_client import LARGEST
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, STALLED_SECONDS, stalled_file
 from interpose.surfaces.hosts.hook_places import seconds_for
 
 if TYPE_CHECKING:
@@ -92,6 +92,9 @@ def client_for(
         "TITLE": host.facts.title,
         "HOST": shlex.quote(name),
         "ADDRESS": shlex.quote(str(address_file(config.hooks.socket))),
+        "SOCKET": shlex.quote(config.hooks.socket),
+        "STALLED": shlex.quote(stalled_file(config.hooks.socket)),
+        "PAUSE": str(STALLED_SECONDS),
         "SECONDS": str(max(2, int(seconds))),
         "LONGEST": str(LONGEST),
         "LARGEST": str(LARGEST),

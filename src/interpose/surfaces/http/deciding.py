@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from interpose.driving import Flow, drive_in_server, drive_thread_of_server
+from interpose.driving import FairWorkers, Flow, drive_in_server, drive_thread_of_server
 from interpose.flow.hosted import Abilities, GoWith, Hosted, undecidable
 from interpose.surfaces.http import incoming
-from interpose.surfaces.http.incoming import LARGE
+from interpose.surfaces.http.incoming import HUGE, LARGE
 from interpose.types import Allow, Context, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
@@ -25,18 +24,22 @@ REWRITES = Abilities(rewrite=True, rewrite_carried=True)
 """Answers that have a place for another call than the one that was asked about."""
 AS_IT_CAME = Abilities()
 
-_large_requests = ThreadPoolExecutor(2, thread_name_prefix="interpose:large")
+_large, _huge = FairWorkers("large", 2), FairWorkers("huge", 1)
 """Few, since each takes time from those who answer the others; and none of those that approvals and readers need."""
-
-_large_anonymous = ThreadPoolExecutor(1, thread_name_prefix="interpose:strangers")
 
 
 async def in_thread_if_large(request: Request, work: Callable[[], T]) -> T:
-    """Do what a request needs: at once if it is small, else where nobody has to wait for it."""
-    if len(request.body) <= LARGE:
+    """Do what a request needs: at once if it is small, else where nobody else has to wait for it."""
+    size = len(request.body)
+    if size <= LARGE:
         return work()
-    lane = _large_anonymous if request.caller.anonymous else _large_requests
-    return await asyncio.get_running_loop().run_in_executor(lane, work)
+    workers = _large if size <= HUGE else _huge
+    return await asyncio.wrap_future(workers.submit(_who(request), work))
+
+
+def _who(request: Request) -> Hashable:
+    """Who waits for its own: a token, or else an address. INVARIANT: nothing that a caller merely says about itself."""
+    return (request.caller.name, request.client or request.peer.address)
 
 
 def wait_of(service: Service, request: Request) -> tuple[float, Headers]:

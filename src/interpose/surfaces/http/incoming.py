@@ -29,6 +29,8 @@ NOT_BLANK = {"type": "string", "pattern": VISIBLE}
 CLIENT_HEADERS = ("x-interpose-client-id", "x-maybe-dont-client-id")
 LARGE = 4 * 1024
 """Bodies above this are read and decided in a thread: they may take long enough to keep others waiting."""
+HUGE = 256 * 1024
+"""Bodies above this may take a second: they have a thread of their own, so that none below waits for them."""
 
 _LONGEST_CLIENT = 256
 _WAIT = re.compile(r"(?:^|[,;])\s*wait\s*=\s*\"?(\d{1,9})\"?\s*(?=$|[,;])", re.ASCII | re.IGNORECASE)

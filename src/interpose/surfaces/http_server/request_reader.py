@@ -169,13 +169,15 @@ class Reader:
             self._refuse(Refusal(414, "target_too_long", f"a target has at most {LONGEST_TARGET} bytes"))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """A header. After the body it is a trailer, which nobody asked for."""
-        if self.phase is not Phase.HEAD or self._repeating:
+        """A header. After the body it is a trailer, which nobody asked for, and which counts like any other."""
+        if self.phase is Phase.ENDED or self._repeating:
             return
         self._fields += 1
         self._head_bytes += len(name) + len(value) + 4
         if self._fields > MOST_HEADERS or self._head_bytes > self._limits.max_header_bytes:
             self._refuse(self._head_too_large())
+            return
+        if self.phase is not Phase.HEAD:
             return
         key = _NAMES.get(name) or name.lower().decode("ascii")
         text = value.decode("latin-1").rstrip(" \t")

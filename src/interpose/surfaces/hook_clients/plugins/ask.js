@@ -1,9 +1,11 @@
 // How a plugin asks Interpose. `INTERPOSE` is written above by whoever installs this file.
 // Only a whole answer in time counts: everything else throws, and a throw keeps the call from running.
 import { spawn } from "node:child_process";
-import { lstatSync, readFileSync } from "node:fs";
+import { lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 
+// As in socket_client.py: how long a server is not asked again that gave no answer in time.
+const STALLED_SECONDS = 60;
 const ANSWER_LIMIT = 64 * 1024 * 1024;
 // As Node says it, and as Bun does.
 const NOBODY_THERE = new Set(["ENOENT", "ECONNREFUSED", "FailedToOpenSocket", "ConnectionRefused"]);
@@ -13,7 +15,8 @@ async function ask(event) {
   const deadline = Date.now() + INTERPOSE.deadline_ms;
   let said;
   try {
-    said = await overSocket(body, deadline);
+    // The command knows of it, too, and decides by itself.
+    said = isStalled() ? await byCommand(body, deadline) : await overSocket(body, deadline);
   } catch (error) {
     // Nobody heard the question, so it may be put once more: the command starts a server or decides by itself.
     if (!NOBODY_THERE.has(error.code) || !INTERPOSE.command.length) throw refusal(error);
@@ -46,6 +49,33 @@ function checkOwner(path) {
   if (!ours) throw Object.assign(new Error("the socket is not ours alone"), { code: "ENOENT" });
 }
 
+function stalledFile() {
+  return `${INTERPOSE.socket.slice(0, INTERPOSE.socket.lastIndexOf("/"))}/hook.stalled`;
+}
+
+// Whether the server of this socket gave others no answer in time. A note from before its socket is about another.
+function isStalled() {
+  if (!INTERPOSE.socket || !INTERPOSE.command.length) return false;
+  try {
+    const noted = lstatSync(stalledFile());
+    const until = Number(readFileSync(stalledFile(), "utf8"));
+    const now = Date.now() / 1000;
+    const ours = noted.isFile() && noted.uid === process.geteuid() && noted.mtimeMs > lstatSync(INTERPOSE.socket).mtimeMs;
+    return ours && until > now && until <= now + STALLED_SECONDS;
+  } catch {
+    return false;
+  }
+}
+
+function noteStalled() {
+  try {
+    if (INTERPOSE.socket)
+      writeFileSync(stalledFile(), `${Math.floor(Date.now() / 1000) + STALLED_SECONDS}\n`, { mode: 0o600 });
+  } catch {
+    // The next one waits again.
+  }
+}
+
 function overSocket(body, deadline) {
   return new Promise((resolve, reject) => {
     const headers = { "Content-Type": "application/json", "Content-Length": Buffer.byteLength(body) };
@@ -59,7 +89,10 @@ function overSocket(body, deadline) {
       reject(error);
     };
     // Not by way of the request's own error: Bun says none for one that is destroyed while it waits.
-    const timer = setTimeout(() => failed(new Error("no answer in time")), deadline - Date.now());
+    const timer = setTimeout(() => {
+      noteStalled();
+      failed(new Error("no answer in time"));
+    }, deadline - Date.now());
     asked.on("error", failed);
     asked.on("response", (response) => {
       const parts = [];

@@ -6,10 +6,15 @@ it imports nothing but modules that are part of the interpreter: any other would
 
 import _socket
 import posix
-from time import monotonic
+from time import monotonic, time
 
+STALLED_SECONDS = 60
+"""How long a server is not asked again that gave no answer in time. One that is back says so itself, earlier."""
+_AGAIN_SECONDS = 1.0
+"""How long it has for an answer when it is asked again after that."""
 LARGEST = 64 << 20
 _SOCKET = 0o140000
+_FILE = 0o100000
 _KIND = 0o170000
 _CREDENTIALS = 12
 
@@ -30,7 +35,64 @@ class BrokenError(Exception):
 
 
 def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookReply:
-    """The listener's answer. Raises NobodyError or BrokenError, and nothing else, in time."""
+    """The listener's answer. Raises NobodyError or BrokenError, and nothing else, in time.
+
+    That it gave none in time is remembered: those who come after us need not wait, too.
+    """
+    until = stalled_until(path)
+    if until > time():
+        raise BrokenError("it gave others no answer in time")
+    if until:
+        seconds = min(seconds, _AGAIN_SECONDS)
+    try:
+        return _asked(path, host, event, body, seconds)
+    except TimeoutError as error:
+        note_stalled(path)
+        raise BrokenError(str(error)) from None
+    except (OSError, ValueError) as error:
+        raise BrokenError(str(error)) from None
+
+
+def stalled_until(path: str) -> float:
+    """Until when the server of this socket is not asked, as it gave no answer; in the past, or 0 if that is over.
+
+    What was written before the socket was made is about another server.
+    """
+    try:
+        file = stalled_file(path)
+        noted, made = posix.lstat(file), posix.lstat(path)
+        if noted.st_mode & _KIND != _FILE or noted.st_uid != posix.geteuid() or noted.st_mtime_ns <= made.st_mtime_ns:
+            return 0.0
+        handle = posix.open(file, posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_CLOEXEC)
+        try:
+            until = float(int(posix.read(handle, 16)))
+        finally:
+            posix.close(handle)
+    except (OSError, ValueError):
+        return 0.0
+    # A clock that was set back must not keep the server out for long.
+    return until if until <= time() + STALLED_SECONDS else 0.0
+
+
+def note_stalled(path: str) -> None:
+    """Remember that the server of this socket gave no answer in time."""
+    try:
+        flags = posix.O_WRONLY | posix.O_CREAT | posix.O_TRUNC | posix.O_NOFOLLOW | posix.O_CLOEXEC
+        handle = posix.open(stalled_file(path), flags, 0o600)
+        try:
+            posix.write(handle, b"%d\n" % (time() + STALLED_SECONDS))
+        finally:
+            posix.close(handle)
+    except OSError:
+        pass  # the next one waits again, and decides as we do
+
+
+def stalled_file(path: str) -> str:
+    """Where that is remembered, beside the socket."""
+    return path.rpartition("/")[0] + "/hook.stalled"
+
+
+def _asked(path: str, host: str, event: str, body: bytes, seconds: float) -> HookReply:
     deadline = monotonic() + seconds
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -38,6 +100,8 @@ def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookRe
         try:
             _check_owner(posix.lstat(path))
             connection.connect(path)
+        except (TimeoutError, BlockingIOError) as error:  # it is there, and takes no more of us
+            raise TimeoutError(str(error)) from None
         except OSError as error:
             raise NobodyError(str(error)) from None
         _check_peer(connection)
@@ -45,8 +109,6 @@ def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookRe
         head = f"POST /hook/{host}{query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
         connection.sendall(head.encode("ascii") + b"Connection: close\r\n\r\n" + body)
         return _parsed(_received(connection, deadline))
-    except (OSError, ValueError) as error:
-        raise BrokenError(str(error)) from None
     finally:
         connection.close()
 
@@ -74,7 +136,7 @@ def _received(connection: _socket.socket, deadline: float) -> bytes:
     while True:
         left = deadline - monotonic()
         if left <= 0:
-            raise ValueError("no answer in time")
+            raise TimeoutError("no answer in time")
         connection.settimeout(left)
         part = connection.recv(65536)
         if not part:
