@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from interpose import Allow, Context, ToolCall, Verdict
@@ -25,27 +27,33 @@ def opened(calls: PendingCalls, one: ToolCall, key: str = "") -> None:
     calls.open(came, Verdict(outcome="allow", decision=Allow(), payload=one), key)
 
 
+def ended(calls: PendingCalls, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
+    """The id of the call that ended."""
+    found = calls.close(context, name, arguments, key)
+    return "" if found is None else found.verdict.payload.call_id
+
+
 def test_a_call_is_found_by_what_it_is_and_only_once() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one)
     arguments = {"n": [1, {"a": None}], "command": "ls"}
-    assert calls.close(ELSEWHERE, "Bash", arguments) == ""
-    assert calls.close(HERE, "Bash", {"command": "ls -l"}) == ""
-    assert calls.close(HERE, "Bash", arguments) == one.call_id
-    assert calls.close(HERE, "Bash", arguments) == ""
+    assert ended(calls, ELSEWHERE, "Bash", arguments) == ""
+    assert ended(calls, HERE, "Bash", {"command": "ls -l"}) == ""
+    assert ended(calls, HERE, "Bash", arguments) == one.call_id
+    assert ended(calls, HERE, "Bash", arguments) == ""
 
 
 def test_the_hosts_own_name_wins_over_the_arguments() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one, "toolu_1")
-    assert calls.close(HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
+    assert ended(calls, HERE, "Bash", {"command": "rewritten"}, "toolu_1") == one.call_id
 
 
 def test_of_calls_that_are_alike_each_is_given_once() -> None:
     calls, some = PendingCalls(), [call() for _ in range(3)]
     for one in some:
         opened(calls, one)
-    found = {calls.close(HERE, "Bash", some[0].arguments) for _ in range(4)}
+    found = {ended(calls, HERE, "Bash", some[0].arguments) for _ in range(4)}
     assert found == {one.call_id for one in some} | {""}
 
 
@@ -53,16 +61,16 @@ def test_memory_is_bounded() -> None:
     calls = PendingCalls(limit=2)
     for name in ("a", "b", "c"):
         opened(calls, call(name))
-    assert calls.close(HERE, "Bash", call("a").arguments) == ""
+    assert ended(calls, HERE, "Bash", call("a").arguments) == ""
     for _ in range(ALIKE * 2):
         opened(calls, call("c"))
-    assert sum(calls.close(HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
+    assert sum(ended(calls, HERE, "Bash", call("c").arguments) != "" for _ in range(ALIKE * 3)) == ALIKE
 
 
 def test_arguments_without_a_json_form_are_found_too() -> None:
     calls, one = PendingCalls(), ToolCall("exec", {"\ud800": b"x"}, context=HERE)
     opened(calls, one)
-    assert calls.close(HERE, "exec", one.arguments) == one.call_id
+    assert ended(calls, HERE, "exec", one.arguments) == one.call_id
 
 
 GATEWAY = Context(session_id="s", source="gateway")
@@ -74,9 +82,9 @@ def test_a_call_that_two_surfaces_see_is_one_call() -> None:
     found = calls.seen_before(ToolCall("Bash", one.arguments), GATEWAY, "toolu_1")
     assert found is not None
     assert found.payload.call_id == one.call_id
-    assert calls.close(GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id, "both say how it ended"
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == ""
+    assert ended(calls, GATEWAY, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == one.call_id, "both say how it ended"
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == ""
 
 
 @pytest.mark.parametrize(
@@ -128,5 +136,41 @@ def test_a_rewritten_call_is_joined_by_what_runs() -> None:
 def test_who_never_saw_a_call_can_not_end_it() -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one, "toolu_1")
-    assert calls.close(GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
-    assert calls.close(HERE, "Bash", one.arguments, "toolu_1") == one.call_id
+    assert ended(calls, GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
+    assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == one.call_id
+
+
+def asked(calls: PendingCalls, one: ToolCall, key: str, *, may_run: bool = True) -> None:
+    calls.open(made(), Verdict(outcome="ask", decision=Allow(), payload=one), key, may_run=may_run, put=not may_run)
+
+
+def test_what_a_host_puts_to_its_person_is_known_by_what_it_is() -> None:
+    calls, one, other = PendingCalls(), call(), call()
+    asked(calls, one, "toolu_1")
+    asked(calls, other, "toolu_2")
+    for elsewhere in (made("rm x"), ToolCall("Write", made().arguments)):
+        calls.put_to_person(elsewhere, HERE)
+    calls.put_to_person(made(), ELSEWHERE)
+    calls.put_to_person(made(), HERE)
+    put = {key: found.put for key in ("toolu_1", "toolu_2") if (found := calls.close(HERE, "Bash", {}, key))}
+    assert put == {"toolu_1": False, "toolu_2": True}, "the newest one like it, and no other"
+
+
+def test_each_of_two_calls_that_are_alike_is_put_to_a_person() -> None:
+    calls = PendingCalls()
+    asked(calls, call(), "toolu_1")
+    asked(calls, call(), "toolu_2")
+    calls.put_to_person(made(), HERE)
+    calls.put_to_person(made(), HERE)
+    calls.put_to_person(made(), HERE)
+    assert all(found.put for key in ("toolu_1", "toolu_2") if (found := calls.close(HERE, "Bash", {}, key)))
+
+
+def test_a_call_that_waits_is_found_when_it_ran_all_the_same_and_joins_nothing() -> None:
+    calls, one = PendingCalls(), call()
+    asked(calls, one, "toolu_1", may_run=False)
+    assert calls.seen_before(made(), GATEWAY, "toolu_1") is None
+    calls.put_to_person(made(), HERE)
+    found = calls.close(HERE, "Bash", one.arguments, "toolu_1")
+    assert found is not None
+    assert not found.may_run

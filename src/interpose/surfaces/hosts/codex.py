@@ -54,6 +54,7 @@ HOST = Codex(
         setup=SETUP,
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
+        unasked_input=("write_stdin",),
     ),
     {**EVENTS, "PermissionRequest": "permission.ask", "PostCompact": "ignored"},
 )

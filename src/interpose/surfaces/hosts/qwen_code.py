@@ -47,6 +47,8 @@ HOST = QwenCode(
         evidence="run",
         setup=SETUP,
         asks=("PreToolUse",),
+        mode_field="permission_mode",
+        asks_in=("default", "plan", "auto_edit", "auto", "yolo"),
         replaces=("PostToolUse",),
     ),
     {

@@ -114,7 +114,7 @@ def test_cancellation_is_not_an_answer() -> None:
 
 
 def _claude(event: str, **fields: Any) -> bytes:
-    base = {"hook_event_name": event, "session_id": "s", "cwd": "/w", "tool_name": "Bash"}
+    base = {"hook_event_name": event, "session_id": "s", "cwd": "/w", "tool_name": "Bash", "permission_mode": "default"}
     return json.dumps(base | {"tool_input": {"command": "ls"}, "tool_use_id": "t1"} | fields).encode()
 
 
