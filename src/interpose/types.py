@@ -164,6 +164,8 @@ class Context(Struct, frozen=True, kw_only=True):
     source: str = "library"
     request_id: str = ""
     """The caller's own name for the request in which the call came; it finds the record."""
+    unseen_input: str = ""
+    """The tool that types into what already runs there, if nobody is asked about it."""
 
     @staticmethod
     def of_session_key(key: str, **fields: str) -> Context:

@@ -15,7 +15,7 @@ from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
 from interpose.types import Effect
 
-__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse", "commands"]
+__all__ = ["UNKNOWN", "Analysis", "ParseProblem", "Ran", "analyse", "commands", "terminal_programs"]
 
 MAX_TEXT = 131_072
 

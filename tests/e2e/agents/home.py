@@ -24,7 +24,7 @@ from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
 
 LONGEST_RUN = 240.0
-LONGEST_SCREEN, STARTS_IN, ANSWERS_IN = 120.0, 60.0, 12.0
+LONGEST_SCREEN, STARTS_IN, ANSWERS_IN = 120.0, 60.0, 8.0
 """Seconds for a run in a terminal: at most, until the model is first asked, and from then until something moves."""
 
 
@@ -158,5 +158,6 @@ class Home:
                     seen, quiet = now, monotonic() + (ANSWERS_IN if now else STARTS_IN)
                 for text in [text for text in screens if text in terminal.text()]:
                     terminal.press(screens.pop(text))
+                    quiet = monotonic() + STARTS_IN / 2
                 sleep(0.2)
             return None if terminal.alive() else 0, terminal.text()

@@ -66,10 +66,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         """Of the agent itself."""
         return self.packages[0].rpartition("@")[2].removesuffix("-linux-x64")
 
-    def run(self, command: str) -> ToolUse:
+    def run(self, command: str, **more: Any) -> ToolUse:
         """The model's wish to run a command."""
         name, key = self.shell
-        return ToolUse(name, {key: command, "description": "as told"})
+        return ToolUse(name, {key: command, "description": "as told", **more})
 
 
 def _writing(tool: str, path_key: str, content_key: str) -> Callable[[str, str], ToolUse]:
@@ -186,7 +186,7 @@ AGENTS = (
         read=lambda path: ToolUse("Read", {"file_path": path}),
         note=lambda arguments: ToolUse("mcp__notes__leave_note", arguments),
         start=_claude_code,
-        first_screens=(("allow reading from", "Enter"),),
+        first_screens=(("allow reading from", "Enter"), ("Allow this read outside the working directories?", "4")),
     ),
     Agent(
         host="codex",
@@ -213,7 +213,7 @@ AGENTS = (
         write=_writing("create", "path", "file_text"),
         note=lambda arguments: ToolUse("notes-leave_note", arguments),
         start=_copilot,
-        first_screens=(("Do you trust the files in this folder?", "Enter"),),
+        first_screens=(("Do you trust the files in this folder?", "Enter"), ("change the permission policy", "Enter")),
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(
@@ -224,6 +224,10 @@ AGENTS = (
         read=lambda path: ToolUse("read_file", {"file_path": path}),
         note=lambda arguments: ToolUse("tool_call", {"name": "mcp__notes__leave_note", "arguments": arguments}),
         start=_qwen_code,
+        # Its own question comes before the hook's.
+        first_screens=tuple(
+            (text, "Enter") for text in ("Always allow read files in", "Allow execution of", "Apply this")
+        ),
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(

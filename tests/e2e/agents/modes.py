@@ -13,6 +13,8 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.events import HostFacts
 from tests.e2e.agents import faults
 from tests.e2e.agents.behaviours import ASKED, Seen
 from tests.e2e.agents.dialects import ToolUse
@@ -35,6 +37,8 @@ class Wish(Struct, frozen=True, kw_only=True):
     steps: Callable[[Home], tuple[ToolUse, ...]]
     """The last one is asked about; those before it prepare it."""
     done: Callable[[Home], bool]
+    about: Callable[[HostFacts], bool] = lambda _facts: True
+    """Whether a person is asked about it at this host."""
 
 
 def _claude(screen: bool, *words: str) -> tuple[str, ...]:
@@ -90,12 +94,12 @@ MODES: Mapping[str, tuple[AgentMode, ...]] = {
                 "yolo": ("--yolo",),
                 "autopilot": ("--autopilot",),
                 "autopilot, yolo": ("--autopilot", "--yolo"),
-                "assisted": ("--experimental", "--assisted-approval"),
             }.items()
         ),
         AgentMode(name="-p", arguments=("-p", PROMPT)),
         AgentMode(name="-p, allow-all-tools", arguments=("-p", PROMPT, "--allow-all-tools")),
         AgentMode(name="-p, yolo", arguments=("-p", PROMPT, "--yolo")),
+        AgentMode(name="-p, assisted", arguments=("-p", PROMPT, "--experimental", "--assisted-approval")),
     ),
     "qwen-code": (
         *(
@@ -154,6 +158,12 @@ WISHES = (
         steps=lambda home: (home.agent.write(str(home.home / ".bashrc"), "true"),),
         done=lambda home: (home.home / ".bashrc").exists(),
     ),
+    Wish(
+        column="an open shell",
+        steps=lambda home: (home.agent.run("touch opened.marker; sh", tty=True),),
+        done=lambda home: (home.project / "opened.marker").exists(),
+        about=lambda facts: bool(facts.unasked_input),
+    ),
 )
 
 
@@ -165,6 +175,11 @@ class Trial(Struct, frozen=True, kw_only=True):
     probe: bool
 
     @property
+    def column(self) -> str:
+        """What is wished, and who was asked."""
+        return f"{self.wish.column}, {'`ask`' if self.probe else 'ours'}"
+
+    @property
     def name(self) -> str:
         """For a directory."""
         words = f"{self.mode.name} {self.wish.column} {'probe' if self.probe else 'ours'}"
@@ -174,8 +189,9 @@ class Trial(Struct, frozen=True, kw_only=True):
 def trials(agent: Agent) -> tuple[Trial, ...]:
     """All that is tried with an agent. A host that has no word for a question is tried with our hook alone."""
     ways = (True, False) if agent.host in SAYS_ASK else (False,)
+    wishes = [wish for wish in WISHES if wish.about(HOSTS[agent.host].facts)]
     return tuple(
-        Trial(mode=mode, wish=wish, probe=probe) for mode in MODES[agent.host] for wish in WISHES for probe in ways
+        Trial(mode=mode, wish=wish, probe=probe) for mode in MODES[agent.host] for wish in wishes for probe in ways
     )
 
 

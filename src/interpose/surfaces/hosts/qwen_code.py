@@ -48,7 +48,7 @@ HOST = QwenCode(
         setup=SETUP,
         asks=("PreToolUse",),
         mode_field="permission_mode",
-        asks_in=("default", "plan", "auto_edit", "auto", "yolo"),
+        asks_in=("default", "plan", "auto-edit", "auto", "yolo"),
         replaces=("PostToolUse",),
     ),
     {

@@ -13,7 +13,7 @@ from tests.hosting import Scripted, answered, asks, events_of, refuses
 
 ASKING: dict[str, tuple[str, ...]] = {
     "claude-code": ("default", "acceptEdits", "plan"),
-    "qwen-code": ("default", "plan", "auto_edit", "auto", "yolo"),
+    "qwen-code": ("default", "plan", "auto-edit", "auto", "yolo"),
     "droid": ("default",),
 }
 """Of the hosts that name their modes. A row that grows needs a run of the agent in that mode."""
@@ -22,7 +22,8 @@ IN_EVERY_MODE = ("copilot", "openclaw")
 
 WORDS: tuple[Any, ...] = (
     "default", "manual", "acceptEdits", "plan", "auto_edit", "auto-edit", "auto", "yolo", "dontAsk",
-    "bypassPermissions", "auto-low", "auto-medium", "auto-high", "never-heard-of", "Default", " default", "default ", "", "*", None, True, 1,
+    "bypassPermissions", "auto-low", "auto-medium", "auto-high", "never-heard-of", "Default", " default", "default ",
+    "", "*", None, True, 1,
     ["default"], {"mode": "default"}, "$ABSENT",
 )  # fmt: skip
 
