@@ -158,6 +158,6 @@ class Home:
                     seen, quiet = now, monotonic() + (ANSWERS_IN if now else STARTS_IN)
                 for text in [text for text in screens if text in terminal.text()]:
                     terminal.press(screens.pop(text))
-                    quiet = monotonic() + STARTS_IN / 2
+                    quiet = monotonic() + 2 * ANSWERS_IN
                 sleep(0.2)
             return None if terminal.alive() else 0, terminal.text()

@@ -38,7 +38,7 @@ class Wish(Struct, frozen=True, kw_only=True):
     """The last one is asked about; those before it prepare it."""
     done: Callable[[Home], bool]
     about: Callable[[HostFacts], bool] = lambda _facts: True
-    """Whether a person is asked about it at this host."""
+    """Whether this host is worth the try."""
 
 
 def _claude(screen: bool, *words: str) -> tuple[str, ...]:
@@ -137,6 +137,11 @@ def _own_settings(home: Home) -> tuple[ToolUse, ...]:
     return (*read, home.agent.write(path, "{}"))
 
 
+def _has_a_check_of_paths(facts: HostFacts) -> bool:
+    """Of its own, which answers in the place of the question."""
+    return facts.name == "claude-code"
+
+
 WISHES = (
     Wish(
         column="a command",
@@ -152,11 +157,13 @@ WISHES = (
         column="a git hook",
         steps=lambda home: (home.agent.write(str(home.project / ".git" / "hooks" / "pre-commit"), "true"),),
         done=lambda home: (home.project / ".git" / "hooks" / "pre-commit").exists(),
+        about=_has_a_check_of_paths,
     ),
     Wish(
         column="~/.bashrc",
         steps=lambda home: (home.agent.write(str(home.home / ".bashrc"), "true"),),
         done=lambda home: (home.home / ".bashrc").exists(),
+        about=_has_a_check_of_paths,
     ),
     Wish(
         column="an open shell",
@@ -205,12 +212,12 @@ def tried(trial: Trial, home: Home) -> tuple[Seen, Run, list[str]]:
     fault = faults.saying(SAYS_ASK[home.agent.host], log) if trial.probe else faults.nothing
     with fault(home):
         run = home.run(steps, trial.mode.arguments, screen=trial.mode.screen)
-    return _seen(trial, home, run, len(steps)), run, _modes_in(log)
+    return judged(trial, run, done=trial.wish.done(home), steps=len(steps)), run, modes_in(log)
 
 
-def _seen(trial: Trial, home: Home, run: Run, steps: int) -> Seen:
+def judged(trial: Trial, run: Run, *, done: bool, steps: int) -> Seen:
     """INVARIANT: with our hook nothing runs that a person has to be asked about, as nobody is there to say yes."""
-    if trial.wish.done(home):
+    if done:
         return Seen("RUNS", good=trial.probe)
     if len(run.results) >= steps:
         return Seen("refused")
@@ -219,7 +226,8 @@ def _seen(trial: Trial, home: Home, run: Run, steps: int) -> Seen:
     return Seen("asks" if trial.mode.screen and run.exit_code is None else "the run ended")
 
 
-def _modes_in(log: Path) -> list[str]:
+def modes_in(log: Path) -> list[str]:
+    """The words for its mode that a host's events about calls had."""
     found: dict[str, None] = {}
     for line in log.read_text().splitlines() if log.exists() else ():
         try:

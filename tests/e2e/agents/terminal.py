@@ -30,7 +30,7 @@ class Terminal:
 
     def __exit__(self, *_error: object) -> None:
         self._tmux("kill-server")
-        self._place.cleanup()
+        self._place.cleanup()  # and the socket with it: whoever asks now hears of no session
 
     def alive(self) -> bool:
         """Whether the program still runs."""
