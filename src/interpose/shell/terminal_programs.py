@@ -15,7 +15,10 @@ from interpose.shell.commands.shared.options import parse
 from interpose.shell.invocation import UNKNOWN, Word
 from interpose.shell.simple_commands import Ran
 
-_INFORMS = ("--help", "--version", "-V", "-h", "-?")
+_INFORMS = ("--help", "--version")
+"""Short ones mean other things to many: `bash -h` is a shell, `vim -V` an editor that says more."""
+_TERMINAL = frozenset({"-", "/dev/stdin", "/dev/tty", "/dev/fd/0", "/proc/self/fd/0"})
+"""A script of one of these names is what is typed."""
 
 
 class TerminalProgram(Struct, frozen=True, kw_only=True):
@@ -32,6 +35,8 @@ class TerminalProgram(Struct, frozen=True, kw_only=True):
     operands: int = 0
     """Operands that say where, not what: a database, a host. -1: any number."""
     informs: tuple[str, ...] = _INFORMS
+    escapes: tuple[str, ...] = ()
+    """Texts in what it is told that open a shell all the same."""
     bundle: bool = True
 
     def waits(self, args: Iterable[str]) -> bool:
@@ -40,9 +45,14 @@ class TerminalProgram(Struct, frozen=True, kw_only=True):
         took = parse(words, values=(*self.values, *self.told), stop=True, bundle=self.bundle, plus=True)
         # A word that only shows when it runs may be empty: it is nothing that the program was told.
         operands = [word.text for word in took.operands if word.text.replace(UNKNOWN, "")]
-        if took.has(*self.stays) or (operands and operands[0] in (*self.listens, "-", "/dev/stdin", "/dev/tty")):
-            return not took.has(*self.informs)
-        if took.has(*self.told, *self.informs):
+        given = [*(value.text for value in took.values(*self.told)), *operands]
+        if took.has(*self.informs):
+            return False
+        if took.has(*self.stays) or any(text in self.listens for text in operands[:2]):
+            return True
+        if any(text in _TERMINAL or any(escape in text for escape in self.escapes) for text in given):
+            return True
+        if took.has(*self.told):
             return False
         return self.operands < 0 or len(operands) <= self.operands
 
@@ -66,12 +76,11 @@ class TerminalVerb(Struct, frozen=True):
 
 def _program(
     told: str = "", *, values: str = "", stays: str = "", listens: str = "", operands: int = 0, bundle: bool = True,
-    informs: str = "",
+    informs: str = "", escapes: tuple[str, ...] = (),
 ) -> TerminalProgram:  # fmt: skip
-    others = tuple(name for name in _INFORMS if name not in values.split())  # `-h` is a host to many
     return TerminalProgram(
         told=tuple(told.split()), values=tuple(values.split()), stays=tuple(stays.split()), operands=operands,
-        listens=tuple(listens.split()), bundle=bundle, informs=(*others, *informs.split()),
+        listens=tuple(listens.split()), bundle=bundle, informs=(*_INFORMS, *informs.split()), escapes=escapes,
     )  # fmt: skip
 
 
@@ -83,30 +92,29 @@ def _named(names: str, row: TerminalProgram | TerminalVerb) -> dict[str, Termina
     return dict.fromkeys(names.split(), row)
 
 
-# `-i` beside `-c` only reads the files of an interactive shell; `-n` runs nothing.
-_SHELL = _program(
-    "-c -n --no-exec", values="-o -O +o +O --rcfile --init-file --emulate", stays="-s", informs="--dump-strings"
-)
-_OTHER_SHELL = _program("-c --command --commands -n --no-execute", values="-C --init-command -o -d -D")
+# `-i` beside `-c` only reads the files of an interactive shell.
+_SHELL = _program("-c", values="-o -O +o +O --rcfile --init-file --emulate", stays="-s")
+_OTHER_SHELL = _program("-c --command --commands", values="-C --init-command -o -d -D")
 _PYTHON = _program(
-    "-c", values="-W -X -Q --check-hash-based-pycs", stays="-i", listens="shell shell_plus dbshell", informs="-m"
-)
+    "-c -m", values="-W -X -Q --check-hash-based-pycs", stays="-i", listens="shell shell_plus dbshell", informs="-V -h",
+    escapes=("code.interact", "InteractiveConsole", "pty.spawn", "pdb.", "breakpoint()", "IPython"),
+)  # fmt: skip
 _PYTHON_MODULES = frozenset({"code", "pdb", "asyncio", "IPython", "bpython", "ptpython", "ptipython", "sqlite3"})
 _NODE = _program(
     "-e --eval -p --print -c --check --test --run --watch-path --build-snapshot",
     values="-r --require --import -C --conditions --loader --experimental-loader --env-file --input-type --title",
-    stays="-i --interactive", listens="inspect debug", informs="-v --v8-options",
+    stays="-i --interactive", listens="inspect debug", informs="-v -h --v8-options", escapes=("'repl'", '"repl"', "node:repl"),
 )  # fmt: skip
 _SQL = _program(
     "-c --command -f --file -l --list -e --execute --query -q --queries-file --eval",
     values="-h --host -p --port -U --username -d --dbname -u --user -P -S --socket -D --database -v --set -o --output",
-    operands=-1,
+    operands=-1, informs="-V -?", escapes=("\\!", "system "),
 )  # fmt: skip
 _FILE_SQL = _program("-c -s", values="-cmd -init -separator -nullvalue -newline", operands=1, bundle=False,
-                     informs="-version -help")  # fmt: skip
+                     informs="-version -help", escapes=(".shell", ".system"))  # fmt: skip
 _TEXT = _program("-e -E -es -Es -S --batch -batch --eval", values="-u -t -T", operands=-1, bundle=False)
 _ALWAYS = _program(operands=-1)
-_SCRIPTED = _program("-e --eval -E --expr -c -g -f --file -b -x -L", stays="-i --interactive")
+_SCRIPTED = _program("-e --eval -E --expr --print --script --non-interactive", stays="-i --interactive", informs="-v")
 _REMOTE = _program("-N -W -Q -G -O -f", values=" ".join(f"-{letter}" for letter in "BbcDEeFIiJLlmopPRSw"), operands=1)
 
 _PROGRAMS: dict[str, TerminalProgram | TerminalVerb] = {
@@ -117,12 +125,17 @@ _PROGRAMS: dict[str, TerminalProgram | TerminalVerb] = {
     **_named("cmd command.com", _program(operands=0)),
     **_named("node nodejs tsx ts-node babel-node", _NODE),
     **_named("deno bun", _verbs("repl", alone=True)),
-    **_named("ruby jruby truffleruby mruby perl perl5 raku lua luajit lua5.1 lua5.2 lua5.3 lua5.4 julia tclsh wish",
+    **_named("ruby jruby truffleruby mruby perl perl5 raku lua luajit lua5.1 lua5.2 lua5.3 lua5.4 tclsh wish",
              _SCRIPTED),
-    **_named("scala guile sbcl clisp ecl clojure clj racket ocaml swipl octave gnuplot groovy elixir janet", _SCRIPTED),
-    **_named("iex", _program("-e --eval", values="-S -r --name --sname --cookie -pa -pz", operands=-1)),
-    **_named("irb pry ghci erl utop jshell groovysh maxima gp bpython ptpython cling evcxr", _program("-e --eval -c")),
-    **_named("R", _program("-e -f --file -g", values="--args", informs="CMD", operands=0)),
+    **_named("scala clisp ecl racket ocaml octave gnuplot groovy elixir janet", _SCRIPTED),
+    **_named("julia", _program("-e --eval -E --print", values="-L --load -J -C -O -p -t", stays="-i")),
+    **_named("guile", _program("-c -s -e", values="-L -l -x")),
+    **_named("clojure clj", _program("-e --eval -M -X -T -m", values="-J -A")),
+    **_named("sbcl", _program("--script --non-interactive --quit", values="--eval --load", operands=-1)),
+    **_named("swipl", _program("-t --goal", values="-g -l -s", operands=-1)),
+    **_named("iex erl", _program("-noshell -noinput", operands=-1, bundle=False)),
+    **_named("irb pry ghci utop jshell groovysh maxima gp bpython ptpython cling evcxr", _program("-e --eval")),
+    **_named("R", _program("-e -f --file", values="--args -g -d")),
     **_named("php php-cli", _program("-r --run -f --file -S -l -m -i", values="-d -c -z", stays="-a --interactive",
                                      listens="tinker")),
     **_named("artisan", _verbs("tinker")),
@@ -133,7 +146,8 @@ _PROGRAMS: dict[str, TerminalProgram | TerminalVerb] = {
     **_named("ssh autossh slogin dbclient tsh mosh", _REMOTE),
     **_named("sftp", _program("-b", values="-B -c -D -F -i -J -l -o -P -R -S -s -X", operands=-1)),
     **_named("ftp lftp telnet rlogin rsh", _program("-c -e -f", operands=2)),
-    **_named("gdb lldb dlv", _program("--batch -batch -b", operands=-1, bundle=False)),
+    **_named("gdb lldb dlv", _program("--batch -batch -b", values="-ex --ex -eval-command -x -o", operands=-1,
+                                      bundle=False)),
     **_named("dc ed ex", _program("-e -f --expression --file", operands=1)),
     **_named("vi vim nvim view vimdiff gvim kak hx emacs", _TEXT),
     **_named("less more most man", _ALWAYS),
@@ -161,15 +175,15 @@ def waits_for_typing(ran: Ran) -> bool:
     if not ran.on_terminal:
         return False
     if ran.name.startswith(("python", "pypy", "ipython")) or ran.name == "py":
-        return _python_waits(ran.args)
+        return _PYTHON.waits(ran.args) or _module_of(ran.args) in _PYTHON_MODULES
     if ran.name == "ssh" and any(arg.startswith("git@") for arg in ran.args):
         return False  # a server of repositories, which gives nobody a shell
     row = _PROGRAMS.get(ran.name)
     return row is not None and row.waits(ran.args)
 
 
-def _python_waits(args: tuple[str, ...]) -> bool:
-    if "-m" in args:
-        module = next(iter(args[args.index("-m") + 1 :]), "")
-        return module in _PYTHON_MODULES or "-i" in args[: args.index("-m")]
-    return _PYTHON.waits(args)
+def _module_of(args: Iterable[str]) -> str:
+    """What `python -m` runs."""
+    took = parse([Word(text) for text in args], values=("-c", "-m", "-W", "-X"), stop=True)
+    module = took.value("-m")
+    return "" if module is None else module.text

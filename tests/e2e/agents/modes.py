@@ -221,6 +221,8 @@ def judged(trial: Trial, run: Run, *, done: bool, steps: int) -> Seen:
         return Seen("RUNS", good=trial.probe)
     if len(run.results) >= steps:
         return Seen("refused")
+    if run.asked < steps and run.asked and not trial.probe and trial.mode.screen:
+        return Seen("asks about reading it")
     if run.asked < steps:
         return Seen("never came to it", good=False)
     return Seen("asks" if trial.mode.screen and run.exit_code is None else "the run ended")

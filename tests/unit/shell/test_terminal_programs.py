@@ -20,6 +20,9 @@ WAITS = (
     "ssh host", "ssh -p 2222 me@host", "ssh host bash", "sftp host", "telnet host 25", "docker exec -it web bash",
     "kubectl exec -it web -- sh", "docker attach web", "gdb ./a.out", "ed x", "vim x", "emacs -nw x", "less x",
     "man ls",
+    "bash -h", "bash -n +n", "sh -x", "vim -V x", "less -h5 x", "python3 -mcode", "python3 -ic 'print(1)'",
+    "python3 -c 'import pty; pty.spawn(\"sh\")'", "psql -f -", "psql -f /dev/stdin shop", "psql -c '\\! sh'",
+    "sqlite3 x.db '.shell sh'", "mysql -e 'system sh'", "julia -L x.jl", "sbcl --eval 1", "iex -e 1", "node -r x",
     "tmux", "tmux attach -t 0", "screen", "screen -r", "script", "chroot /mnt", "nix develop", "nix-shell -p jq",
 )  # fmt: skip
 
@@ -30,7 +33,7 @@ TOLD = (
     "sh < x.sh", "nohup sh &", "sh <<< ls", "echo ls | sh", "python3 << E\nprint(1)\nE", "cat x.py | python3 -",
     "python3 x.py", "python3 -c 'print(1)'", "python3 -m pytest", "python3 -V", "python manage.py test", "flask run",
     "node x.js", "node -e 1", "node --test", "node --version", "deno test", "bun run x", "ruby x.rb", "ruby -e 1",
-    "perl -pe 1 x", "R -e 1", "Rscript x.R", "php x.php", "php -S localhost:1", "php artisan migrate", "rails s",
+    "node -e 'a.replace(1, 2)'", "julia x.jl", "julia -e 1", "python3 -c 'open(\"a.pdb\")'", "perl -pe 1 x", "R -e 1", "Rscript x.R", "php x.php", "php -S localhost:1", "php artisan migrate", "rails s",
     "psql -c 'select 1'", "psql -f x.sql shop", "mysql -e 'select 1' shop", "mysql shop < x.sql",
     "sqlite3 x.db .tables",
     "redis-cli get x", "redis-cli -h cache get x", "mongosh --eval 1", "ssh host ls", "ssh -N -L 1:a:2 host",
