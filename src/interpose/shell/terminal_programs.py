@@ -103,7 +103,8 @@ _PYTHON_MODULES = frozenset({"code", "pdb", "asyncio", "IPython", "bpython", "pt
 _NODE = _program(
     "-e --eval -p --print -c --check --test --run --watch-path --build-snapshot",
     values="-r --require --import -C --conditions --loader --experimental-loader --env-file --input-type --title",
-    stays="-i --interactive", listens="inspect debug", informs="-v -h --v8-options", escapes=("'repl'", '"repl"', "node:repl"),
+    stays="-i --interactive", listens="inspect debug", informs="-v -h --v8-options",
+    escapes=("'repl'", '"repl"', "node:repl"),
 )  # fmt: skip
 _SQL = _program(
     "-c --command -f --file -l --list -e --execute --query -q --queries-file --eval",

@@ -224,10 +224,8 @@ AGENTS = (
         read=lambda path: ToolUse("read_file", {"file_path": path}),
         note=lambda arguments: ToolUse("tool_call", {"name": "mcp__notes__leave_note", "arguments": arguments}),
         start=_qwen_code,
-        # Its own question comes before the hook's.
-        first_screens=tuple(
-            (text, "Enter") for text in ("Always allow read files in", "Allow execution of", "Apply this")
-        ),
+        # Its own question about a command comes before the hook's.
+        first_screens=(("Always allow read files in", "Enter"), ("Allow execution of", "Enter")),
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(
