@@ -166,6 +166,8 @@ class Context(Struct, frozen=True, kw_only=True):
     """The caller's own name for the request in which the call came; it finds the record."""
     claimed: str = ""
     """For whom the caller says that it acts. No rule goes by it: `principal` is what a credential proves."""
+    unseen_input: str = ""
+    """The tool that types into what already runs there, if nobody is asked about it."""
 
     @staticmethod
     def of_session_key(key: str, **fields: str) -> Context:

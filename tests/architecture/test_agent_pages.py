@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
@@ -13,7 +14,7 @@ from interpose.agents.off_flags import COMMANDS, FLAGS
 from interpose.agents.off_switches import SWITCHES
 from interpose.agents.off_variables import VARIABLES
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from interpose.surfaces.hosts.events import HostFacts
+from interpose.surfaces.hosts.events import Evidence, HostFacts
 from interpose.surfaces.hosts.hook_places import hooks_of
 
 PAGES = Path(__file__).parents[2] / "docs" / "agents"
@@ -74,3 +75,28 @@ def test_the_table_has_every_switch() -> None:
     text = page("README")
     for name in HOSTS:
         assert switches_of(name) in text, switches_of(name)
+
+
+MODES = "| mode | its events say | what it makes of `ask` | what we answer | known from |"
+LEFT_TO_IT, REFUSED = "`ask`", ("refused, waits in our queue", "as above")
+
+
+def modes_on(name: str) -> list[list[str]]:
+    """The rows of a page's table of modes."""
+    section = page(name).split("## Modes\n")[1].split("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("|")]
+    assert rows[0] == MODES
+    return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[2:]]
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_the_modes_of_a_host(name: str) -> None:
+    """A question is left to a host in the modes of its facts, and in no other that its page names."""
+    facts, rows = HOSTS[name].facts, modes_on(name)
+    left = {
+        word for _, said, _, answer, _ in rows if answer == LEFT_TO_IT for word in said.replace("`", "").split(", ")
+    }
+    assert left == ({word or "nothing" for word in facts.asks_in} if facts.asks else set())
+    assert all(answer == LEFT_TO_IT or answer in REFUSED for _, _, _, answer, _ in rows)
+    assert all(known in get_args(Evidence) for _, _, _, _, known in rows)
+    assert any(known == facts.evidence for _, _, _, _, known in rows) or facts.evidence == "source"

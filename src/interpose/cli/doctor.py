@@ -103,6 +103,8 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
         HostCheck("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
     ]
     checks += [HostCheck("off switch", "note", text) for text in now.warned]
+    if now.unapproved.count:
+        checks.append(HostCheck("unapproved", "open", now.unapproved.text))
     if now.opened:
         checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
     return checks

@@ -106,6 +106,8 @@ def _lines(
     if now.approvals:
         lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
+    if now.unapproved.count:
+        lines.append(("ALARM", ink(visible(now.unapproved.text), "1;31")))
     if told["fail_open"] or now.opened:
         last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
         lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Failure, Flow, Keep
 from interpose.errors import text_of
-from interpose.flow.pending_calls import PendingCalls
+from interpose.flow.pending_calls import PendingCall, PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
 from interpose.tools import command_of, plain_arguments
 from interpose.types import (
@@ -40,6 +40,8 @@ from interpose.types import (
 from interpose.types import refused as refusal
 
 REWRITTEN = "A rule lets this run only in another form"
+AT_THEIR_PROMPT = "host:"
+"""How the name of an approver begins who answered at the other side's own prompt."""
 FAIL_OPEN = "fail-open"
 """The rule that records of calls name which were let through undecided."""
 OTHER_ARGUMENTS = "other-arguments"
@@ -52,6 +54,10 @@ class Abilities(Struct, frozen=True, kw_only=True):
 
     ask: bool = False
     """Put our question to its own person."""
+    says_it_asks: bool = False
+    """Say so when it does."""
+    holds: bool = False
+    """Keep to it when a call has to wait. An outcome that comes all the same belongs to that call, and is an alarm."""
     rewrite: bool = False
     """Run other arguments than those that it came with."""
     rewrite_carried: bool = False
@@ -124,11 +130,13 @@ class Hosted:
             case "deny":
                 return Refuse(verdict)
             case "ask" if verdict.approval or not self._can.ask:
+                if self._can.holds:
+                    self._pending.open(call, verdict, key, may_run=False)
                 return WaitFor(verdict)
             case "ask" if verdict.rewritten:  # they would show and run the call as it came
                 return (yield from self._not_run(verdict))
             case "ask":
-                self._pending.open(call, verdict, key)
+                self._pending.open(call, verdict, key, put=not self._can.says_it_asks)
                 return AskThem(verdict)
             case "rewrite":
                 return (yield from self._rewritten(call, verdict, key))
@@ -139,14 +147,21 @@ class Hosted:
     def after(self, outcome: ToolOutcome, *, key: str = "") -> Flow[ToolRun]:
         """What came of a call, and what the agent gets of it."""
         call = self._flow.canonical(outcome.call)
-        call_id, as_decided = self._pending.close(self._context, outcome.call, call, key)
-        outcome = replace(outcome, call=replace(call, call_id=call_id) if call_id else call)
-        notes = () if as_decided else (_other_arguments(call),)
-        done = yield from self._flow.after(outcome, decided=bool(call_id), notes=notes)
+        closed = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
+        notes = (_other_arguments(call),) if closed is not None and not closed.allows(outcome.call) else ()
+        if closed is not None:
+            call = replace(call, call_id=closed.verdict.payload.call_id)
+        outcome = replace(outcome, call=call, approver=_approver(closed) or outcome.approver)
+        before = None if closed is None else closed.verdict
+        done = yield from self._flow.after(outcome, before is not None, before=before, notes=notes)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
             self._pending.open(call, again, key)
         return done
+
+    def asking(self, call: ToolCall) -> None:
+        """The other side says that it puts this call to its person now."""
+        self._pending.put_to_person(call, self._context)
 
     def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What would be said about a call. Nobody is asked and nothing is recorded."""
@@ -177,6 +192,18 @@ class Hosted:
         says what to run instead, and the record that it did not run."""
         yield from self._flow.not_run(verdict, REWRITTEN)
         return in_another_form(verdict)
+
+
+def _approver(closed: PendingCall | None) -> str:
+    """Who said yes at the other side's own prompt, as far as it is known.
+
+    INVARIANT: a call that ran although it had to wait, or that a host ran without the prompt of which it says when it
+    shows it, has no approver, and is an alarm.
+    """
+    if closed is None or closed.verdict.outcome != "ask" or not (closed.may_run and closed.put):
+        return ""
+    source = closed.verdict.payload.context.source
+    return f"{AT_THEIR_PROMPT}{source.partition(':')[2] or source}"
 
 
 def in_another_form(verdict: Verdict[ToolCall]) -> Refuse:

@@ -31,13 +31,21 @@ ALIKE = 64
 _encode = Encoder(enc_hook=text_of, order="sorted").encode
 
 
-class _Open(Struct):
+class PendingCall(Struct):
     """A call that may run now. `runs` are the digests of what may run under its name, `seen_by` who asked about it."""
 
     verdict: Verdict[ToolCall]
     runs: bytes
     seen_by: set[str]
     ended_by: set[str]
+    may_run: bool = True
+    """Not if it waits for an answer: it is remembered so that we notice if it runs all the same."""
+    put: bool = True
+    """Whether the host puts the call to its person, as far as it says so."""
+
+    def allows(self, ran: ToolCall) -> bool:
+        """Whether what the host says that it ran is what may run. A host that does not say is believed."""
+        return not ran.arguments or self.runs == _what(ran.name, ran.arguments)
 
 
 class PendingCalls:
@@ -46,20 +54,47 @@ class PendingCalls:
     def __init__(self, limit: int = LIMIT) -> None:
         self._limit = limit
         self._lock = threading.Lock()
-        self._open: OrderedDict[bytes, list[_Open]] = OrderedDict()
+        self._asked: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
+        self._open: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
 
-    def open(self, came: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> None:
-        """Remember a call that may run now. `came` is the call as the host made it, `key` its own name for it."""
+    def open(
+        self, came: ToolCall, verdict: Verdict[ToolCall], key: str = "", *, may_run: bool = True, put: bool = True
+    ) -> None:
+        """Remember a call that may run now. `came` is the call as the host made it, `key` its own name for it.
+
+        `put` is false if the host is still to say that it puts the call to its person.
+        """
         call = verdict.payload
         found = _place(call.context, call.original_name or call.name, call.arguments, key)
         runs = _what(came.name, call.arguments if verdict.rewritten else came.arguments)
         with self._lock:
             alike = self._open.setdefault(found, [])
-            alike.append(_Open(verdict, runs, {call.context.source}, set()))
+            alike.append(PendingCall(verdict, runs, {call.context.source}, set(), may_run, put))
+            if not put:
+                self._leave_to_host(_place(call.context, came.name, came.arguments, ""), alike[-1])
             del alike[:-ALIKE]
             self._open.move_to_end(found)
             if len(self._open) > self._limit:
                 self._open.popitem(last=False)
+
+    def _leave_to_host(self, found: bytes, one: PendingCall) -> None:
+        """Hosts don't name a call when they say that they ask about it: it is found by what it is."""
+        alike = self._asked.setdefault(found, [])
+        alike.append(one)
+        del alike[:-ALIKE]
+        self._asked.move_to_end(found)
+        if len(self._asked) > self._limit:
+            self._asked.popitem(last=False)
+
+    def put_to_person(self, came: ToolCall, context: Context) -> None:
+        """The host says that it asks its person about this call now: the newest one like it that we left to it."""
+        found = _place(context, came.name, came.arguments, "")
+        with self._lock:
+            alike = self._asked.get(found)
+            if alike:
+                alike.pop().put = True
+            if alike == []:
+                del self._asked[found]
 
     def seen_before(self, came: ToolCall, context: Context, key: str) -> Verdict[ToolCall] | None:
         """What a hook was told about this very call, if the host named it to both."""
@@ -69,20 +104,17 @@ class PendingCalls:
         with self._lock:
             for one in self._open.get(found, ()):
                 opened = one.verdict.payload.context
-                if context.source in one.seen_by or one.runs != runs or not opened.source.startswith(_HOOK):
+                seen = context.source in one.seen_by or not one.may_run
+                if seen or one.runs != runs or not opened.source.startswith(_HOOK):
                     continue
                 if all(_agree(getattr(opened, name), getattr(context, name)) for name in _WHERE):
                     one.seen_by.add(context.source)
                     return one.verdict
         return None
 
-    def close(self, context: Context, came: ToolCall, call: ToolCall, key: str = "") -> tuple[str, bool]:
-        """The id of the call that ended, once for each surface that saw it; empty if it was not opened here. And
-        whether what ended is what may run: a host that names its calls may say of one that it ran something else.
-
-        `came` is the call as the host told it with its outcome, `call` the same under its canonical name.
-        """
-        found = _place(context, call.original_name or call.name, call.arguments, key)
+    def close(self, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> PendingCall | None:
+        """The call that ended, once for each surface that saw it; None if it was not opened here."""
+        found = _place(context, name, arguments, key)
         with self._lock:
             alike = self._open.get(found, [])
             for at in range(len(alike) - 1, -1, -1):
@@ -96,8 +128,8 @@ class PendingCalls:
                     alike.pop(at)
                     if not alike:
                         del self._open[found]
-                return one.verdict.payload.call_id, not came.arguments or one.runs == _what(came.name, came.arguments)
-        return "", True
+                return one
+        return None
 
 
 _HOOK = "hook:"

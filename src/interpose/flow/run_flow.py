@@ -220,11 +220,19 @@ class RunFlow:
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
         return verdict
 
-    def after(self, outcome: ToolOutcome, decided: bool = True, notes: tuple[Finding, ...] = ()) -> Flow[ToolRun]:
-        """The second half. `decided` is false if the first was not walked here. That is recorded, and `notes` are."""
+    def after(
+        self,
+        outcome: ToolOutcome,
+        decided: bool = True,
+        *,
+        before: Verdict[ToolCall] | None = None,
+        notes: tuple[Finding, ...] = (),
+    ) -> Flow[ToolRun]:
+        """The second half. `before` is what the first came to; `decided` is false if it was not walked here. That is
+        recorded, and `notes` are."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
-        verdict: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=call)
+        verdict: Verdict[ToolCall] = before or Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
         outcome = replace(outcome, call=call)

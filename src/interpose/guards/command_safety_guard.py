@@ -76,7 +76,10 @@ class CommandSafetyGuard:
         # what counts as the project.
         workspace = self.workspace or context_cwd
         about = (ID, context_cwd, workspace, self.profile)
-        return reading.remember(about, lambda: self._decide(reading, context_cwd, workspace))
+        decision = reading.remember(about, lambda: self._decide(reading, context_cwd, workspace))
+        if call.context.unseen_input and type(decision) is Allow:
+            return _typed_into(reading, call.context.unseen_input)
+        return decision
 
     def _decide(self, reading: Reading, cwd: str, workspace: str) -> Allow | Confirm | Deny:
         """The worst that the call's text deserves in any of the directories where it may start."""
@@ -146,6 +149,19 @@ class CommandSafetyGuard:
             tuple(objections),
             effects,
         )
+
+
+def _typed_into(reading: Reading, by: str) -> Allow | Confirm:
+    """A question about a program that is told what to do by what is typed later, which nobody will see."""
+    from interpose.shell.terminal_programs import waits_for_typing  # few hosts need it, and hooks are in a hurry
+
+    text = reading.script[0] if reading.script is not None else ""
+    for ran in reading.analysis.commands:
+        if waits_for_typing(ran):
+            reason = f"Opens {ran.name}, which does whatever is typed into it later: nobody is asked about {by}."
+            start, end = ran.span
+            return Confirm(reason, "unseen-input", "error", text[start : min(end, start + LONGEST_PART)])
+    return _ALLOW
 
 
 def _text_of(reading: Reading) -> str | Allow | Deny:

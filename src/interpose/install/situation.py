@@ -16,14 +16,14 @@ from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.install.records import Installed
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
-from interpose.ledger import verify_directory
+from interpose.ledger import ran_unapproved, verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
 from interpose.surfaces.hosts.host_sessions import heard
 
 _VERIFIED_BYTES = 64 << 20
-_WARNED_NS = 7 * 86400 * 1_000_000_000
+_WEEK_NS = 7 * 86400 * 1_000_000_000
 _YEARS_NS = 100 * 365 * 86400 * 1_000_000_000
 
 _STOPPED = (
@@ -50,6 +50,23 @@ class LedgerState(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
+class Unapproved(Struct, frozen=True):
+    """Calls of the last week that ran without the answer of a person that they had to wait for, and the last one."""
+
+    count: int = 0
+    last_ns: int = 0
+    last_call: str = ""
+
+    @property
+    def text(self) -> str:
+        """What a person has to know, if there is one."""
+        calls = "a call" if self.count == 1 else f"{self.count} calls"
+        return (
+            f"{calls} ran in the last week although a person had to be asked, and no record says that one agreed; the "
+            f"last: interpose audit show {self.last_call}"
+        )
+
+
 class Situation(Struct, frozen=True, kw_only=True):
     """All of it. `opened` counts calls that were let through undecided, as somebody chose."""
 
@@ -57,6 +74,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     api: ListeningServer
     ledger: LedgerState
     approvals: int
+    unapproved: Unapproved
     opened: int
     opened_last: int
     seen: dict[str, LastHeard]
@@ -72,12 +90,14 @@ def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
     unheard: tuple[UnheardSession, ...] = ()
     warned: tuple[str, ...] = ()
+    unapproved = Unapproved()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
                 unheard, warned = unheard_sessions(installed, store), _warned(store)
+                unapproved = _unapproved(store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -88,6 +108,7 @@ def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
         api=listening(config.server.socket),
         ledger=ledger,
         approvals=approvals,
+        unapproved=unapproved,
         opened=len(opened),
         opened_last=max((each.at for each in opened), default=0),
         seen=seen,
@@ -102,13 +123,18 @@ def _ledger(store: Store, place: str) -> LedgerState:
 
 
 def _warned(store: Store) -> tuple[str, ...]:
-    sessions = heard(store, since_ns=time_ns() - _WARNED_NS)
+    sessions = heard(store, since_ns=time_ns() - _WEEK_NS)
     found = (f"{each.host} started in {each.cwd}: {text}" for each in sessions for text in each.switches)
     return tuple(dict.fromkeys(found))
 
 
 def _waiting(store: Store) -> int:
     return len(store.waiting(now_ns=time_ns(), limit=1000))
+
+
+def _unapproved(store: Store) -> Unapproved:
+    found = ran_unapproved(store, time_ns() - _WEEK_NS)
+    return Unapproved(len(found), found[0].time_ns, found[0].call_id) if found else Unapproved()
 
 
 def ledger_flaw(config: Config) -> str | None:

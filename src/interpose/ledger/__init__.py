@@ -13,11 +13,12 @@ from interpose.ledger.record import Record, named, records, search
 from interpose.ledger.recovery import recover_all
 from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
+from interpose.ledger.unapproved import ran_unapproved
 from interpose.ledger.verify import Broken, Verification, verify, verify_directory
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
     "OLD_FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record",
-    "Verification", "entry", "make_directory", "named", "records", "recover_all", "retain", "search", "shapes", "stats",
-    "times", "verify", "verify_directory",
+    "Verification", "entry", "make_directory", "named", "ran_unapproved", "records", "recover_all", "retain", "search",
+    "shapes", "stats", "times", "verify", "verify_directory",
 ]  # fmt: skip

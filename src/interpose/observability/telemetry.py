@@ -202,6 +202,7 @@ _COUNTERS: tuple[tuple[str, str, Callable[[ActivitySnapshot], Numbers]], ...] = 
     ("interpose.decisions", "Decisions by hook point, tool and outcome.", _decisions),
     ("interpose.interceptor.errors", "Failures of interceptors.", _errors),
     ("interpose.fail_open", "Calls that ran although who had to decide failed.", lambda told: [({}, told.fail_open)]),
+    ("interpose.unapproved", "Calls that ran without the answer of a person.", lambda told: [({}, told.unapproved)]),
     ("interpose.unrecorded", "Calls refused for want of a record.", lambda told: [({}, told.unrecorded)]),
 )
 

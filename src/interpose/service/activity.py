@@ -50,7 +50,8 @@ class ActivitySnapshot(Struct, frozen=True, kw_only=True):
     """The numbers at one moment.
 
     `fail_open` counts calls that ran although an interceptor that had to decide failed, `unrecorded` those that were
-    refused because they could not be recorded, `deaf` the times that a listener failed.
+    refused because they could not be recorded, `unapproved` those that ran although a person had to be asked and no
+    answer is known, `deaf` the times that a listener failed.
     """
 
     decisions: dict[tuple[HookPoint, str, Outcome], int]
@@ -60,6 +61,7 @@ class ActivitySnapshot(Struct, frozen=True, kw_only=True):
     watched: int
     fail_open: int
     unrecorded: int
+    unapproved: int
     deaf: int
 
 
@@ -76,7 +78,7 @@ class Activity:
         self._totals = dict.fromkeys(HookPoint, 0)
         self._interceptors: dict[str, list[int]] = {}
         self._errors: dict[str, int] = {}
-        self._watched = self._fail_open = self._unrecorded = self._deaf = 0
+        self._watched = self._fail_open = self._unrecorded = self._unapproved = self._deaf = 0
 
     def decided(self, verdict: Verdict[ToolCall]) -> PendingRecord | None:
         """Count a decision, and record it."""
@@ -86,12 +88,16 @@ class Activity:
     def finished(
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
     ) -> PendingRecord | None:
-        """Count what tool.after said, and whether the call was refused for want of a record. Record the outcome."""
+        """Count what tool.after said, and whether the call was refused for want of a record, or ran without the answer
+        that it had to wait for. Record the outcome."""
         if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == AUDIT_UNAVAILABLE:
             with self._lock:
                 self._unrecorded += 1
+        if verdict.outcome == "ask" and not outcome.denied and not outcome.approver:
+            with self._lock:
+                self._unapproved += 1
         return None if self._recorder is None else self._recorder.finished(verdict, outcome, after)
 
     def count(self, point: HookPoint, tool: str, verdict: Verdict[Any]) -> None:
@@ -132,6 +138,7 @@ class Activity:
                 watched=self._watched,
                 fail_open=self._fail_open,
                 unrecorded=self._unrecorded,
+                unapproved=self._unapproved,
                 deaf=self._deaf,
             )
 

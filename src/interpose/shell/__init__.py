@@ -16,7 +16,7 @@ from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
 from interpose.types import Effect, FrozenDict
 
-__all__ = ["UNKNOWN", "Analysis", "Budget", "ParseProblem", "Ran", "analyse", "commands"]
+__all__ = ["UNKNOWN", "Analysis", "Budget", "ParseProblem", "Ran", "analyse", "commands", "terminal_programs"]
 
 MAX_TEXT = 131_072
 _INSTEAD = "Run it in parts, or write long content with a file tool"

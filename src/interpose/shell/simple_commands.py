@@ -54,6 +54,8 @@ class Ran(Struct, frozen=True):
     via: tuple[str, ...]
     program: str = ""
     """The program as it is called, with its directory if one is given."""
+    on_terminal: bool = False
+    """Whether nothing stands in for the terminal that it reads from."""
 
 
 def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
@@ -277,7 +279,8 @@ def _not_found(walker: Walker, inv: Invocation) -> None:
 
 
 def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
-    walker.commands.append(Ran(inv.name, tuple([word.text for word in inv.args]), inv.span, via, inv.argv0.text))
+    args = tuple([word.text for word in inv.args])
+    walker.commands.append(Ran(inv.name, args, inv.span, via, inv.argv0.text, inv.stdin is None))
     low = CommandLowering(walker, inv, via)
     if "/" in inv.argv0.text and walker.state.files and low.path(inv.argv0) in walker.state.files:
         low.run_file(inv.argv0, via=inv.name)

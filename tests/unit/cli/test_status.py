@@ -10,6 +10,11 @@ import pytest
 from interpose.build import open_service
 from interpose.cli import main
 from interpose.config.load import load
+from interpose.driving import drive
+from interpose.ledger import search
+from interpose.store.protocols import Query
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.event_answer import answer
 from interpose.types import Context, ToolCall
 from tests.unit.install.homes import installed, new_home, target
 
@@ -80,6 +85,37 @@ def test_agents_ledger_and_questions_in_one_screen(project: Path, capsys: pytest
         assert part in shown
     code, told = status(project, capsys)
     assert (code, [host["host"] for host in told["hosts"]]) == (0, ["claude-code", "kiro"])  # type: ignore[attr-defined]  # JSON
+
+
+def _claude(event: str, key: str, **fields: object) -> bytes:
+    call = {"tool_name": "Bash", "tool_input": {"command": "git push --force origin topic"}, "tool_use_id": key}
+    return json.dumps(
+        {"hook_event_name": event, "session_id": "s", "permission_mode": "default", **call, **fields}
+    ).encode()
+
+
+@pytest.mark.parametrize(("prompts", "alarms"), [(True, 0), (False, 1)], ids=["its person was asked", "nobody was"])
+def test_what_ran_without_its_answer_is_an_alarm(
+    project: Path, capsys: pytest.CaptureFixture[str], prompts: bool, alarms: int
+) -> None:
+    host = HOSTS["claude-code"]
+    with open_service(load().config, follow=False) as service:
+        drive(answer(service, host, _claude("PreToolUse", "t1")))
+        if prompts:
+            drive(answer(service, host, _claude("PermissionRequest", "")))
+        drive(answer(service, host, _claude("PostToolUse", "t1", tool_response={"stdout": "ok"})))
+        service.ledger.flush()
+        [call] = search(service.store, Query(), 10)
+    assert (call.decision, call.outcome) == ("ask", "success")
+    assert call.approver == ("host:claude-code" if prompts else "")
+    _, told = status(project, capsys)
+    assert told["situation"]["unapproved"]["count"] == alarms  # type: ignore[index]  # JSON
+    main(["status", "--cwd", str(project)])
+    shown = capsys.readouterr().out
+    assert (f"interpose audit show {call.call_id}" in shown) is bool(alarms)
+    main(["doctor", "--cwd", str(project)])
+    shown = capsys.readouterr().out
+    assert ("OPEN  unapproved" in shown) is bool(alarms)
 
 
 def test_a_configuration_that_cannot_be_loaded(

@@ -23,7 +23,7 @@ from interpose.flow.hosted import (
     Refuse,
     WaitFor,
 )
-from interpose.ledger import search
+from interpose.ledger import ran_unapproved, search
 from interpose.ledger.record import Record
 from interpose.service.service import Service
 from interpose.store.protocols import Query
@@ -133,6 +133,55 @@ def test_a_question_that_their_person_answers_is_put_once(service: Service) -> N
 def test_the_same_text_without_the_hosts_name_is_another_call(service: Service) -> None:
     first, second = put(service, "ls"), put(service, "ls", context=GATEWAY)
     assert first.verdict.payload.call_id != second.verdict.payload.call_id
+
+
+SAYS = replace(ALL, says_it_asks=True, holds=True)
+"""A host that says when it shows its prompt."""
+
+
+def ran(service: Service, can: Abilities, key: str) -> None:
+    drive(service.hosted(HOOK, can).after(ToolOutcome(ToolCall("Bash", {"command": "ask"}), "done"), key=key))
+
+
+PROMPTS = [
+    ("the host said that it asks its person, and ran it", SAYS, True, "host:claude-code", 0),
+    ("it ran it and never said that it asks: an alarm", SAYS, False, "", 1),
+    ("a host that never says so is known to ask by its mode", ALL, False, "host:claude-code", 0),
+    ("it had to wait for our queue, and ran all the same: an alarm", Abilities(holds=True), False, "", 1),
+    ("what waits for our queue is approved there, whatever the host says", Abilities(holds=True), True, "", 1),
+]
+
+
+@pytest.mark.parametrize(("note", "can", "says", "approver", "alarms"), PROMPTS, ids=[case[0] for case in PROMPTS])
+def test_what_ran_after_a_question_has_an_approver_or_is_an_alarm(
+    service: Service, note: str, can: Abilities, says: bool, approver: str, alarms: int
+) -> None:
+    put(service, "ask", can, key="toolu_3")
+    if says:
+        service.hosted(HOOK, can).asking(ToolCall("Bash", {"command": "ask"}))
+    ran(service, can, "toolu_3")
+    [record] = kept(service)
+    assert (record.decision, record.outcome, record.approver) == ("ask", "success", approver), note
+    assert len(ran_unapproved(service.store, 0)) == alarms
+    assert service.activity.snapshot().unapproved == alarms
+
+
+def test_a_question_that_was_refused_or_is_still_open_is_no_alarm(service: Service) -> None:
+    put(service, "ask", SAYS, key="toolu_4")
+    put(service, "ask", Abilities(holds=True), key="toolu_5")
+    assert kept(service)
+    assert ran_unapproved(service.store, 0) == []
+
+
+def test_what_a_person_approved_in_our_queue_is_no_alarm(service: Service) -> None:
+    held = Abilities(holds=True)
+    waiting = put(service, "ask", held, key="toolu_6")
+    service.desk.approve(waiting.verdict.approval, by="ann")
+    assert isinstance(put(service, "ask", held, key="toolu_7"), Go)
+    ran(service, held, "toolu_7")
+    assert {record.approver for record in kept(service) if record.outcome == "success"} != {""}
+    assert ran_unapproved(service.store, 0) == []
+    assert service.activity.snapshot().unapproved == 0
 
 
 def test_questions_that_nobody_may_be_asked_are_refused(service: Service) -> None:

@@ -28,7 +28,9 @@ def opened(calls: PendingCalls, one: ToolCall, key: str = "") -> None:
 
 
 def ended(calls: PendingCalls, context: Context, name: str, arguments: dict[str, Any], key: str = "") -> str:
-    return calls.close(context, came := ToolCall(name, arguments), came, key)[0]
+    """The id of the call that ended."""
+    found = calls.close(context, name, arguments, key)
+    return "" if found is None else found.verdict.payload.call_id
 
 
 def test_a_call_is_found_by_what_it_is_and_only_once() -> None:
@@ -58,8 +60,9 @@ def test_the_hosts_own_name_wins_over_the_arguments() -> None:
 def test_what_ran_is_compared_with_what_was_decided(note: str, ran: dict[str, Any], as_decided: bool) -> None:
     calls, one = PendingCalls(), call()
     opened(calls, one, "toolu_1")
-    came = ToolCall("Bash", ran)
-    assert calls.close(HERE, came, came, "toolu_1") == (one.call_id, as_decided)
+    found = calls.close(HERE, "Bash", ran, "toolu_1")
+    assert found is not None
+    assert found.allows(ToolCall("Bash", ran)) is as_decided
 
 
 def test_of_calls_that_are_alike_each_is_given_once() -> None:
@@ -151,3 +154,39 @@ def test_who_never_saw_a_call_can_not_end_it() -> None:
     opened(calls, one, "toolu_1")
     assert ended(calls, GATEWAY, "Bash", {"command": "x"}, "toolu_1") == ""
     assert ended(calls, HERE, "Bash", one.arguments, "toolu_1") == one.call_id
+
+
+def asked(calls: PendingCalls, one: ToolCall, key: str, *, may_run: bool = True) -> None:
+    calls.open(made(), Verdict(outcome="ask", decision=Allow(), payload=one), key, may_run=may_run, put=not may_run)
+
+
+def test_what_a_host_puts_to_its_person_is_known_by_what_it_is() -> None:
+    calls, one, other = PendingCalls(), call(), call()
+    asked(calls, one, "toolu_1")
+    asked(calls, other, "toolu_2")
+    for elsewhere in (made("rm x"), ToolCall("Write", made().arguments)):
+        calls.put_to_person(elsewhere, HERE)
+    calls.put_to_person(made(), ELSEWHERE)
+    calls.put_to_person(made(), HERE)
+    put = {key: found.put for key in ("toolu_1", "toolu_2") if (found := calls.close(HERE, "Bash", {}, key))}
+    assert put == {"toolu_1": False, "toolu_2": True}, "the newest one like it, and no other"
+
+
+def test_each_of_two_calls_that_are_alike_is_put_to_a_person() -> None:
+    calls = PendingCalls()
+    asked(calls, call(), "toolu_1")
+    asked(calls, call(), "toolu_2")
+    calls.put_to_person(made(), HERE)
+    calls.put_to_person(made(), HERE)
+    calls.put_to_person(made(), HERE)
+    assert all(found.put for key in ("toolu_1", "toolu_2") if (found := calls.close(HERE, "Bash", {}, key)))
+
+
+def test_a_call_that_waits_is_found_when_it_ran_all_the_same_and_joins_nothing() -> None:
+    calls, one = PendingCalls(), call()
+    asked(calls, one, "toolu_1", may_run=False)
+    assert calls.seen_before(made(), GATEWAY, "toolu_1") is None
+    calls.put_to_person(made(), HERE)
+    found = calls.close(HERE, "Bash", one.arguments, "toolu_1")
+    assert found is not None
+    assert not found.may_run

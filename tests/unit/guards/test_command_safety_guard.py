@@ -232,3 +232,20 @@ def test_a_refusal_does_not_repeat_what_is_endless(guard: CommandSafetyGuard) ->
     decision = guard.intercept(ToolCall("exec", {"command": "rm -rf x; " * 100_000}))
     assert isinstance(decision, Confirm | Deny)
     assert decision.part == ("rm -rf x; " * 200)[:LONGEST_PART]
+
+
+def test_a_program_that_waits_for_typing_is_a_question_where_nobody_sees_what_is_typed(
+    guard: CommandSafetyGuard,
+) -> None:
+    def judged(command: str, unseen: str = "write_stdin") -> Allow | Confirm | Deny:
+        context = Context(cwd=CWD, unseen_input=unseen)
+        return guard.intercept(ToolCall("exec", freeze({"command": command}), context=context))
+
+    assert judged("cd x && sh", "") == Allow()
+    asked = judged("cd x && sh")
+    assert isinstance(asked, Confirm)
+    assert (asked.rule, asked.part) == ("unseen-input", "sh")
+    assert "sh, which does whatever is typed into it later: nobody is asked about write_stdin" in asked.message
+    assert judged("cd x && sh", "") == Allow(), "the same command elsewhere is not touched by it"
+    assert judged("npm test") == Allow()
+    assert isinstance(judged("rm -rf /; sh"), Deny), "a refusal stays one"

@@ -112,7 +112,7 @@ def test_numbers_are_sent(collector: Collector) -> None:
     sent = {metric.name: metric for scope in scopes for metric in scope.metrics}
     points = sent["interpose.decisions"].sum.data_points
     assert sorted(point.as_int for point in points) == [1, 1]
-    assert {"interpose.fail_open", "interpose.unrecorded"} <= sent.keys()
+    assert {"interpose.fail_open", "interpose.unapproved", "interpose.unrecorded"} <= sent.keys()
     assert sum(point.count for point in sent["interpose.decision.duration"].histogram.data_points) == 2
 
 

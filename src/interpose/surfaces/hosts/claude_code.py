@@ -76,6 +76,11 @@ HOST = ClaudeCode(
         evidence="run",
         setup=SETUP,
         asks=("PreToolUse",),
+        mode_field="permission_mode",
+        # Not `auto`, where a classifier answers; not `bypassPermissions`, where what its own check of paths would ask
+        # about runs; not `dontAsk`, and none that we have not seen.
+        asks_in=("default", "acceptEdits", "plan"),
+        says_it_asks=("PermissionRequest",),
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
         windows_shell="bash",

@@ -127,6 +127,7 @@ HOST = Copilot(
         evidence="run",
         setup=SETUP,
         asks=("PreToolUse", "preToolUse"),
+        asks_in=("",),
         rewrites=("PreToolUse", "preToolUse"),
         replaces=("PostToolUse", "postToolUse"),
         windows_shell="bash",  # its PowerShell is a tool of its own

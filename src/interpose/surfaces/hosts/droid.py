@@ -26,6 +26,14 @@ SETUP = HostSetup(
 )
 
 HOST = ClaudeLike(
-    HostFacts(name="droid", title="Factory Droid", evidence="docs", setup=SETUP, asks=("PreToolUse",)),
+    HostFacts(
+        name="droid",
+        title="Factory Droid",
+        evidence="docs",
+        setup=SETUP,
+        asks=("PreToolUse",),
+        mode_field="permission_mode",
+        asks_in=("default",),  # what its other modes do with a question nobody has shown us
+    ),
     {**EVENTS, "Notification": "ignored"},
 )

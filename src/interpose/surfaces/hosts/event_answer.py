@@ -76,7 +76,11 @@ def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
 
 
 def _hosted(service: Service, host: Host, event: HostEvent) -> Hosted:
-    can = Abilities(ask=event.name in host.facts.asks, rewrite=event.name in host.facts.rewrites)
+    facts = host.facts
+    can = Abilities(
+        ask=facts.can_ask(event), says_it_asks=bool(facts.says_it_asks), holds=True,
+        rewrite=event.name in facts.rewrites,
+    )  # fmt: skip
     return service.hosted(event.context, can)
 
 
@@ -100,6 +104,8 @@ def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     """The host is about to ask its own person. We can only refuse before it does: yes is for the person to say."""
     hosted = _hosted(service, host, event)
     if (yield from hosted.decide(event.tool)).outcome != "deny":
+        if event.name in host.facts.says_it_asks:
+            hosted.asking(event.tool)
         return host.allow(event)
     answer = yield from hosted.before(event.tool, key=event.call_key)  # again, so that it is recorded
     return host.deny(event, reply_texts.refusal(answer.verdict))
@@ -122,7 +128,7 @@ def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
 
 def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     outcome = ToolOutcome(event.tool, event.result, is_error=event.is_error, duration_ns=event.duration_ns)
-    done = yield from service.hosted(event.context, Abilities()).after(outcome, key=event.call_key)
+    done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
         return host.allow(event)

@@ -49,6 +49,7 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
         agent_id=text(raw, fields.agent),
         cwd=directory(text(raw, fields.cwd)),
         source=f"hook:{facts.name}",
+        unseen_input=" or ".join(facts.unasked_input),
     )
     event = HostEvent(host=facts.name, name=name, point=point, context=context, raw=raw)
     match point:

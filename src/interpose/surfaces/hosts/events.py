@@ -68,7 +68,16 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     evidence: Evidence
     setup: HostSetup
     asks: tuple[str, ...] = ()
-    """Events after which the host puts `ask` to a person, or refuses where nobody sits. Elsewhere we refuse."""
+    """Events after which the host has a prompt for our `ask`. Elsewhere we refuse."""
+    mode_field: str = ""
+    """Where its events say in which mode it works; empty if they don't say."""
+    asks_in: tuple[str, ...] = ()
+    """The modes in which it puts `ask` to a person, or refuses where nobody sits: in any other we refuse. The empty
+    word is for events that name no mode: in whatever mode the host is, it asks."""
+    says_it_asks: tuple[str, ...] = ()
+    """Events by which the host says that it puts a call to its person now."""
+    unasked_input: tuple[str, ...] = ()
+    """Tools that type into what already runs, and that no hook is asked about."""
     rewrites: tuple[str, ...] = ()
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
     replaces: tuple[str, ...] = ()
@@ -81,6 +90,14 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     def can_replace(self, event: HostEvent) -> bool:
         """Whether the agent sees what we put in the place of this result."""
         return event.name in self.replaces and event.tool.name.startswith(self.replaces_tools)
+
+    def can_ask(self, event: HostEvent) -> bool:
+        """Whether a person is asked if we say `ask` here.
+
+        INVARIANT: a mode that is not known to ask is one that doesn't. The word is the host's, never the agent's.
+        """
+        mode = event.raw.get(self.mode_field) if self.mode_field else ""
+        return event.name in self.asks and isinstance(mode, str) and mode in self.asks_in
 
     @property
     def experimental(self) -> bool:

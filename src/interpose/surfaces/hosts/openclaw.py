@@ -31,6 +31,7 @@ HOST = InProcess(
         evidence="docs",
         setup=SETUP,
         asks=("before_tool_call",),
+        asks_in=("",),
         rewrites=("before_tool_call",),
     ),
     {

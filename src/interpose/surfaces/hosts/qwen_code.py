@@ -51,6 +51,8 @@ HOST = QwenCode(
         evidence="run",
         setup=SETUP,
         asks=("PreToolUse",),
+        mode_field="permission_mode",
+        asks_in=("default", "plan", "auto-edit", "auto", "yolo"),
         replaces=("PostToolUse",),
     ),
     {

@@ -45,7 +45,8 @@ class VsCode(ClaudeLike, frozen=True):
 
 
 HOST = VsCode(
-    HostFacts(name="vscode", title="VS Code", evidence="docs", setup=SETUP, asks=("PreToolUse",)),
+    # It asks by its own level of permissions, which its events don't name: with "Allow all" nobody is asked.
+    HostFacts(name="vscode", title="VS Code", evidence="docs", setup=SETUP),
     EVENTS,
     Fields(event=("hookEventName", "hook_event_name"), session=("sessionId", "session_id")),
 )

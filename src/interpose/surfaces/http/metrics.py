@@ -149,6 +149,11 @@ def _of_activity(told: ActivitySnapshot) -> Iterator[Metric]:
         "interpose_fail_open", "Calls that ran although an interceptor that had to decide failed.", told.fail_open
     )
     yield CounterMetricFamily(
+        "interpose_unapproved",
+        "Calls that ran although a person had to agree, and nobody is known to.",
+        told.unapproved,
+    )
+    yield CounterMetricFamily(
         "interpose_watched", "Decisions that a rule in watch mode would have refused or asked about.", told.watched
     )
     yield CounterMetricFamily(

@@ -114,7 +114,7 @@ def test_cancellation_is_not_an_answer() -> None:
 
 
 def _claude(event: str, **fields: Any) -> bytes:
-    base = {"hook_event_name": event, "session_id": "s", "cwd": "/w", "tool_name": "Bash"}
+    base = {"hook_event_name": event, "session_id": "s", "cwd": "/w", "tool_name": "Bash", "permission_mode": "default"}
     return json.dumps(base | {"tool_input": {"command": "ls"}, "tool_use_id": "t1"} | fields).encode()
 
 
@@ -235,3 +235,30 @@ def test_every_host_gets_the_same_decision_of_a_real_service(
             event = shell_event(name, command, cwd)
             reply = drive(answer(service, host, json.dumps(event).encode()))
             assert (refuses(host, reply) or asks(reply)) is held, (name, reply)
+
+
+TYPED_LATER = [
+    ("a shell", "sh", True),
+    ("an interpreter behind something honest", "npm test; python3", True),
+    ("a client of a database", "psql shop", True),
+    ("the tests of a project", "npm test", False),
+    ("a shell that was told what to do", "bash -lc 'npm test'", False),
+]
+
+
+@pytest.mark.parametrize(("note", "command", "held"), TYPED_LATER, ids=[case[0] for case in TYPED_LATER])
+def test_what_is_typed_later_is_a_question_where_no_hook_sees_it(
+    note: str, command: str, held: bool, tmp_path: Path
+) -> None:
+    """Codex asks no hook about `write_stdin`, and does not show whether a command has a terminal."""
+    with service_in(tmp_path) as service:
+        for name, host in HOSTS.items():
+            event = shell_event(name, command, "/home/dev/proj")
+            reply = drive(answer(service, host, json.dumps(event).encode()))
+            assert (refuses(host, reply) or asks(reply)) is (held and name == "codex"), (note, name, reply)
+        waiting = [question.findings[0].rule for question in service.desk.asked()]
+    assert waiting == (["unseen-input"] if held else [])
+
+
+def test_the_hosts_that_do_not_see_what_is_typed_later() -> None:
+    assert {name for name, host in HOSTS.items() if host.facts.unasked_input} == {"codex"}

@@ -72,6 +72,7 @@ def test_decisions(service: Service, server: Running) -> None:
     assert 0 < told["interpose_decision_seconds_sum", "tool.before"] < 60
     assert told["interpose_interceptor_seconds_count", "builtin:command-safety-guard"] == 3
     assert told["interpose_fail_open_total",] == 0
+    assert told["interpose_unapproved_total",] == 0
 
 
 @pytest.mark.parametrize(("point", "body"), [("message.before", {"text": "hello"}), ("params.before", {"model": "m"})])
