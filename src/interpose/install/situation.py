@@ -77,6 +77,8 @@ def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
             ledger = LedgerState(place=place, problem=text_of(error))
+    else:  # nobody was ever heard: whoever works never asked
+        unheard = unheard_sessions(installed, None)
     opened = let_through_in(spool_of(config))
     return Situation(
         hooks=listening(config.hooks.socket),

@@ -37,16 +37,19 @@ class UnheardSession(Struct, frozen=True):
 
 
 def unheard_sessions(
-    records: Iterable[Installed], store: Store, environ: Mapping[str, str] = os.environ
+    records: Iterable[Installed], store: Store | None, environ: Mapping[str, str] = os.environ
 ) -> tuple[UnheardSession, ...]:
-    """Of all hosts whose hooks are installed, the newest first. Only file names and times are read, no transcript."""
+    """Of all hosts whose hooks are installed, the newest first. Only file names and times are read, no transcript.
+
+    Without a store, nothing was ever recorded.
+    """
     since = {record.host: record.at_ns for record in sorted(records, key=lambda each: -each.at_ns)}
     wanted = {name: at for name, at in since.items() if name in BY_NAME and BY_NAME[name].transcripts}
     if not wanted:
         return ()
     now = time_ns()
     first = max(min(wanted.values()), now - _DAYS_NS)
-    known = _heard_of(store, first - _DAYS_NS)
+    known = _heard_of(store, first - _DAYS_NS) if store is not None else frozenset()
     found = [
         each
         for name, at in wanted.items()

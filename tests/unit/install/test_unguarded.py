@@ -158,6 +158,13 @@ def test_a_session_that_never_asked(host: str, name: str, home: Path) -> None:
     assert situation(load().config, records).unheard == ()
 
 
+def test_a_session_where_nobody_ever_asked(home: Path) -> None:
+    """There is no ledger yet: that is no reason to say nothing."""
+    old_install("claude-code")
+    written(home, TRANSCRIPTS[0][1])
+    assert [each.session for each in situation(load().config, Records(load().places).all()).unheard] == [SESSION]
+
+
 def test_sessions_before_the_hooks_don_t_count(home: Path) -> None:
     installed(target("claude-code"))
     start("claude-code", "another", home)
