@@ -15,9 +15,8 @@ from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lin
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.install.believed_files import loose_files
-from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets
+from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets, since_when
 from interpose.install.places import spoken_path
-from interpose.install.records import Records
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, ledger_flaw, situation
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
@@ -64,8 +63,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     project = Path(args.cwd).absolute()
-    now = situation(loaded.config, Records(loaded.places).all())
     targets = installed_targets(loaded, project, only)
+    now = situation(loaded.config, since_when(targets))
     where = Around(
         directory=project,
         managed=frozenset(target.facts.name for target, _ in targets if target.scope == "managed"),

@@ -15,17 +15,18 @@ from interpose.cli.status_text import ledger_line, policy_of, server_line
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
+from interpose.install.doctor import installed_targets, since_when
 from interpose.install.last_heard import span
-from interpose.install.places import spoken_path
-from interpose.install.records import Installed, Records
+from interpose.install.places import InstallTarget, spoken_path
+from interpose.install.records import Installed
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
 from interpose.install.unguarded import Unguarded, switched_off, unasked_work
 from interpose.policy.rules import PolicyProblem
-from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
 
+_Targets = list[tuple[InstallTarget, Installed | None]]
 _EPILOG = """`interpose doctor` tries the hooks out.
 
 exit codes: 0 all is well, 64 wrong usage, 70 internal error, 78 rules or a configuration that can't be loaded"""
@@ -44,11 +45,14 @@ def run(args: argparse.Namespace) -> int:
     told: dict[str, Any] = {"version": version(), "unguarded": [], **policy_of(str(Path(args.cwd).absolute()))}
     now: Situation | None = None
     installed: list[Installed] = []
+    targets: _Targets = []
     try:
         loaded = load()
-        installed = Records(loaded.places).all()
-        now = situation(loaded.config, installed)
-        told["unguarded"] = _unguarded(installed, now, Path(args.cwd).absolute())
+        directory = Path(args.cwd).absolute()
+        targets = installed_targets(loaded, directory)
+        installed = [record for _, record in targets if record is not None]
+        now = situation(loaded.config, since_when(targets))
+        told["unguarded"] = _unguarded(targets, now, directory)
         told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
         told |= {"situation": now, "hosts": installed}
     except ConfigError as error:
@@ -56,13 +60,13 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(msgspec.json.format(encoded(told), indent=2).decode())
     else:
-        _show(told, now, installed, Ink(colours_wanted()))
+        _show(told, now, targets, Ink(colours_wanted()))
     return EXIT_CONFIG if told["problems"] else 0
 
 
-def _show(told: dict[str, Any], now: Situation | None, installed: list[Installed], ink: Ink) -> None:
+def _show(told: dict[str, Any], now: Situation | None, targets: _Targets, ink: Ink) -> None:
     print(f"interpose {told['version']}")
-    for word, text in _lines(told, now, installed, ink):
+    for word, text in _lines(told, now, targets, ink):
         print(f"{ink(f'{word:10}', '2')} {text}")
     for warning in told["unguarded"]:
         print(
@@ -73,14 +77,13 @@ def _show(told: dict[str, Any], now: Situation | None, installed: list[Installed
             print(f"{ink(f'{word:10}', colour)} {visible(_problem(problem))}")
 
 
-def _unguarded(installed: list[Installed], now: Situation, directory: Path) -> list[Unguarded]:
+def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Unguarded]:
     """What keeps agents from asking, of all whose hooks are installed."""
     running = running_agents()
-    hosts = {record.host: record.at_ns for record in installed if record.host in HOSTS}
-    managed = {record.host for record in installed if record.scope == "managed"}
+    managed = {target.facts.name for target, _ in targets if target.scope == "managed"}
     return [
         each
-        for host, at_ns in hosts.items()
+        for host, at_ns in since_when(targets).items()
         for each in (
             *switched_off(host, directory, managed=host in managed),
             *unasked_work(host, at_ns, now.seen.get(host), now.unheard, running),
@@ -89,7 +92,7 @@ def _unguarded(installed: list[Installed], now: Situation, directory: Path) -> l
 
 
 def _lines(
-    told: dict[str, Any], now: Situation | None, installed: list[Installed], ink: Ink
+    told: dict[str, Any], now: Situation | None, targets: _Targets, ink: Ink
 ) -> list[tuple[str, str]]:  # fmt: skip
     policy = told["policy"]
     lines = [("guards", ", ".join(told["guards"]))]
@@ -111,18 +114,17 @@ def _lines(
     if told["fail_open"] or now.opened:
         last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
         lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))
-    for record in installed:
-        lines.append(("agent", visible(_agent(record, now))))
-    if not installed:
+    for target, _ in targets:
+        lines.append(("agent", visible(_agent(target, now))))
+    if not targets:
         lines.append(("agents", "none installed: interpose install --list"))
     return lines
 
 
-def _agent(record: Installed, now: Situation) -> str:
-    seen = now.seen.get(record.host)
+def _agent(target: InstallTarget, now: Situation) -> str:
+    seen = now.seen.get(target.facts.name)
     heard = f"last heard {span(time() - seen.heard_ns / 1e9)} ago" if seen and seen.heard_ns else "never heard yet"
-    title = HOSTS[record.host].facts.title if record.host in HOSTS else record.host
-    return f"{title}, {heard}, {spoken_path(record.path)}"
+    return f"{target.facts.title}, {heard}, {spoken_path(target.path)}"
 
 
 def _problem(problem: dict[str, Any]) -> str:

@@ -110,7 +110,8 @@ def examine(
     around = around or Around(directory=target.root)
     checks = [*_written(target, record, loaded), *_answers(host, target, loaded)]
     checks += [*_safe_files(target, record), *_version(host), *_trust(target)]
-    name, since = target.facts.name, record.at_ns if record else 0
+    name = target.facts.name
+    since = since_when([(target, record)]).get(name, 0)
     checks += _named(switched_off(name, around.directory, managed=name in around.managed))
     checks += _named(unasked_work(name, since, seen, around.unheard, around.running))
     checks += _heard_of(seen)
@@ -118,6 +119,19 @@ def examine(
         host=target.facts.name, title=target.facts.title, scope=target.scope, path=str(target.path),
         checks=tuple(checks),
     )  # fmt: skip
+
+
+def since_when(targets: Iterable[tuple[InstallTarget, Installed | None]]) -> dict[str, int]:
+    """Since when hosts have hooks of ours, in nanoseconds: by our records, or by the files that hold them."""
+    since: dict[str, int] = {}
+    for target, record in targets:
+        name = target.facts.name
+        try:
+            at = record.at_ns if record else target.path.stat().st_mtime_ns
+        except OSError:
+            continue
+        since[name] = min(at, since.get(name, at))
+    return since
 
 
 def _root(record: Installed, home: Path) -> Path:

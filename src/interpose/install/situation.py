@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Iterable
+from collections.abc import Mapping
 from pathlib import Path
 from time import time_ns
 
@@ -14,13 +14,13 @@ from msgspec import MsgspecError, Struct
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
-from interpose.install.records import Installed
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
 from interpose.ledger import ran_unapproved, verify_directory
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
 from interpose.surfaces.hosts.host_sessions import heard
+from interpose.types import EMPTY
 
 _VERIFIED_BYTES = 64 << 20
 _WEEK_NS = 7 * 86400 * 1_000_000_000
@@ -83,8 +83,11 @@ class Situation(Struct, frozen=True, kw_only=True):
     """What sessions of the last days were warned of: projects that switch hooks off."""
 
 
-def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
-    """Look at everything. What can't be looked at is said in its place; nothing is raised."""
+def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation:
+    """Look at everything. What can't be looked at is said in its place; nothing is raised.
+
+    `installed` says since when hosts have hooks, in nanoseconds.
+    """
     database = Path(config.ledger.directory) / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
@@ -102,6 +105,8 @@ def situation(config: Config, installed: Iterable[Installed] = ()) -> Situation:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
             ledger = LedgerState(place=place, problem=text_of(error))
+    else:  # nobody was ever heard: whoever works never asked
+        unheard = unheard_sessions(installed, None)
     opened = let_through_in(spool_of(config))
     return Situation(
         hooks=listening(config.hooks.socket),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from time import time_ns
 
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from interpose.agents.known_agents import BY_NAME, Transcripts
 from interpose.config.places import places_of
-from interpose.install.records import Installed
 from interpose.ledger.entry import Decided
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hosts.all_hosts import HOSTS
@@ -37,16 +36,18 @@ class UnheardSession(Struct, frozen=True):
 
 
 def unheard_sessions(
-    records: Iterable[Installed], store: Store, environ: Mapping[str, str] = os.environ
+    since: Mapping[str, int], store: Store | None, environ: Mapping[str, str] = os.environ
 ) -> tuple[UnheardSession, ...]:
-    """Of all hosts whose hooks are installed, the newest first. Only file names and times are read, no transcript."""
-    since = {record.host: record.at_ns for record in sorted(records, key=lambda each: -each.at_ns)}
+    """Of the hosts whose hooks are installed, the newest first. Only file names and times are read, no transcript.
+
+    `since` says when their hooks were installed, in nanoseconds. Without a store, nothing was ever recorded.
+    """
     wanted = {name: at for name, at in since.items() if name in BY_NAME and BY_NAME[name].transcripts}
     if not wanted:
         return ()
     now = time_ns()
     first = max(min(wanted.values()), now - _DAYS_NS)
-    known = _heard_of(store, first - _DAYS_NS)
+    known = _heard_of(store, first - _DAYS_NS) if store is not None else frozenset()
     found = [
         each
         for name, at in wanted.items()

@@ -20,10 +20,12 @@ from interpose.cli import main
 from interpose.config.load import load
 from interpose.driving import drive
 from interpose.install import running_agents as processes
+from interpose.install.doctor import installed_targets, since_when
 from interpose.install.records import Records
 from interpose.install.running_agents import RunningAgent, running_agents
 from interpose.install.situation import situation
 from interpose.install.unguarded import switched_off, unasked_work
+from interpose.install.unheard_sessions import UnheardSession
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
 from tests.unit.install.homes import installed, new_home, target
@@ -137,6 +139,11 @@ def old_install(host: str) -> None:
     Records(load().places).keep(replace(record, at_ns=record.at_ns - 3600 * 1_000_000_000))
 
 
+def unheard() -> tuple[UnheardSession, ...]:
+    loaded = load()
+    return situation(loaded.config, since_when(installed_targets(loaded, Path("/nowhere")))).unheard
+
+
 def start(host: str, session: str, cwd: Path) -> bytes:
     raw = {"hook_event_name": "SessionStart", "session_id": session, "cwd": str(cwd), "source": "startup"}
     with open_service(load().config, follow=False) as service:
@@ -147,15 +154,21 @@ def start(host: str, session: str, cwd: Path) -> bytes:
 def test_a_session_that_never_asked(host: str, name: str, home: Path) -> None:
     old_install(host)
     start(host, "another", home)
-    records = Records(load().places).all()
-    assert situation(load().config, records).unheard == ()
+    assert unheard() == ()
     written(home, name)
-    (found,) = situation(load().config, records).unheard
+    (found,) = unheard()
     assert SESSION.startswith(found.session)
-    (told,) = unasked_work(host, records[0].at_ns, None, (found,))
+    (told,) = unasked_work(host, 0, None, (found,))
     assert (told.level, "never asked" in told.text) == ("open", True)
     start(host, SESSION, home)
-    assert situation(load().config, records).unheard == ()
+    assert unheard() == ()
+
+
+def test_a_session_where_nobody_ever_asked(home: Path) -> None:
+    """There is no ledger yet: that is no reason to say nothing."""
+    old_install("claude-code")
+    written(home, TRANSCRIPTS[0][1])
+    assert [each.session for each in unheard()] == [SESSION]
 
 
 def test_sessions_before_the_hooks_don_t_count(home: Path) -> None:
@@ -163,7 +176,7 @@ def test_sessions_before_the_hooks_don_t_count(home: Path) -> None:
     start("claude-code", "another", home)
     written(home, TRANSCRIPTS[0][1], seconds=3600)
     written(home, ".claude/projects/-p/agent-1234.jsonl")
-    assert situation(load().config, Records(load().places).all()).unheard == ()
+    assert unheard() == ()
 
 
 def test_status_tells_of_it(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
