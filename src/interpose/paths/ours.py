@@ -114,9 +114,13 @@ def _spelled(places: Iterable[str]) -> frozenset[str]:
 
 def ours_of(path: str) -> Mark | None:
     """What of ours a resolved path is, or None."""
-    folded = path.lower().rstrip("/")
+    folded = path.lower()
     own = _held
-    if own.private or own.kept:
+    elsewhere = own.private or own.kept or own.readable
+    if not elsewhere and "interpose" not in folded and not is_wild(folded):
+        return None
+    folded = folded.rstrip("/")
+    if elsewhere:
         if _is_below(folded, own.readable):
             return _SETTINGS
         if _is_below(folded, own.private):

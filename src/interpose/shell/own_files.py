@@ -32,27 +32,33 @@ _LONGEST = 4096
 
 def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
     """State it if an argument names what is ours and no effect since `first` has said so."""
-    if inv.name in _NAMES_ONLY or not inv.args:
+    name = inv.name
+    if name in _NAMES_ONLY or not inv.args:
         return
     own = held()
-    inside = ours_of(low.cwd) is not None
+    if name in _INTO_PROCESSES:
+        _state_process(inv.args, low)
+    # Most commands name nothing of ours: one look at all of their words says so.
+    said = "\n".join([low.cwd, *[word.text for word in inv.args]]).lower()
+    if "interpose" not in said and not _names_any(said, own.private) and not _names_any(said, own.databases):
+        return
+    _state_file(inv, low, first)
+    if name in _SERVICES:
+        _state_service(inv.args, low)
+    if own.databases:
+        _state_database(inv.args, low, own.databases)
+
+
+def _state_file(inv: Invocation, low: CommandLowering, first: int) -> None:
     for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
         if before.text == "--unix-socket":
             continue  # what is asked through it says whether it may be
-        if not inside and not _could_name(word.text, own.private):
-            continue
         for text in _named(word.text):
             where = low.path(text)
             mark = ours_of(where)
             if mark is not None and mark.private and not _is_stated(low, first):
                 low.emit("guard.tamper", where, at=word, ours=True, reason=mark.reason)
                 return
-    if inv.name in _SERVICES:
-        _state_service(inv.args, low)
-    elif inv.name in _INTO_PROCESSES:
-        _state_process(inv.args, low)
-    if own.databases:
-        _state_database(inv.args, low, own.databases)
 
 
 _SERVICES = words("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew")
@@ -87,9 +93,8 @@ def _state_process(args: tuple[Word, ...], low: CommandLowering) -> None:
             return
 
 
-def _could_name(text: str, places: frozenset[str]) -> bool:
-    folded = text.lower()
-    return "interpose" in folded or any(place in folded for place in places)
+def _names_any(said: str, names: frozenset[str]) -> bool:
+    return any(name in said for name in names)
 
 
 def _named(text: str) -> Iterator[str]:

@@ -241,7 +241,7 @@ def invoke(
         out = _handle(walker, inv, via)
         if name in LEAVING and not external:
             walker.left = True
-        if not external and "/" not in first.text:
+        if walker.state.functions and not external and "/" not in first.text:
             _not_found(walker, inv)
     walker.depth -= 1
     return out
