@@ -7,10 +7,12 @@ import os
 import socket
 import subprocess
 from pathlib import Path
+from time import time
 
 import pytest
 
 from interpose.surfaces.hook_clients.client_files import LONGEST
+from interpose.surfaces.hook_clients.programs.socket_client import STALLED_SECONDS, stalled_file
 from tests.hooked import PROOF, TOKEN, Hooks, StandIn, answer_bytes, event_of, saying
 
 FAST = "hooks: {deadline: 4}"
@@ -120,12 +122,16 @@ def test_whoever_took_the_port_of_a_killed_server_is_not_believed(proof: str, ho
 
 
 def test_a_server_that_hangs_is_taken_out_of_the_way_of_the_next(hooks: Hooks, stand_in: StandIn) -> None:
-    with saying(None) as (port, _):
+    with saying(None) as (port, _), saying(None, hooks.socket):
         hooks.point_to(port)
         hooks.run("bash", event_of("ls"))
-        assert hooks.address.read_bytes() == b""
-        hooks.run("bash", event_of("ls"))
-    assert "--in-process" not in stand_in.words
+        noted = Path(stalled_file(str(hooks.socket)))
+        assert time() < int(noted.read_bytes()) <= time() + STALLED_SECONDS
+        before = noted.stat().st_mtime_ns
+        for way in ("bash", "python"):
+            hooks.run(way, event_of("ls"))
+            assert "--in-process" in stand_in.words
+    assert noted.stat().st_mtime_ns == before  # nobody waited again
 
 
 def _gone(hooks: Hooks) -> None:
