@@ -19,7 +19,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.build import open_service
-from interpose.config.settings import Config, ServerLimits
+from interpose.config.settings import ApprovalSettings, Config, ServerLimits
 from interpose.service.service import Service
 from interpose.surfaces.http_server.listener import Listener, Tcp
 from interpose.surfaces.http_server.listener_state import Observe
@@ -47,6 +47,12 @@ def bearer(role: Role) -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKENS[role]}"}
 
 
+def answered_by_token(directory: Path, **more: Any) -> ApprovalSettings:
+    """Approvals whose files lie inside a directory, and that a token is enough for."""
+    own = {"proof": "token", "key": str(directory / "approvals.key"), "directory": str(directory / "approvals")}
+    return ApprovalSettings(**own | more)
+
+
 def config_in(directory: Path, **groups: Any) -> Config:
     """The default configuration with everything that is written inside a directory."""
     base = Config()
@@ -54,6 +60,7 @@ def config_in(directory: Path, **groups: Any) -> Config:
         "ledger": replace(base.ledger, directory=str(directory / "ledger")),
         "policy": replace(base.policy, directory=str(directory / "policy")),
         "server": replace(base.server, socket="", tokens_file=str(directory / "tokens")),
+        "approvals": answered_by_token(directory),
     }
     return replace(base, **given | groups)
 
@@ -69,7 +76,7 @@ def service_in(
     (place / "packs.yaml").write_text(f"version: 1\npacks: [{', '.join(packs)}]\n", encoding="utf-8")
     if rules:
         (place / "rules.yaml").write_text(rules, encoding="utf-8")
-    with open_service(config, follow=False) as service:
+    with open_service(config, follow=False, serving=True) as service:
         yield service
 
 

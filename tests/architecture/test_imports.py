@@ -53,6 +53,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
+    "proof": LEAVES | {"config"},
     "guards": LEAVES | {"formats", "tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
@@ -62,7 +63,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | POLICY | {"config", "ledger", "store"},
+    "service": FLOW | POLICY | {"config", "ledger", "proof", "store"},
     "plugins": {"errors", "registry"},
     "build": FLOW | POLICY | {"reading", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
@@ -70,17 +71,19 @@ MAY_USE: dict[str, set[str]] = {
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
     "surfaces.http_server": LEAVES | {"config", "formats"},
-    "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE | {"service", "config", "observability", "surfaces.http_server"},
+    "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE
+    | {"service", "config", "observability", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
-    "install": LEAVES | {"formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    "install": LEAVES
+    | {"approvals", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "build", "config", "install", "observability", "policy_trials", "server", "service"}
+    | {"__init__", "build", "config", "install", "observability", "policy_trials", "proof", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
     "__init__": FLOW | {"build", "guarded", "plugins"},
@@ -102,6 +105,7 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "cryptography": ("approvals/seal.py",),
 }
 
 SOURCE_LIMIT = 500

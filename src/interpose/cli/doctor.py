@@ -92,6 +92,7 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
         else HostCheck("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
         HostCheck("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
     ]
+    checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     if now.opened:
         checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
     return checks

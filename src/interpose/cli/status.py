@@ -82,6 +82,8 @@ def _lines(
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
         lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+    for alarm in now.alarms:
+        lines.append(("alarm", ink(visible(alarm), "31")))
     if told["fail_open"] or now.opened:
         last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
         lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))

@@ -10,6 +10,9 @@ from time import time_ns
 
 from msgspec import MsgspecError, Struct
 
+from interpose.approvals.desk import Desk
+from interpose.approvals.seal import open_verifier
+from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
@@ -41,7 +44,10 @@ class LedgerState(Struct, frozen=True, kw_only=True):
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """All of it. `opened` counts calls that were let through undecided, as somebody chose."""
+    """All of it. `opened` counts calls that were let through undecided, as somebody chose.
+
+    `alarms` are grants and answers in the store that no server gave.
+    """
 
     hooks: ListeningServer
     api: ListeningServer
@@ -50,6 +56,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     opened: int
     opened_last: int
     seen: dict[str, LastHeard]
+    alarms: tuple[str, ...] = ()
 
 
 def situation(config: Config) -> Situation:
@@ -57,11 +64,13 @@ def situation(config: Config) -> Situation:
     database = Path(config.ledger.directory) / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
+    alarms: tuple[str, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+                alarms = grant_flaws(config, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -75,12 +84,26 @@ def situation(config: Config) -> Situation:
         opened=len(opened),
         opened_last=max((each.at for each in opened), default=0),
         seen=seen,
+        alarms=alarms,
     )
 
 
 def _ledger(store: Store, place: str) -> LedgerState:
     decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
     return LedgerState(place=place, decisions=decisions, bytes=store.size())
+
+
+def store_desk(config: Config, store: Store) -> Desk:
+    """A desk for those who only look: it has the public key, and neither answers nor takes."""
+    uses = Uses(Path(config.approvals.directory) / "uses", alarm=lambda _key, _text: None)
+    uses.read()
+    verifier = open_verifier(Path(config.approvals.key))
+    return Desk(store, timeout=config.approvals.timeout, key=b"", verifier=verifier, uses=uses)
+
+
+def grant_flaws(config: Config, store: Store) -> tuple[str, ...]:
+    """Grants and answers in the store that no server gave: they count for nothing, and somebody put them there."""
+    return tuple(store_desk(config, store).flaws().values())
 
 
 def _waiting(store: Store) -> int:

@@ -18,9 +18,11 @@ from msgspec import Struct
 from interpose.build import reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.observability.telemetry import open_telemetry
+from interpose.server.grant_watch import watch_grants
 from interpose.server.hook_listener import HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
+from interpose.surfaces.http import approvals
 from interpose.surfaces.http.all_routes import routes
 from interpose.surfaces.http.metrics import Traffic
 from interpose.surfaces.http_server.listener import Listener, addresses_of, trust_of
@@ -35,6 +37,8 @@ log = logging.getLogger("interpose.server")
 
 _FIXED = (
     "server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging",
+    "approvals.proof", "approvals.key", "approvals.directory", "approvals.passphrase_file", "approvals.operator",
+    "approvals.socket",
 )  # fmt: skip
 """Groups of the configuration that hold from start to stop."""
 
@@ -78,7 +82,9 @@ class DecisionServer:
         )
         self._traffic.connections = lambda: self._listener.connections
         self._hooks = (
-            HookListener(service, observe=self._answered, retire=self.stop if on_demand else None)
+            HookListener(
+                service, observe=self._answered, retire=self.stop if on_demand else None, more=approvals.routes(service)
+            )
             if service.config.hooks.socket
             else None
         )
@@ -86,7 +92,7 @@ class DecisionServer:
     async def serve(self, started: Callable[[tuple[str, ...]], object]) -> None:
         """Listen until a signal or `stop`. `started` is told the addresses."""
         loop, service = asyncio.get_running_loop(), self._service
-        telemetry, alarm = None, None
+        telemetry, alarm, grants = None, None, None
         await self._listener.start()
         try:
             telemetry = open_telemetry(service.config.telemetry, service.activity, version=self._version)
@@ -102,10 +108,12 @@ class DecisionServer:
             started(addresses)
             self._warn_of_plain_text()
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
+            grants = loop.create_task(watch_grants(service))
             await self._stopping.wait()
         finally:
-            if alarm is not None:
-                alarm.cancel()
+            for task in (alarm, grants):
+                if task is not None:
+                    task.cancel()
             if self._hooks is not None:
                 await self._hooks.stop()
             await self._listener.stop()

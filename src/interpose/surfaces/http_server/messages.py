@@ -22,13 +22,20 @@ JSON = "application/json"
 
 
 class Peer(Struct, frozen=True, kw_only=True):
-    """The other end of a connection. `subject` is the common name of a verified client certificate."""
+    """The other end of a connection. `subject` is the common name of a verified client certificate.
+
+    `pid` and `uid` are those of the process that connected to a Unix socket, as the kernel says; `start` is when it was
+    started, so that another process that later gets its number is not taken for it.
+    """
 
     kind: Literal["tcp", "unix"]
     loopback: bool
     address: str = ""
     port: int = 0
     subject: str = ""
+    pid: int = 0
+    uid: int = -1
+    start: int = 0
 
 
 class Caller(Struct, frozen=True):

@@ -6,6 +6,7 @@ rebinding). It can't choose the Host and Origin that its browser sends, so both 
 
 from __future__ import annotations
 
+import pwd
 import re
 from collections.abc import Callable, Iterable
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
@@ -232,7 +233,17 @@ class Door:
             local = self.loopback and not (self.trust.trusted_proxies and self._trusted(peer.address))
             if peer.subject or (local and (access == "open" or self.trust.open_agents)):
                 return Caller("agent", peer.subject)
+        if access == "approver" and peer.kind == "unix" and peer.uid >= 0:
+            # Whoever reaches the socket may look at questions. To say yes takes a proof: see interpose.proof.
+            return Caller("approver", _user_name(peer.uid))
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)
+
+
+def _user_name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def preflight(allowed: Headers, methods: str) -> Headers:
