@@ -48,6 +48,7 @@ class Uses:
         """`alarm` is told a key and what is wrong. Raises StoreError if the file can't be used."""
         self._path, self._counters, self._alarm = path, counters, alarm
         self._lock = threading.RLock()
+        self._holding = False
         self._lines: dict[str, UseLine] = {}
         self._last = 0
         self._read_to = 0
@@ -87,7 +88,7 @@ class Uses:
     def held(self) -> Iterator[None]:
         """Nobody else counts meanwhile. What others wrote is known inside."""
         with self._lock:
-            if self._path is None:
+            if self._path is None or self._holding:
                 yield
                 return
             try:
@@ -97,9 +98,11 @@ class Uses:
                 raise self._unusable(error) from None
             try:
                 fcntl.flock(guard, fcntl.LOCK_EX)
+                self._holding = True
                 self._catch_up()
                 yield
             finally:
+                self._holding = False
                 os.close(guard)
 
     def spent(self, grant: str) -> int:
