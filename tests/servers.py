@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from interpose.build import open_service
 from interpose.config.settings import ApprovalSettings, Config, ServerLimits
 from interpose.service.service import Service
-from interpose.surfaces.http_server.listener import Listener, Tcp
+from interpose.surfaces.http_server.listener import Address, Listener, Tcp
 from interpose.surfaces.http_server.listener_state import Observe
 from interpose.surfaces.http_server.messages import Role, Route
 from interpose.surfaces.http_server.tokens import Token, Tokens
@@ -126,8 +126,9 @@ def running(
     trust: Trust | None = None,
     limits: ServerLimits | None = None,
     observe: Observe | None = None,
+    more: Sequence[Address] = (),
 ) -> Iterator[Running]:
-    """These routes on a free loopback port."""
+    """These routes on a free loopback port, and elsewhere."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="server under test", daemon=True)
     thread.start()
@@ -135,7 +136,7 @@ def running(
     def perform(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
-    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(), limits, observe=observe)
+    listener = Listener(routes, [Tcp("127.0.0.1"), *more], trust or Trust(), limits, observe=observe)
     try:
         perform(listener.start())
         try:

@@ -71,7 +71,9 @@ MAY_USE: dict[str, set[str]] = {
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
     "surfaces.http_server": LEAVES | {"config", "formats"},
-    "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE
+    "surfaces.http": FLOW
+    | POLICY
+    | READ_BY_PEOPLE
     | {"service", "config", "observability", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},

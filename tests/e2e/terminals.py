@@ -23,7 +23,7 @@ class Terminal:
         self.shown = ""
 
     def __enter__(self) -> Self:
-        self.pid, self._master = pty.fork()
+        self.pid, self._master = pty.fork()  # type: ignore[no-untyped-call, unused-ignore] - as the stubs have it
         if self.pid == 0:
             os.chdir(self._directory)
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], self._environment)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -104,15 +103,13 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
         agent_in(other, server)
         id = asked(server)
         approve = " ".join(interpose("approvals", "approve", id))
+        bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
         ways = {
             "its child": approve,
             "a child in a session of its own": f"setsid -w {approve}",
             "a child in a terminal of its own": f"script -qec '{approve}' /dev/null",
-            "an orphan in a terminal of its own": f"(setsid script -qec '{approve}; echo $? >out' /dev/null </dev/null &) ; "
-            "while ! test -s out; do sleep 0.1; done; exit $(cat out)",
-            "an orphan with an empty environment": f"(setsid env -i HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR "
-            f"PYTHONPATH={Path(__file__).parents[2] / 'src'} script -qec '{approve}; echo $? >out2' /dev/null </dev/null &) ; "
-            "while ! test -s out2; do sleep 0.1; done; exit $(cat out2)",
+            "an orphan in a terminal of its own": orphan("", approve, "out1"),
+            "an orphan with an empty environment": orphan(f"env -i {bare}", approve, "out2"),
         }
         for note, line in ways.items():
             other.type(line + "\n")
@@ -124,6 +121,12 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
         code, shown = own.run(*interpose("approvals", "approve", id))
         assert (code, "APPROVED" in shown) == (0, True), shown
     assert runs(server)
+
+
+def orphan(around: str, command: str, out: str) -> str:
+    """A command in a session and a terminal of its own, whose parents are gone. The shell waits for it."""
+    started = f"(setsid {around} script -qec '{command}; echo $? >{out}' /dev/null </dev/null &)"
+    return f"{started}; while ! test -s {out}; do sleep 0.1; done; exit $(cat {out})"
 
 
 def test_a_token_alone_does_not_approve_from_this_machine(server: ServerProcess) -> None:
@@ -178,7 +181,8 @@ def test_an_answer_of_somebody_else_is_no_yes_and_an_alarm(server: ServerProcess
     with sqlite3.connect(database(server)) as store:
         said = json.dumps({"approved": True, "by": "operator", "at": "2026-01-01T00:00:00Z", "scope": {"kind": "once"}})
         store.execute(
-            "UPDATE approvals SET answer = ?, approver = 'operator', answered_ns = ? WHERE id = ?", (said, time_ns(), id)
+            "UPDATE approvals SET answer = ?, approver = 'operator', answered_ns = ? WHERE id = ?",
+            (said, time_ns(), id),
         )
     store.close()
     assert not runs(server)
@@ -190,7 +194,9 @@ def test_a_question_that_was_changed_in_the_store_can_not_be_approved(server: Se
     with terminal(server) as own:
         id = asked(server)
         with sqlite3.connect(database(server)) as store:
-            store.execute("UPDATE approvals SET body = replace(body, 'push --force', 'status       ') WHERE id = ?", (id,))
+            store.execute(
+                "UPDATE approvals SET body = replace(body, 'push --force', 'status       ') WHERE id = ?", (id,)
+            )
         store.close()
         code, shown = own.run(*interpose("approvals", "approve", id))
         assert (code, "no question" in shown) == (1, True), shown
@@ -259,7 +265,7 @@ def test_hooks_and_run_without_a_server_honour_no_grant(tmp_path: Path) -> None:
     line = ["git", "push", "--force", "origin", "feature"]
     program = shutil.which("true") or "/bin/true"
     (tmp_path / "bin").mkdir()
-    os.symlink(program, tmp_path / "bin" / "git")
+    (tmp_path / "bin" / "git").symlink_to(program)
     environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
 
     def run() -> subprocess.CompletedProcess[str]:

@@ -129,7 +129,9 @@ print("approved", flush=True)
 
 
 @pytest.mark.parametrize("killed_at", [2, 3, 4, 5])
-def test_an_approver_that_is_killed_has_said_yes_or_nothing(place: str, store: Store, key_file: Path, killed_at: int) -> None:
+def test_an_approver_that_is_killed_has_said_yes_or_nothing(
+    place: str, store: Store, key_file: Path, killed_at: int
+) -> None:
     """Statements of an approval: the question is read, answered, granted, and read again."""
     desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
     id = ask(desk).approval

@@ -252,7 +252,9 @@ class Desk:
         except UnboundError as error:
             return Deny(f"Nobody can be asked, as {error}: {request.message}", rule="approval-impossible")
         if self._seal is None:
-            return Deny(f"Nobody can be asked now: {NO_SERVER}. Asked was: {request.message}", rule="approval-no-server")
+            return Deny(
+                f"Nobody can be asked now: {NO_SERVER}. Asked was: {request.message}", rule="approval-no-server"
+            )
         if (approved := self._take(bound_to, waited_for)) is not None:
             return approved
         return self._put(request, subject, bound_to, waited_for)
@@ -308,7 +310,9 @@ class Desk:
                     return refused
                 expires = now + self._timeout_ns
                 question = written(id, request, subject, redactor=self._redactor, asked_ns=now, expires_ns=expires)
-                if self._store.ask(row_of(Kept(question, bound_to), self._own_seal(), asked_ns=now, expires_ns=expires)):
+                if self._store.ask(
+                    row_of(Kept(question, bound_to), self._own_seal(), asked_ns=now, expires_ns=expires)
+                ):
                     if self._on_question is not None:
                         self._on_question(question)
                     return _OpenQuestion(id, expires)
@@ -400,4 +404,3 @@ def _log_answer(question: Question) -> None:
             "session": question.session, "tool": question.tool,
         },
     )  # fmt: skip
-

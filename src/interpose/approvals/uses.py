@@ -1,7 +1,7 @@
 """How often each grant was used, kept outside the store: a store that is set back gives no use back.
 
-A file that only grows, a line for each use: `[number, grant, uses so far, end of the grant, time]`. A line takes away and
-never gives, so it needs no signature. That lines are missing shows by the number of the last one, which the store
+A file that only grows, a line for each use: `[number, grant, uses so far, end of the grant, time]`. A line takes away
+and never gives, so it needs no signature. That lines are missing shows by the number of the last one, which the store
 counts, too. Whoever cuts this file AND sets the store back to the same moment while no server runs is not noticed.
 """
 

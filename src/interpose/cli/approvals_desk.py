@@ -41,8 +41,8 @@ from interpose.store import open_store
 EXIT_NOT_DONE = 1
 TIMEOUT = 10.0
 
-EPILOG = """This user's server is asked over its Unix socket. To say yes you prove to be no agent: by your own terminal, or
-as approvals.proof wants it. Without a server questions and grants are shown from the store, and nothing is answered.
+EPILOG = """This user's server is asked over its Unix socket. To say yes you prove to be no agent: by your own terminal,
+or as approvals.proof wants it. Without a server questions and grants are shown from the store, and nothing is answered.
 With --server an address is asked, and the name of the token is the approver's.
 
 exit codes: 0 done; 1 there is no such question or grant, it was too late, or the proof was not enough; 64 wrong usage;
@@ -58,7 +58,8 @@ _REFUSALS: dict[str, type[ApprovalError]] = {
     "invalid_scope": ScopeError,
 }
 _NOT_PROVEN = frozenset({
-    "not_proven", "passphrase_needed", "passphrase_wrong", "code_needed", "code_wrong", "too_many_attempts", "no_server",
+    "not_proven", "passphrase_needed", "passphrase_wrong", "code_needed", "code_wrong", "too_many_attempts",
+    "no_server",
 })  # fmt: skip
 
 

@@ -167,7 +167,7 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = "{state}/approvals"
     passphrase_file: Annotated[
         Text, Meta(description="the hash of the operator's passphrase, for proof `passphrase`", extra={"path": True})
-    ] = "{config}/passphrase"
+    ] = "{config}/passphrase"  # noqa: S105 - the path of a file
     operator: Annotated[str, Meta(description="name of the system user who answers, for proof `user`")] = ""
     socket: Annotated[
         str, Meta(description="Unix socket that the operator reaches, for proof `user`", extra={"path": True})
@@ -176,7 +176,9 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def __post_init__(self) -> None:
         if self.proof == "user" and not (self.operator and self.socket):
-            raise ValueError("approvals: proof `user` needs operator and socket; run: interpose operator init --user NAME")
+            raise ValueError(
+                "approvals: proof `user` needs operator and socket; run: interpose operator init --user NAME"
+            )
 
 
 class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

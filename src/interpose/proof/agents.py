@@ -21,12 +21,16 @@ from interpose.proof.processes import Process, process, this_boot, ticks_now
 log = logging.getLogger("interpose.approvals")
 
 MOST_KNOWN = 500
-_SHELLS = frozenset({"bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh", "elvish", "pwsh"})
+_SHELLS = frozenset(
+    {"bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh", "elvish", "pwsh"}
+)
 LOGINS = frozenset({"sshd", "sshd-session", "login"})
-EDITORS = frozenset({"code", "code-insiders", "codium", "cursor", "windsurf", "kiro", "idea", "pycharm", "zed", "electron"})
+EDITORS = frozenset(
+    {"code", "code-insiders", "codium", "cursor", "windsurf", "kiro", "idea", "pycharm", "zed", "electron"}
+)
 _MULTIPLEXERS = frozenset({"tmux: server", "tmux", "screen", "zellij", "mosh-server", "abduco", "dtach"})
 WINDOWS = frozenset({
-    "gnome-terminal-", "gnome-terminal-server", "kgx", "ptyxis-agent", "konsole", "kitty", "alacritty", "foot", "footclient",
+    "gnome-terminal-server", "kgx", "ptyxis-agent", "konsole", "kitty", "alacritty", "foot", "footclient",
     "wezterm-gui", "xterm", "urxvt", "rxvt", "st", "xfce4-terminal", "tilix", "terminator", "ghostty", "lxterminal",
     "mate-terminal", "qterminal", "deepin-terminal", "terminology",
 })  # fmt: skip
@@ -134,7 +138,9 @@ class KnownAgents:
         if kept.boot == this_boot():
             # Nobody watched them meanwhile: those that are gone may have lived until now.
             now = ticks_now()
-            self._known.update({(one.pid, one.start): KnownAgent(one.pid, one.start, now, one.name) for one in kept.agents})
+            self._known.update(
+                {(one.pid, one.start): KnownAgent(one.pid, one.start, now, one.name) for one in kept.agents}
+            )
 
 
 def _write(file: Path, data: bytes) -> None:
@@ -146,5 +152,3 @@ def _write(file: Path, data: bytes) -> None:
     finally:
         os.close(handle)
     draft.replace(file)
-
-

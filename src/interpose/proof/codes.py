@@ -40,9 +40,14 @@ class Codes:
             code = self._open.pop(question, None)
             if said:
                 self._attempts.begin()
-                if code is None or code.until <= now or not hmac.compare_digest(code.text, said.replace("-", "").lower()):
+                if (
+                    code is None
+                    or code.until <= now
+                    or not hmac.compare_digest(code.text, said.replace("-", "").lower())
+                ):
                     raise NotProvenError(
-                        "the code is wrong, was used, or is over; answer without one to be shown a new one", "code_wrong"
+                        "the code is wrong, was used, or is over; answer without one to be shown a new one",
+                        "code_wrong",
                     )
                 self._attempts.succeeded()
                 return

@@ -88,7 +88,8 @@ class Attempts:
             self._wrong = [at for at in self._wrong if now - at < PAUSE_SECONDS]
             if len(self._wrong) >= MOST_ATTEMPTS:
                 raise NotProvenError(
-                    f"{MOST_ATTEMPTS} wrong answers within {PAUSE_SECONDS:g} seconds: wait a minute", "too_many_attempts"
+                    f"{MOST_ATTEMPTS} wrong answers within {PAUSE_SECONDS:g} seconds: wait a minute",
+                    "too_many_attempts",
                 )
             self._wrong.append(now)
 

@@ -88,7 +88,7 @@ def ancestry(pid: int) -> list[Process]:
 def program_of(pid: int) -> str:
     """The path of the program that a process runs; empty if we may not know."""
     try:
-        return os.readlink(PROC / str(pid) / "exe").removesuffix(" (deleted)")
+        return str((PROC / str(pid) / "exe").readlink()).removesuffix(" (deleted)")
     except OSError:
         return ""
 

@@ -31,8 +31,8 @@ from interpose.proof.terminal import is_own_address, prove_terminal
 log = logging.getLogger("interpose.approvals")
 
 OVER_TCP = (
-    "a token alone does not answer from this machine, as an agent could read it: run `interpose approvals approve ID` in "
-    "your own terminal, or choose another proof (approvals.proof)"
+    "a token alone does not answer from this machine, as an agent could read it: run `interpose approvals approve ID` "
+    "in your own terminal, or choose another proof (approvals.proof)"
 )
 
 

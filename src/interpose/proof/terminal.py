@@ -1,8 +1,8 @@
 """The proof by one's terminal: whoever answers sits at a terminal that no agent made or works in.
 
-What the kernel says of a process that is connected to our Unix socket: its number and user, its ancestors, its terminal,
-whether it is the one that reads the terminal now. What it can't say is where a process came from whose parents are gone.
-So a chain that ends at a process which an agent may have left behind proves nothing, and is refused.
+What the kernel says of a process that is connected to our Unix socket: its number and user, its ancestors, its
+terminal, whether it is the one that reads the terminal now. What it can't say is where a process came from whose
+parents are gone. So a chain that ends at a process which an agent may have left behind proves nothing.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from interpose.proof.agents import LOGINS, WINDOWS, KnownAgents, is_manager
 from interpose.proof.processes import Process, ancestry, environment_of, process, program_of, real_user
 
 AGENT_NAMES = frozenset({
-    "claude", "codex", "gemini", "opencode", "copilot", "qwen", "cursor-agent", "droid", "kiro-cli", "cline", "openclaw",
-    "goose", "aider", "amp",
+    "claude", "codex", "gemini", "opencode", "copilot", "qwen", "cursor-agent", "droid", "kiro-cli", "cline",
+    "openclaw", "goose", "aider", "amp",
 })  # fmt: skip
 AGENT_MARKS = (
     "CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED",

@@ -25,9 +25,10 @@ from interpose.server.refusal_log import Refusals
 from interpose.surfaces.http import approvals
 from interpose.surfaces.http.all_routes import routes
 from interpose.surfaces.http.metrics import Traffic
-from interpose.surfaces.http_server.listener import Listener, addresses_of, trust_of
+from interpose.surfaces.http_server.listener import Listener, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.trust import Trust
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
@@ -80,6 +81,17 @@ class DecisionServer:
             shutdown_timeout=settings.shutdown_timeout,
             observe=self._answered,
         )
+        # Another user answers here: nothing else is to be had on this socket.
+        self._operator = (
+            Listener(
+                approvals.routes(service),
+                [Unix(service.config.approvals.socket, for_group=True)],
+                Trust(),
+                observe=self._answered,
+            )
+            if service.config.approvals.socket
+            else None
+        )
         self._traffic.connections = lambda: self._listener.connections
         self._hooks = (
             HookListener(
@@ -101,6 +113,8 @@ class DecisionServer:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+            if self._operator is not None:
+                await self._operator.start()
             if self._hooks is not None:
                 await self._hooks.start()
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
@@ -116,6 +130,8 @@ class DecisionServer:
                     task.cancel()
             if self._hooks is not None:
                 await self._hooks.stop()
+            if self._operator is not None:
+                await self._operator.stop()
             await self._listener.stop()
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)
