@@ -167,10 +167,9 @@ def _proof_asked(missing: NotProvenError) -> dict[str, str]:
             from getpass import getpass
 
             return {field: getpass(prompt)}
-        with Path("/dev/tty").open("r+", encoding="utf-8", buffering=1) as terminal:
-            terminal.write(prompt)
-            terminal.flush()
-            return {field: terminal.readline().strip()}
+        with Path("/dev/tty").open(encoding="utf-8") as keys:
+            print(prompt, end="", file=sys.stderr, flush=True)
+            return {field: keys.readline().strip()}
     except (OSError, EOFError):
         raise missing from None
 
