@@ -23,18 +23,18 @@ class Terminal:
         self.shown = ""
 
     def __enter__(self) -> Self:
-        self.pid, self._master = pty.fork()  # type: ignore[no-untyped-call, unused-ignore] - as the stubs have it
+        self.pid, self._master = pty.fork()
         if self.pid == 0:
             os.chdir(self._directory)
             os.execve("/bin/bash", ["bash", "--norc", "--noprofile", "-i"], self._environment)
         return self
 
     def __exit__(self, *_error: object) -> None:
-        for end in (lambda: os.kill(self.pid, signal.SIGKILL), lambda: os.close(self._master)):
-            try:
-                end()
-            except OSError:
-                pass
+        try:
+            os.kill(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # the shell has ended already
+        os.close(self._master)
         os.waitpid(self.pid, 0)
 
     def type(self, text: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -18,9 +19,9 @@ from interpose.proof.passphrase import (
 )
 
 
-def refused(act: object, *words: str) -> str:
+def refused(act: Callable[..., None], *words: str) -> str:
     with pytest.raises(NotProvenError) as caught:
-        act(*words)  # type: ignore[operator] - whatever is tried
+        act(*words)
     return caught.value.code
 
 
