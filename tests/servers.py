@@ -19,9 +19,9 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.build import open_service
-from interpose.config.settings import Config, ServerLimits
+from interpose.config.settings import ApprovalSettings, Config, ServerLimits
 from interpose.service.service import Service
-from interpose.surfaces.http_server.listener import Listener, Tcp
+from interpose.surfaces.http_server.listener import Address, Listener, Tcp
 from interpose.surfaces.http_server.listener_state import Observe
 from interpose.surfaces.http_server.messages import Role, Route
 from interpose.surfaces.http_server.tokens import Token, Tokens
@@ -48,6 +48,12 @@ def bearer(role: Role) -> dict[str, str]:
     return {"Authorization": f"Bearer {TOKENS[role]}"}
 
 
+def answered_by_token(directory: Path, **more: Any) -> ApprovalSettings:
+    """Approvals whose files lie inside a directory, and that a token is enough for."""
+    own = {"proof": "token", "key": str(directory / "approvals.key"), "directory": str(directory / "approvals")}
+    return ApprovalSettings(**own | more)
+
+
 def config_in(directory: Path, **groups: Any) -> Config:
     """The default configuration with everything that is written inside a directory."""
     base = Config()
@@ -55,6 +61,7 @@ def config_in(directory: Path, **groups: Any) -> Config:
         "ledger": replace(base.ledger, directory=str(directory / "ledger")),
         "policy": replace(base.policy, directory=str(directory / "policy")),
         "server": replace(base.server, socket="", tokens_file=str(directory / "tokens")),
+        "approvals": answered_by_token(directory),
     }
     return replace(base, **given | groups)
 
@@ -70,7 +77,7 @@ def service_in(
     (place / "packs.yaml").write_text(f"version: 1\npacks: [{', '.join(packs)}]\n", encoding="utf-8")
     if rules:
         (place / "rules.yaml").write_text(rules, encoding="utf-8")
-    with open_service(config, follow=False) as service:
+    with open_service(config, follow=False, serving=True) as service:
         yield service
 
 
@@ -120,8 +127,9 @@ def running(
     trust: Trust | None = None,
     limits: ServerLimits | None = None,
     observe: Observe | None = None,
+    more: Sequence[Address] = (),
 ) -> Iterator[Running]:
-    """These routes on a free loopback port."""
+    """These routes on a free loopback port, and elsewhere."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="server under test", daemon=True)
     thread.start()
@@ -129,7 +137,8 @@ def running(
     def perform(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run_coroutine_threadsafe(work, loop).result(30)
 
-    listener = Listener(routes, [Tcp("127.0.0.1")], trust or Trust(loopback="open"), limits, observe=observe)
+    trust = trust or Trust(loopback="open")
+    listener = Listener(routes, [Tcp("127.0.0.1"), *more], trust, limits, observe=observe)
     try:
         perform(listener.start())
         try:

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from interpose.policy.load import RulePlace
     from interpose.policy.reload import PolicyReload, Rules
     from interpose.policy.startup_memory import Memory
+    from interpose.service.answering import Answering
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
@@ -302,11 +303,14 @@ def _ledger_and_store(directory: Path, settings: LedgerSettings | None, store_ur
         raise
 
 
-def open_service(config: Config, *, follow: bool = True, memory: Memory | None = None) -> Service:
+def open_service(
+    config: Config, *, follow: bool = True, memory: Memory | None = None, serving: bool = False
+) -> Service:
     """All that a process needs to decide for others. With `follow`, changed rule files are taken over as they change.
 
-    A `memory` spares the checks of rules that it knows.
-    Raises PolicyError, PluginError, LedgerError or StoreError if anything of it can't be had.
+    A `memory` spares the checks of rules that it knows. A server is `serving`: it alone has the key of approvals, so it
+    alone puts questions, takes answers and honours grants.
+    Raises PolicyError, PluginError, LedgerError, ServerError or StoreError if anything of it can't be had.
     """
     from pathlib import Path
 
@@ -316,12 +320,15 @@ def open_service(config: Config, *, follow: bool = True, memory: Memory | None =
     ledger, store = _ledger_and_store(Path(config.ledger.directory), config.ledger, config.store.url)
     activity = Activity(ledger.recorder)
     try:
-        desk = _desk(config, store, ledger)
+        answering = _answering(config, store) if serving else None
+        desk = _desk(config, store, ledger, answering)
         policies = open_engines(config, activity, follow=follow, memory=memory, store=store)
     except BaseException:
         ledger.close()
         raise
-    return Service(config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity)
+    return Service(
+        config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity, answering=answering
+    )
 
 
 def record_undecided(config: Config, call: ToolCall, why: str) -> None:
@@ -338,13 +345,20 @@ def record_undecided(config: Config, call: ToolCall, why: str) -> None:
         drive(let_through_undecided(ledger.recorder, call, why))
 
 
-def _desk(config: Config, store: Store, ledger: Ledger) -> Desk:
+def _answering(config: Config, store: Store) -> Answering:
+    from interpose.service.answering import open_answering
+
+    return open_answering(config.approvals, store)
+
+
+def _desk(config: Config, store: Store, ledger: Ledger, answering: Answering | None) -> Desk:
     from interpose.approvals.desk import Desk
 
     tell = _webhook(config.approvals.webhook)
+    own: dict[str, Any] = {} if answering is None else answering.of_desk()
     return Desk(
         store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell,
-        waiters=max(1, config.server.limits.max_connections // 4),
+        waiters=max(1, config.server.limits.max_connections // 4), **own,
     )  # fmt: skip
 
 
@@ -365,7 +379,7 @@ def reconfigure(service: Service, config: Config) -> None:
     before, after = service.policies, open_engines(config, service.activity, follow=True)
     after.remember(before)
     service.config, service.policies = config, after
-    service.desk = _desk(config, service.store, service.ledger)
+    service.desk = _desk(config, service.store, service.ledger, service.answering)
     before.stop()
 
 

@@ -25,7 +25,8 @@ InterposeError
 │   ├── NoQuestionError       there is no question of this id
 │   ├── AnsweredError         somebody has answered it
 │   ├── TooLateError          it timed out
-│   └── ScopeError            a yes can't count for so much, or says nothing
+│   ├── ScopeError            a yes can't count for so much, or says nothing
+│   └── NotProvenError        whoever answers did not prove to be no agent
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -149,6 +150,14 @@ class TooLateError(ApprovalError):
 
 class ScopeError(ApprovalError, ValueError):
     """A yes can't count for that."""
+
+
+class NotProvenError(ApprovalError):
+    """Whoever answers did not prove to be no agent. `code` says what is missing."""
+
+    def __init__(self, message: str, code: str = "not_proven") -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class BlockedError(InterposeError):

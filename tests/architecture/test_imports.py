@@ -55,6 +55,7 @@ MAY_USE: dict[str, set[str]] = {
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
+    "proof": LEAVES | {"config"},
     "guards": LEAVES | {"agents", "formats", "tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
@@ -64,7 +65,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | POLICY | {"config", "ledger", "store"},
+    "service": FLOW | POLICY | {"config", "ledger", "proof", "store"},
     "plugins": {"errors", "registry"},
     "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
@@ -72,17 +73,22 @@ MAY_USE: dict[str, set[str]] = {
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
     "surfaces": set(),
     "surfaces.http_server": LEAVES | {"config", "formats"},
-    "surfaces.http": FLOW | POLICY | READ_BY_PEOPLE | {"service", "config", "observability", "surfaces.http_server"},
+    "surfaces.http": FLOW
+    | POLICY
+    | READ_BY_PEOPLE
+    | {"service", "config", "observability", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
-    "install": LEAVES | {"agents", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    "install": LEAVES
+    | {"agents", "approvals", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "install", "observability", "policy_trials", "server", "service"}
+    | {"__init__", "agents", "build", "config", "install", "observability", "policy_trials", "proof", "server"}
+    | {"service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
     "__init__": FLOW | {"build", "guarded", "plugins"},
@@ -99,7 +105,7 @@ CONFINED = {
     "cel_expr_python": ("cel/checker.py",),
     "yaml": ("formats/yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
-    "cryptography": ("formats/signatures.py",),
+    "cryptography": ("formats/signatures.py", "approvals/seal.py"),
     "httpx2": ("policy/judge/http_transport.py",),
     "httptools": ("surfaces/http_server/request_reader.py",),
     "uvloop": ("surfaces/http_server/listener.py",),

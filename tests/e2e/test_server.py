@@ -127,11 +127,16 @@ def postgres() -> Any:
 def test_three_servers_share_approvals_and_grants_while_one_is_killed(tmp_path: Path, postgres: Postgres) -> None:
     url = postgres.new_database()
     key = tmp_path / "one"
-    with ServerProcess(key, INTERPOSE_STORE_URL=url) as one:
+    shared = {
+        "INTERPOSE_STORE_URL": url,
+        "INTERPOSE_APPROVALS_PROOF": "token",
+        "INTERPOSE_APPROVALS_KEY": str(key / "approvals.key"),
+    }
+    with ServerProcess(key, **shared) as one:
         share_keys(key, tmp_path / "two", tmp_path / "three")
         with (
-            ServerProcess(tmp_path / "two", INTERPOSE_STORE_URL=url) as two,
-            ServerProcess(tmp_path / "three", INTERPOSE_STORE_URL=url) as three,
+            ServerProcess(tmp_path / "two", **shared) as two,
+            ServerProcess(tmp_path / "three", **shared) as three,
             ThreadPoolExecutor(16) as pool,
         ):
             asked = one.intercept(ASKED)

@@ -15,6 +15,7 @@ import pytest
 
 from interpose.approvals.desk import Desk
 from interpose.approvals.scopes import scope
+from interpose.approvals.seal import open_seal
 from interpose.store import open_store
 from interpose.store.protocols import Store
 from interpose.types import Approved, Context, Pending, PermissionRequest, ToolCall
@@ -45,21 +46,28 @@ def store(place: str) -> Iterator[Store]:
     opened.close()
 
 
+@pytest.fixture
+def key_file(tmp_path: Path) -> Path:
+    return tmp_path / "approvals.key"
+
+
 def ask(desk: Desk, seconds: float = 0.0) -> Any:
     call = ToolCall("exec", {"command": "publish"}, context=Context(session_id="s"))
     return asyncio.run(desk.waiting(seconds).confirm(PermissionRequest("?", call)))
 
 
-def child(place: str, code: str) -> subprocess.Popen[str]:
+def child(place: str, key_file: Path, code: str) -> subprocess.Popen[str]:
     """Another process at the same desk."""
     start = f"""
 import asyncio, os, signal, sys
+from pathlib import Path
 from interpose.approvals.desk import Desk
+from interpose.approvals.seal import open_seal
 from interpose.store import open_store, postgres, sqlite
 from interpose.types import Approved, Context, PermissionRequest, ToolCall
 
 store = open_store({place!r})
-desk = Desk(store, timeout=300, key={KEY!r})
+desk = Desk(store, timeout=300, key={KEY!r}, seal=open_seal(Path({str(key_file)!r})))
 request = PermissionRequest("?", ToolCall("exec", {{"command": "publish"}}, context=Context(session_id="s")))
 
 def ask(seconds=0.0):
@@ -78,15 +86,15 @@ while isinstance(ask(), Approved):
 """
 
 
-def test_processes_use_up_a_grant_while_one_of_them_is_killed(place: str, store: Store) -> None:
-    desk = Desk(store, timeout=300, key=KEY)
+def test_processes_use_up_a_grant_while_one_of_them_is_killed(place: str, store: Store, key_file: Path) -> None:
+    desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
     pending = ask(desk)
     assert isinstance(pending, Pending)
     desk.approve(pending.approval, "ann", scope("uses", uses=USES))
-    killed = child(place, TAKING.format(killed_at=15))
+    killed = child(place, key_file, TAKING.format(killed_at=15))
     assert killed.stdout is not None
     assert killed.stdout.readline() == "took\n"
-    children = [killed, *(child(place, TAKING.format(killed_at=-1)) for _ in range(2))]
+    children = [killed, *(child(place, key_file, TAKING.format(killed_at=-1)) for _ in range(2))]
     with ThreadPoolExecutor(8) as pool:
         start = threading.Barrier(8)
 
@@ -121,11 +129,13 @@ print("approved", flush=True)
 
 
 @pytest.mark.parametrize("killed_at", [2, 3, 4, 5])
-def test_an_approver_that_is_killed_has_said_yes_or_nothing(place: str, store: Store, killed_at: int) -> None:
+def test_an_approver_that_is_killed_has_said_yes_or_nothing(
+    place: str, store: Store, key_file: Path, killed_at: int
+) -> None:
     """Statements of an approval: the question is read, answered, granted, and read again."""
-    desk = Desk(store, timeout=300, key=KEY)
+    desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
     id = ask(desk).approval
-    approver = child(place, ANSWERING.format(killed_at=killed_at))
+    approver = child(place, key_file, ANSWERING.format(killed_at=killed_at))
     printed, _ = approver.communicate(timeout=50)
     assert (approver.returncode, "approved" in printed) == ((0, True) if killed_at == 5 else (-9, False))
     if killed_at < 4:
@@ -136,9 +146,9 @@ def test_an_approver_that_is_killed_has_said_yes_or_nothing(place: str, store: S
     assert isinstance(ask(desk), Pending)
 
 
-def test_who_waits_is_killed_and_who_asks_again_gets_the_yes(place: str, store: Store) -> None:
-    desk = Desk(store, timeout=300, key=KEY)
-    waiting = child(place, 'print("waiting", flush=True)\nask(60)\n')
+def test_who_waits_is_killed_and_who_asks_again_gets_the_yes(place: str, store: Store, key_file: Path) -> None:
+    desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
+    waiting = child(place, key_file, 'print("waiting", flush=True)\nask(60)\n')
     assert waiting.stdout is not None
     assert waiting.stdout.readline() == "waiting\n"
     id = ask(desk).approval
@@ -149,9 +159,9 @@ def test_who_waits_is_killed_and_who_asks_again_gets_the_yes(place: str, store: 
     assert isinstance(ask(desk), Pending)
 
 
-def test_the_store_restarts_while_somebody_waits(server: Server) -> None:
+def test_the_store_restarts_while_somebody_waits(server: Server, key_file: Path) -> None:
     store = open_store(server.new_database())
-    desk = Desk(store, timeout=300, key=KEY)
+    desk = Desk(store, timeout=300, key=KEY, seal=open_seal(key_file))
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ask, desk, 40)
         pause = threading.Event()

@@ -84,7 +84,7 @@ def test_grants_and_counters_stay_exact_over_a_restart(server: Server) -> None:
         under_load.wait()
         while True:
             try:
-                grant, total = store.take("x", now_ns=1), store.spend("c", 1, budget=50)
+                grant, total = store.use("g", now_ns=1), store.spend("c", 1, budget=50)
             except StoreError:
                 continue
             if grant is None and total is None:
@@ -101,7 +101,7 @@ def test_grants_and_counters_stay_exact_over_a_restart(server: Server) -> None:
         thread.join()
     assert len(taken) == len(set(taken))
     assert len(spent) == len(set(spent))
-    assert (store.take("x", now_ns=1), store.spent("c")) == (None, 50)
+    assert (store.use("g", now_ns=1), store.spent("c")) == (None, 50)
     store.close()
 
 
@@ -157,8 +157,8 @@ def test_a_lost_answer_is_found_out_for_entries_and_told_for_grants(server: Serv
         losing.append([StoredEntry(writer="w", seq=1, kind="decided", time_ns=1, prev=b"", hash=b"other", body=b"")])
     store.give(Grant(id="g", subject="x", uses=2, created_ns=0))
     with pytest.raises(StoreError, match="broken"):
-        losing.take("x", now_ns=1)
-    left = store.take("x", now_ns=1)
+        losing.use("g", now_ns=1)
+    left = store.use("g", now_ns=1)
     assert left is not None
     assert left.uses == 0
     store.close()

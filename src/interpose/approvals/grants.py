@@ -5,18 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from msgspec import MsgspecError, Struct
+from msgspec import MsgspecError, Struct, structs
 from msgspec import json as fast
 
 from interpose.approvals.questions import Kept, moment
-from interpose.approvals.scopes import UNLIMITED, Scope, end_of
+from interpose.approvals.scopes import ONCE, UNLIMITED, Scope, end_of
+from interpose.approvals.seal import Seal, Sealed, Verifier
 from interpose.store.protocols import Grant
 
 
 class Given(Struct, frozen=True, kw_only=True):
     """A grant as people see it. It has the id of the question that it answers.
 
-    `uses_left` is None where only time ends it.
+    `uses_left` is None where only time ends it. With a `problem` it is no grant: nothing runs by it.
     """
 
     id: str
@@ -31,35 +32,51 @@ class Given(Struct, frozen=True, kw_only=True):
     principal: str = ""
     cwd: str = ""
     comment: str = ""
+    agent: str = ""
+    problem: str = ""
 
 
+_sealed = fast.Decoder(Sealed).decode
 _given = fast.Decoder(Given).decode
 
 
-def grant_of(kept: Kept, scope: Scope, *, by: str, comment: str, now_ns: int) -> Grant:
-    """What a yes grants. ScopeError if it can't be granted so."""
+def grant_of(kept: Kept, scope: Scope, seal: Seal, *, by: str, comment: str, now_ns: int) -> Grant:
+    """What a yes grants, signed with all that it binds. ScopeError if it can't be granted so."""
     question, now = kept.question, moment(now_ns)
     ends = end_of(scope, question.session, now)
     uses = scope.uses if scope.kind in ("once", "uses") else UNLIMITED
     given = Given(
         id=question.id, by=by, given=now, ends=ends, scope=scope, tool=question.tool, arguments=question.arguments,
-        session=question.session, principal=question.principal, cwd=question.cwd, comment=comment,
+        session=question.session, principal=question.principal, cwd=question.cwd, agent=question.agent, comment=comment,
+        uses_left=None if uses == UNLIMITED else uses,
     )  # fmt: skip
+    subject = kept.bound.principal if scope.kind == "until" else kept.bound.session
+    expires_ns = now_ns + round((ends - now).total_seconds() * 1e9)
+    sealed = seal.sealed("grant", fast.encode(given), question.id, subject, expires_ns, now_ns)
     return Grant(
-        id=question.id,
-        subject=kept.bound.principal if scope.kind == "until" else kept.bound.session,
-        uses=uses,
-        expires_ns=now_ns + round((ends - now).total_seconds() * 1e9),
-        created_ns=now_ns,
-        body=fast.encode(given),
+        id=question.id, subject=subject, uses=uses, expires_ns=expires_ns, created_ns=now_ns, body=fast.encode(sealed)
     )
 
 
-def given_of(row: Grant) -> Given | None:
-    """A grant as it stands now; None if it was not given by us."""
+def signed_of(row: Grant, verifier: Verifier) -> Given | None:
+    """A grant as it was given, all uses with it; None if no server of ours gave it so."""
     try:
-        given = _given(row.body)
+        sealed = _sealed(row.body)
+        if not verifier.accepts("grant", sealed, row.id, row.subject, row.expires_ns, row.created_ns):
+            return None
+        return _given(sealed.content)
     except MsgspecError:
         return None
-    fields = {name: getattr(given, name) for name in Given.__struct_fields__}
-    return Given(**fields | {"id": row.id, "uses_left": None if row.uses > UNLIMITED // 2 else row.uses})
+
+
+def given_of(row: Grant, verifier: Verifier) -> Given:
+    """A grant as it stands now. One that we did not give has a `problem`, and is shown as far as it can be read."""
+    given = signed_of(row, verifier)
+    left = None if row.uses > UNLIMITED // 2 else row.uses
+    if given is not None:
+        known = given.uses_left
+        return structs.replace(given, uses_left=known if known is None or left is None else min(left, known))
+    return Given(
+        id=row.id, by="unknown", given=moment(row.created_ns), ends=moment(row.expires_ns), scope=ONCE, uses_left=left,
+        tool="", arguments=None, problem=verifier.doubt,
+    )  # fmt: skip

@@ -13,11 +13,13 @@ from msgspec import json as fast
 
 from interpose.approvals.binding import Bound, Subject
 from interpose.approvals.scopes import Scope
+from interpose.approvals.seal import Seal, Sealed, Verifier
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval
 from interpose.types import Finding, HookPoint, PermissionRequest, thaw
 
-State = Literal["waiting", "approved", "denied", "expired"]
+State = Literal["waiting", "approved", "denied", "expired", "invalid"]
+"""`invalid`: the store says that somebody said yes, and no server of ours wrote that down."""
 
 SHOWN_LIMIT = 64 * 1024
 WORDS_LIMIT = 8 * 1024
@@ -74,6 +76,7 @@ class Kept(Struct, frozen=True):
     bound: Bound
 
 
+_sealed = fast.Decoder(Sealed).decode
 _kept = fast.Decoder(Kept).decode
 _answer = fast.Decoder(Answer).decode
 _question = fast.Decoder(Question).decode
@@ -135,42 +138,53 @@ def written(
     return _question(whole)
 
 
-def row_of(kept: Kept, *, asked_ns: int, expires_ns: int) -> Approval:
-    """A question on its way into the store."""
+def row_of(kept: Kept, seal: Seal, *, asked_ns: int, expires_ns: int) -> Approval:
+    """A question on its way into the store. The seal says that what is shown is what was asked about."""
     question = kept.question
+    sealed = seal.sealed("question", fast.encode(kept), question.id, asked_ns, expires_ns)
     return Approval(
-        id=question.id, session=question.session, created_ns=asked_ns, expires_ns=expires_ns, body=fast.encode(kept)
+        id=question.id, session=question.session, created_ns=asked_ns, expires_ns=expires_ns, body=fast.encode(sealed)
     )
 
 
-def kept_of(row: Approval) -> Kept | None:
-    """What the store has; None if somebody put something else there."""
+def kept_of(row: Approval, verifier: Verifier) -> Kept | None:
+    """What the store has; None if somebody else put it there, or changed it."""
     try:
-        return _kept(row.body)
+        sealed = _sealed(row.body)
+        if not verifier.accepts("question", sealed, row.id, row.created_ns, row.expires_ns):
+            return None
+        return _kept(sealed.content)
     except MsgspecError:
         return None
 
 
-def seen(row: Approval, now_ns: int) -> Question | None:
+def seen(row: Approval, now_ns: int, verifier: Verifier) -> Question | None:
     """A question as it stands now."""
-    kept = kept_of(row)
+    kept = kept_of(row, verifier)
     if kept is None:
         return None
-    answer = answer_of(row)
+    answer = answer_of(row, verifier)
     state: State = "waiting" if row.expires_ns > now_ns else "expired"
     if row.answer:
-        state = "approved" if answer is not None and answer.approved else "denied"
+        state = "invalid" if answer is None else "approved" if answer.approved else "denied"
     return structs.replace(kept.question, state=state, answer=answer)
 
 
-def answer_of(row: Approval) -> Answer | None:
-    """The answer to a question. One that can't be read is none, and was no yes."""
+def answer_of(row: Approval, verifier: Verifier) -> Answer | None:
+    """The answer to a question. One that no server of ours wrote is none, and was no yes."""
     try:
-        return _answer(row.answer) if row.answer else None
+        sealed = _sealed(row.answer) if row.answer else None
+        if sealed is None or not verifier.accepts("answer", sealed, row.id, _digest(row.body)):
+            return None
+        return _answer(sealed.content)
     except MsgspecError:
         return None
 
 
-def answer_text(answer: Answer) -> str:
-    """An answer on its way into the store."""
-    return fast.encode(answer).decode()
+def answer_text(answer: Answer, row: Approval, seal: Seal) -> str:
+    """An answer on its way into the store, bound to the whole question that it answers."""
+    return fast.encode(seal.sealed("answer", fast.encode(answer), row.id, _digest(row.body))).decode()
+
+
+def _digest(body: bytes) -> str:
+    return hashlib.sha256(body).hexdigest()

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose approvals`."""
 
     def act() -> int:
-        with opened(args, read_only=args.act in ("list", "show")) as desk:
+        with opened(args, read_only=True) as desk:
             return _ACTS[args.act](args, desk)
 
     return answered("approvals", args, act)

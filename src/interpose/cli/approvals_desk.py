@@ -14,36 +14,39 @@ from urllib.parse import quote
 
 import msgspec
 
-from interpose.approvals.desk import Desk
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, spoken_id
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.server_client import connection_to
+from interpose.cli.server_client import connection_to, reachable
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
+from interpose.config.settings import Config
 from interpose.errors import (
     AnsweredError,
     ApprovalError,
     ConfigError,
     InterposeError,
     NoQuestionError,
+    NotProvenError,
     ScopeError,
     StoreError,
     TooLateError,
     text_of,
 )
+from interpose.install.situation import store_desk
 from interpose.store import open_store
 
 EXIT_NOT_DONE = 1
 TIMEOUT = 10.0
 
-EPILOG = """Without --server, the store of this user's configuration is asked: nobody needs to serve. With --server the
-server is asked, and the name of the token is the approver's.
+EPILOG = """This user's server is asked over its Unix socket. To say yes you prove to be no agent: by your own terminal,
+or as approvals.proof wants it. Without a server questions and grants are shown from the store, and nothing is answered.
+With --server an address is asked, and the name of the token is the approver's.
 
-exit codes: 0 done; 1 there is no such question or grant, or it was too late; 64 wrong usage; 70 internal error, or a
-store or server that can't be reached; 78 a configuration that can't be loaded"""
+exit codes: 0 done; 1 there is no such question or grant, it was too late, or the proof was not enough; 64 wrong usage;
+70 internal error, or a store or server that can't be reached; 78 a configuration that can't be loaded"""
 
 T = TypeVar("T")
 
@@ -54,6 +57,10 @@ _REFUSALS: dict[str, type[ApprovalError]] = {
     "too_late": TooLateError,
     "invalid_scope": ScopeError,
 }
+_NOT_PROVEN = frozenset({
+    "not_proven", "passphrase_needed", "passphrase_wrong", "code_needed", "code_wrong", "too_many_attempts",
+    "no_server",
+})  # fmt: skip
 
 
 class AnyDesk(Protocol):
@@ -84,8 +91,9 @@ class AnyDesk(Protocol):
 class ServerDesk:
     """The desk of a server."""
 
-    def __init__(self, at: str, token: str) -> None:
-        self._at, self._token = at, token
+    def __init__(self, at: str, token: str = "", *, of_anyone: bool = False) -> None:
+        """`of_anyone` believes a socket whose server is another user's: the operator's has one."""
+        self._at, self._token, self._of_anyone = at, token, of_anyone
 
     def asked(self) -> list[Question]:
         """Questions that wait, the oldest first."""
@@ -106,7 +114,13 @@ class ServerDesk:
             body["uses"] = scope.uses
         if scope.until is not None:
             body["until"] = scope.until
-        return self._ask("POST", f"approvals/{_segment(id)}/approve", Question, body)
+        path = f"approvals/{_segment(id)}/approve"
+        try:
+            return self._ask("POST", path, Question, body)
+        except NotProvenError as error:
+            if error.code not in _ASKED_FOR:
+                raise
+            return self._ask("POST", path, Question, body | _proof_asked(error))
 
     def deny(self, id: str, by: str, reason: str = "") -> Question:  # noqa: ARG002 - as above
         """Say no."""
@@ -125,11 +139,11 @@ class ServerDesk:
         return True
 
     def _ask(self, method: str, path: str, kind: type[T], body: object = None) -> T:
-        headers = {"Authorization": f"Bearer {self._token}"}
+        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            connection = connection_to(self._at, TIMEOUT)
+            connection = connection_to(self._at, TIMEOUT, of_anyone=self._of_anyone)
             try:
                 data = None if body is None else msgspec.json.encode(body)
                 connection.request(method, f"/api/v1/{path}", data, headers)
@@ -142,6 +156,29 @@ class ServerDesk:
             return msgspec.json.decode(answer, type=kind)
         except (OSError, HTTPException, msgspec.MsgspecError, ValueError) as error:
             raise StoreError(f"{self._at}: {text_of(error)}") from error
+
+
+def _proof_asked(missing: NotProvenError) -> dict[str, str]:
+    """What the server wants to hear from a person, typed at their terminal."""
+    field, prompt, hidden = _ASKED_FOR[missing.code]
+    print(f"interpose: {visible(text_of(missing))}", file=sys.stderr)
+    try:
+        if hidden:
+            from getpass import getpass
+
+            return {field: getpass(prompt)}
+        with Path("/dev/tty").open(encoding="utf-8") as keys:
+            print(prompt, end="", file=sys.stderr, flush=True)
+            return {field: keys.readline().strip()}
+    except (OSError, EOFError):
+        raise missing from None
+
+
+_ASKED_FOR = {
+    "passphrase_needed": ("passphrase", "Passphrase: ", True),
+    "code_needed": ("code", "Code: ", False),
+}
+"""The field of the request, what is asked, and whether it is typed unseen."""
 
 
 def _segment(id: str) -> str:
@@ -158,6 +195,8 @@ def _refusal(status: int, answer: bytes) -> InterposeError:
         said = msgspec.json.decode(answer, type=_Refused)
     except msgspec.MsgspecError:
         return StoreError(f"the server answered {status}")
+    if said.error in _NOT_PROVEN:
+        return NotProvenError(said.message, said.error)
     return _REFUSALS.get(said.error, StoreError)(f"{said.message} ({said.error})")
 
 
@@ -173,20 +212,32 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[AnyDesk]:
     """The desk that is meant. Raises UsageError, ConfigError or StoreError."""
     if args.server:
-        yield ServerDesk(_address(args.server), _token(args.token_file))
+        at = _address(args.server)
+        local = at.startswith("/") and args.token_file is None
+        yield ServerDesk(at, "" if local else _token(args.token_file), of_anyone=local)
         return
     if args.token_file:
         raise UsageError("--token-file belongs to --server")
     config = load(args.config).config
+    if (found := _listening(config)) is not None:
+        yield found
+        return
     where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
     if not config.store.url and not Path(where).is_file():
         raise StoreError(f"nothing was ever asked: there is no ledger at {where}")
     store = open_store(where, read_only=read_only)
     try:
-        # Answers need no key: a question carries the digests of what it is about.
-        yield Desk(store, timeout=config.approvals.timeout, key=b"")
+        yield store_desk(config, store)
     finally:
         store.close()
+
+
+def _listening(config: Config) -> ServerDesk | None:
+    """The desk of the server that runs here, if one does."""
+    for at in (config.approvals.socket, config.server.socket, config.hooks.socket):
+        if at and reachable(at):
+            return ServerDesk(at, of_anyone=at == config.approvals.socket)
+    return None
 
 
 def _address(text: str) -> str:
@@ -218,7 +269,7 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         return act()
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
-    except (NoQuestionError, AnsweredError, TooLateError) as error:
+    except (NoQuestionError, AnsweredError, TooLateError, NotProvenError) as error:
         code, problem = EXIT_NOT_DONE, text_of(error)
     except (UsageError, ScopeError) as error:
         code, problem = EXIT_USAGE, text_of(error)

@@ -13,7 +13,7 @@ from interpose.cli.check import encoded
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 
 MOST_LINES = 200
-_STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2"}
+_STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2", "invalid": "31"}
 
 
 def question_text(question: Question, ink: Ink, *, now: datetime, width: int = 100) -> str:
@@ -104,6 +104,8 @@ def question_line(question: Question, ink: Ink, width: int, now: datetime) -> st
 
 def given_line(given: Given, ink: Ink, width: int) -> str:
     """A grant in one line."""
+    if given.problem:
+        return f"{ink(given.id, '1')}  {ink('INVALID', '1;31')}, counts for nothing: {visible(given.problem)}"
     uses = "" if given.uses_left is None else f", {given.uses_left} left"
     head = f"{given.scope.kind}{uses}, ends {_moment(given.ends)}, by {visible(given.by)}"
     room = max(20, width - len(given.id) - columns(head) - 4)

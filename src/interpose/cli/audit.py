@@ -21,7 +21,9 @@ from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import encoded
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
+from interpose.install.situation import grant_flaws
 from interpose.ledger import OLD_FORMATS, Broken, Format, Record, named, search, shapes, verify_directory
 from interpose.ledger.stats import stats
 from interpose.store.protocols import Query
@@ -189,9 +191,10 @@ def _stats(args: argparse.Namespace, ledger: Opened) -> int:
 
 def _verify(args: argparse.Namespace, ledger: Opened) -> int:
     checked = verify_directory(ledger.directory, ledger.store)
+    grants = grant_flaws(load().config, ledger.store)
     if args.json:
-        _write_json(msgspec.to_builtins(checked), indent=2)
-        return 0 if checked.ok else EXIT_BROKEN
+        _write_json(msgspec.to_builtins(checked) | {"ok": checked.ok and not grants, "grants": grants}, indent=2)
+        return 0 if checked.ok and not grants else EXIT_BROKEN
     ink = Ink(colours_wanted())
     counted = f"entries {checked.entries:,}   writers {checked.writers:,}   checkpoints {checked.checkpoints:,}"
     if checked.repairs:
@@ -202,7 +205,9 @@ def _verify(args: argparse.Namespace, ledger: Opened) -> int:
     for broken in checked.broken:
         place = f"entry {broken.seq} of writer {visible(broken.writer)}: " if broken.writer else ""
         print(f"  {place}{broken.why}{_call_at(broken, ledger)}")
-    return 0 if checked.ok else EXIT_BROKEN
+    for flaw in grants:
+        print(f"  {ink('ALARM', '1;31')}  {visible(flaw)}")
+    return 0 if checked.ok and not grants else EXIT_BROKEN
 
 
 def _call_at(broken: Broken, ledger: Opened) -> str:

@@ -104,6 +104,7 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
     checks += [HostCheck("off switch", "note", text) for text in now.warned]
     if now.unapproved.count:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))
+    checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     if now.opened:
         checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
     return checks

@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     acts = parser.add_subparsers(dest="act", metavar="act", required=True)
-    listing = acts.add_parser("list", help="grants that can still be used, the oldest first")
+    listing = acts.add_parser("list", help="grants that can still be used, the oldest first; INVALID ones, too")
     revoke = acts.add_parser("revoke", help="take a grant back: the next such call is asked about again")
     revoke.add_argument("id", metavar="ID", help="the id of the grant, which is that of its question")
     for act in (listing, revoke):

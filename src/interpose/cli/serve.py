@@ -75,7 +75,7 @@ def _serve(load: Callable[[], Loaded], *, on_demand: bool) -> int:
     from interpose.surfaces.http_server.listener import run as run_on_loop
 
     loaded = load()
-    with logging_to(loaded.config.logging), open_service(loaded.config) as service:
+    with logging_to(loaded.config.logging), open_service(loaded.config, serving=True) as service:
 
         async def main() -> None:
             server = DecisionServer(service, lambda: load().config, version=version(), on_demand=on_demand)

@@ -10,25 +10,39 @@ from http.client import HTTPConnection, HTTPSConnection
 from urllib.parse import urlsplit
 
 
-def connection_to(at: str, timeout: float) -> HTTPConnection:
-    """A connection to a server: `at` is the path of a Unix socket, or an address with http:// or https://."""
+def connection_to(at: str, timeout: float, *, of_anyone: bool = False) -> HTTPConnection:
+    """A connection to a server: `at` is the path of a Unix socket, or an address with http:// or https://.
+
+    A socket on which another user listens is believed only with `of_anyone`.
+    """
     if at.startswith("/"):
         connection = HTTPConnection("localhost")
-        connection.sock = _own_socket(at, timeout)
+        connection.sock = _own_socket(at, timeout, of_anyone=of_anyone)
         return connection
     address = urlsplit(at)
     kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
     return kind(address.hostname or "", address.port, timeout=timeout)
 
 
-def _own_socket(path: str, timeout: float) -> socket.socket:
+def reachable(path: str) -> bool:
+    """Whether somebody listens on a Unix socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.settimeout(2.0)
+        try:
+            probe.connect(path)
+        except OSError:
+            return False
+    return True
+
+
+def _own_socket(path: str, timeout: float, *, of_anyone: bool) -> socket.socket:
     """A connection to a server of ours: another user's process in its place is not believed."""
     connected = socket.socket(socket.AF_UNIX)
     try:
         connected.settimeout(timeout)
         connected.connect(path)
         _pid, owner, _group = struct.unpack("3i", connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        if owner not in (os.geteuid(), 0):
+        if not of_anyone and owner not in (os.geteuid(), 0):
             raise PermissionError(f"the server belongs to user {owner}")
     except BaseException:
         connected.close()

@@ -111,6 +111,8 @@ def _lines(
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
     if now.unapproved.count:
         lines.append(("ALARM", ink(visible(now.unapproved.text), "1;31")))
+    for alarm in now.alarms:
+        lines.append(("alarm", ink(visible(alarm), "31")))
     if told["fail_open"] or now.opened:
         last = f", the last {span(time() - now.opened_last)} ago" if now.opened else ""
         lines.append(("fail-open", ink(f"calls that can't be decided run; {now.opened} did{last}", "31")))

@@ -163,7 +163,35 @@ class ApprovalSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         ),
     ] = "host"
     timeout: Annotated[Seconds, Meta(description="seconds until a question that nobody answered is a no")] = 300.0
+    proof: Annotated[
+        Literal["terminal", "passphrase", "code", "user", "token"],
+        Meta(
+            description="how whoever says yes on this machine proves to be no agent: by their own terminal, a "
+            "passphrase, a code that the server shows, or as another system user; `token` is the weak one: whoever can "
+            "read the tokens file may answer"
+        ),
+    ] = "terminal"
+    key: Annotated[
+        Text,
+        Meta(description="private key (Ed25519, PEM) that signs approvals; servers share one", extra={"path": True}),
+    ] = "{config}/approvals.key"
+    directory: Annotated[
+        Text, Meta(description="where uses of grants are counted, outside the store", extra={"path": True})
+    ] = "{state}/approvals"
+    passphrase_file: Annotated[
+        Text, Meta(description="the hash of the operator's passphrase, for proof `passphrase`", extra={"path": True})
+    ] = "{config}/passphrase"  # noqa: S105 - the path of a file
+    operator: Annotated[str, Meta(description="name of the system user who answers, for proof `user`")] = ""
+    socket: Annotated[
+        str, Meta(description="Unix socket that the operator reaches, for proof `user`", extra={"path": True})
+    ] = ""
     webhook: WebhookSettings = WebhookSettings()
+
+    def __post_init__(self) -> None:
+        if self.proof == "user" and not (self.operator and self.socket):
+            raise ValueError(
+                "approvals: proof `user` needs operator and socket; run: interpose operator init --user NAME"
+            )
 
 
 class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

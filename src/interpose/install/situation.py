@@ -11,6 +11,9 @@ from time import time_ns
 
 from msgspec import MsgspecError, Struct
 
+from interpose.approvals.desk import Desk
+from interpose.approvals.seal import open_verifier
+from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
@@ -68,7 +71,10 @@ class Unapproved(Struct, frozen=True):
 
 
 class Situation(Struct, frozen=True, kw_only=True):
-    """All of it. `opened` counts calls that were let through undecided, as somebody chose."""
+    """All of it. `opened` counts calls that were let through undecided, as somebody chose.
+
+    `alarms` are grants and answers in the store that no server gave.
+    """
 
     hooks: ListeningServer
     api: ListeningServer
@@ -81,6 +87,7 @@ class Situation(Struct, frozen=True, kw_only=True):
     unheard: tuple[UnheardSession, ...] = ()
     warned: tuple[str, ...] = ()
     """What sessions of the last days were warned of: projects that switch hooks off."""
+    alarms: tuple[str, ...] = ()
 
 
 def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation:
@@ -94,6 +101,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
     unheard: tuple[UnheardSession, ...] = ()
     warned: tuple[str, ...] = ()
     unapproved = Unapproved()
+    alarms: tuple[str, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
@@ -101,6 +109,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
                 ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
                 unheard, warned = unheard_sessions(installed, store), _warned(store)
                 unapproved = _unapproved(store)
+                alarms = grant_flaws(config, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -119,6 +128,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         seen=seen,
         unheard=unheard,
         warned=warned,
+        alarms=alarms,
     )
 
 
@@ -131,6 +141,19 @@ def _warned(store: Store) -> tuple[str, ...]:
     sessions = heard(store, since_ns=time_ns() - _WEEK_NS)
     found = (f"{each.host} started in {each.cwd}: {text}" for each in sessions for text in each.switches)
     return tuple(dict.fromkeys(found))
+
+
+def store_desk(config: Config, store: Store) -> Desk:
+    """A desk for those who only look: it has the public key, and neither answers nor takes."""
+    uses = Uses(Path(config.approvals.directory) / "uses", alarm=lambda _key, _text: None)
+    uses.read()
+    verifier = open_verifier(Path(config.approvals.key))
+    return Desk(store, timeout=config.approvals.timeout, key=b"", verifier=verifier, uses=uses)
+
+
+def grant_flaws(config: Config, store: Store) -> tuple[str, ...]:
+    """Grants and answers in the store that no server gave: they count for nothing, and somebody put them there."""
+    return tuple(store_desk(config, store).flaws().values())
 
 
 def _waiting(store: Store) -> int:

@@ -18,14 +18,17 @@ from msgspec import Struct
 from interpose.build import hold_server, reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.observability.telemetry import open_telemetry
+from interpose.server.grant_watch import watch_grants
 from interpose.server.hook_listener import HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
+from interpose.surfaces.http import approvals
 from interpose.surfaces.http.all_routes import routes
 from interpose.surfaces.http.metrics import Traffic
-from interpose.surfaces.http_server.listener import Listener, addresses_of, trust_of
+from interpose.surfaces.http_server.listener import Listener, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.trust import Trust
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
@@ -35,6 +38,8 @@ log = logging.getLogger("interpose.server")
 
 _FIXED = (
     "server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging",
+    "approvals.proof", "approvals.key", "approvals.directory", "approvals.passphrase_file", "approvals.operator",
+    "approvals.socket",
 )  # fmt: skip
 """Groups of the configuration that hold from start to stop."""
 
@@ -76,9 +81,22 @@ class DecisionServer:
             shutdown_timeout=settings.shutdown_timeout,
             observe=self._answered,
         )
+        # Another user answers here: nothing else is to be had on this socket.
+        self._operator = (
+            Listener(
+                approvals.routes(service),
+                [Unix(service.config.approvals.socket, for_group=True)],
+                Trust(),
+                observe=self._answered,
+            )
+            if service.config.approvals.socket
+            else None
+        )
         self._traffic.connections = lambda: self._listener.connections
         self._hooks = (
-            HookListener(service, observe=self._answered, retire=self.stop if on_demand else None)
+            HookListener(
+                service, observe=self._answered, retire=self.stop if on_demand else None, more=approvals.routes(service)
+            )
             if service.config.hooks.socket
             else None
         )
@@ -88,7 +106,7 @@ class DecisionServer:
     ) -> None:
         """Listen until a signal or `stop`. `started` is told the addresses, `stopping` that the end begins."""
         loop, service = asyncio.get_running_loop(), self._service
-        telemetry, alarm = None, None
+        telemetry, alarm, grants = None, None, None
         await self._listener.start()
         try:
             telemetry = open_telemetry(service.config.telemetry, service.activity, version=self._version)
@@ -97,6 +115,8 @@ class DecisionServer:
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.add_signal_handler(number, self.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload_soon)
+            if self._operator is not None:
+                await self._operator.start()
             if self._hooks is not None:
                 await self._hooks.start()
             addresses = self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ())
@@ -105,13 +125,17 @@ class DecisionServer:
             self._warn_of_openness()
             started(addresses)
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
+            grants = loop.create_task(watch_grants(service))
             await self._stopping.wait()
         finally:
             stopping()
-            if alarm is not None:
-                alarm.cancel()
+            for task in (alarm, grants):
+                if task is not None:
+                    task.cancel()
             if self._hooks is not None:
                 await self._hooks.stop()
+            if self._operator is not None:
+                await self._operator.stop()
             await self._listener.stop()
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)

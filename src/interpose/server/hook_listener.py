@@ -20,7 +20,7 @@ from interpose.server.hook_routes import routes
 from interpose.surfaces.hook_clients.client_files import address_file
 from interpose.surfaces.hook_clients.programs.socket_client import stalled_file
 from interpose.surfaces.http_server.listener import Listener, Tcp, Unix
-from interpose.surfaces.http_server.messages import Request, Response, Route
+from interpose.surfaces.http_server.messages import Request, Response, Route, Routes
 from interpose.surfaces.http_server.tokens import Token, Tokens, digest_of
 from interpose.surfaces.http_server.trust import Trust
 
@@ -49,8 +49,14 @@ class HookListener:
     """
 
     def __init__(
-        self, service: Service, *, observe: Observe | None = None, retire: Callable[[], object] | None = None
+        self,
+        service: Service,
+        *,
+        observe: Observe | None = None,
+        retire: Callable[[], object] | None = None,
+        more: Routes = (),
     ) -> None:
+        """`more` routes are answered on the Unix socket, too: a server that a hook started has no other."""
         self._settings = service.config.hooks
         self._observe, self._retire = observe, retire
         self._file = address_file(self._settings.socket)
@@ -58,7 +64,7 @@ class HookListener:
         limits = ServerLimits(max_body_bytes=LARGEST_EVENT)
         own = (Route("POST", "/retire", self._on_retire, "agent", "Make room for another server"),) if retire else ()
         self._unix = Listener(
-            (*routes(service), *own), [Unix(self._settings.socket)], Trust(), limits, observe=self._answered
+            (*routes(service), *own, *more), [Unix(self._settings.socket)], Trust(), limits, observe=self._answered
         )
         token = Token("hook", "agent", digest_of(self._token))
         self._tcp = Listener(

@@ -31,6 +31,8 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
         host = host_named(request.params["host"])
         if host is None:
             raise Refusal(404, "unknown_host", f"no such host; known are {', '.join(HOSTS)}")
+        if service.answering is not None:  # whoever started this hook is an agent, and may not answer
+            service.answering.agents.heard(_process(request))
         answering = answer(service, host, request.body, event=request.query.get("event", ""))
         if len(request.body) <= LARGE:
             reply = await drive_in_server(answering)
@@ -55,3 +57,11 @@ def routes(service: Service, proof: str = "") -> tuple[Route, ...]:
             produces=(TEXT,),
         ),
     )
+
+
+def _process(request: Request) -> int:
+    """The hook's process: the kernel says so of one at the Unix socket, one at the port says it itself."""
+    if request.peer.pid:
+        return request.peer.pid
+    said = request.headers.get("x-interpose-pid", "")
+    return int(said) if said.isascii() and said.isdecimal() and len(said) < 10 else 0

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from interpose.ledger import Ledger
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
+    from interpose.service.answering import Answering
     from interpose.service.project_engines import ProjectEngines
     from interpose.store.protocols import Store
 
@@ -46,9 +47,11 @@ class Service:
         desk: Desk,
         policies: ProjectEngines[RuledEngine],
         activity: Activity,
+        answering: Answering | None = None,
     ) -> None:
+        """`answering` is what only a server has: without it nobody is asked, and no grant counts."""
         self.config, self.store, self.ledger, self.desk, self.policies = config, store, ledger, desk, policies
-        self.activity = activity
+        self.activity, self.answering = activity, answering
         self._pending = PendingCalls()
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:

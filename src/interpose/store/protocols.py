@@ -224,14 +224,20 @@ class Grants(Protocol):
     def give(self, grant: Grant) -> bool:
         """Keep a grant. False if its id is taken."""
 
-    def take(self, subject: str, *, now_ns: int) -> Grant | None:
-        """Use up one use of a grant, of the one that ends first. As it is afterwards; None if there is none."""
+    def use(self, id: str, *, now_ns: int) -> Grant | None:
+        """Use up one use of a grant. As it is afterwards; None if it is used up, over or gone."""
+
+    def lower(self, id: str, uses: int) -> None:
+        """Leave a grant no more uses than this."""
 
     def grants(self, subject: str = "", *, now_ns: int, limit: int = 1000) -> list[Grant]:
         """Grants that can still be used, the oldest first; of everything if no subject is named."""
 
     def revoke(self, id: str) -> bool:
         """Forget a grant. False if it isn't there."""
+
+    def latest_ns(self) -> int:
+        """The latest time of anything that is kept: of decisions, questions and answers; 0 if there is nothing."""
 
 
 class Counters(Protocol):

@@ -13,6 +13,7 @@ from typing import Any
 
 from interpose.store.protocols import Approval, Grant, SessionState
 from interpose.store.rows import storable
+from interpose.store.schema import IS_DECISION
 
 _SESSION = "session, version, updated_ns, body"
 _APPROVAL = "id, session, created_ns, expires_ns, body, answer, approver, answered_ns"
@@ -118,15 +119,15 @@ class SharedState(ABC):
         """Keep a grant. False if its id is taken."""
         return bool(self.write(_GIVE, *_given(grant)))
 
-    def take(self, subject: str, *, now_ns: int) -> Grant | None:
-        """Use up one use of a grant, of the one that ends first. As it is afterwards; None if there is none."""
-        first = """SELECT id FROM grants WHERE subject = $1 AND uses > 0 AND expires_ns > $2
-                   ORDER BY expires_ns, created_ns, id LIMIT 1"""
-        use = f"UPDATE grants SET uses = uses - 1 WHERE id = $1 AND uses > 0 AND expires_ns > $2 RETURNING {_GRANT}"
-        while candidates := self.read(first, storable(subject), now_ns):
-            if taken := self.write(use, candidates[0][0], now_ns):
-                return _grant(taken[0])
-        return None
+    def use(self, id: str, *, now_ns: int) -> Grant | None:
+        """Use up one use of a grant. As it is afterwards; None if it is used up, over or gone."""
+        sql = f"UPDATE grants SET uses = uses - 1 WHERE id = $1 AND uses > 0 AND expires_ns > $2 RETURNING {_GRANT}"
+        taken = self.write(sql, storable(id), now_ns)
+        return _grant(taken[0]) if taken else None
+
+    def lower(self, id: str, uses: int) -> None:
+        """Leave a grant no more uses than this."""
+        self.write("UPDATE grants SET uses = $2 WHERE id = $1 AND uses > $2 RETURNING id", storable(id), uses)
 
     def grants(self, subject: str = "", *, now_ns: int, limit: int = 1000) -> list[Grant]:
         """Grants that can still be used, the oldest first; of everything if no subject is named."""
@@ -137,6 +138,12 @@ class SharedState(ABC):
     def revoke(self, id: str) -> bool:
         """Forget a grant. False if it isn't there."""
         return bool(self.write("DELETE FROM grants WHERE id = $1 RETURNING id", storable(id)))
+
+    def latest_ns(self) -> int:
+        """The latest time of anything that is kept: of decisions, questions and answers; 0 if there is nothing."""
+        sql = f"""SELECT (SELECT max(time_ns) FROM entries WHERE {IS_DECISION}), max(created_ns), max(answered_ns)
+                  FROM approvals"""
+        return max(int(time_ns or 0) for time_ns in self.read(sql)[0])
 
     def spend(self, counter: str, amount: int, *, budget: int) -> int | None:
         """Add to a counter and say what it is now; None, and nothing is added, if that would exceed the budget."""

@@ -16,6 +16,7 @@ from interpose.approvals import desk as desk_module
 from interpose.approvals.desk import REST_SECONDS, Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION, Scope, scope
+from interpose.approvals.seal import new_seal
 from interpose.engine import Engine
 from interpose.errors import AnsweredError, NoQuestionError, ScopeError, StoreError, TooLateError
 from interpose.registry import create_interceptor_registry
@@ -38,6 +39,7 @@ from interpose.types import (
 )
 
 KEY = b"k" * 32
+SEAL = new_seal()
 SECOND = 1_000_000_000
 START = datetime(2026, 1, 31, 8, tzinfo=UTC)
 HERE = Context(session_id="s1", agent_id="main", principal="user:ann", cwd="/work", source="hook:x")
@@ -64,7 +66,7 @@ def request(command: str = "git push", context: Context = HERE, tool: str = "exe
 
 
 def made(store: Store, clock: Callable[[], int], **options: Any) -> Desk:
-    return Desk(store, timeout=300, key=KEY, clock=clock, **options)
+    return Desk(store, timeout=300, key=KEY, clock=clock, **{"seal": SEAL} | options)
 
 
 def ask(desk: Desk, asked: PermissionRequest | None = None, seconds: float = 0.0) -> Approved | Deny | Pending:
@@ -189,7 +191,7 @@ def test_nobody_answers(store: Store) -> None:
 
 
 def test_a_time_limit_ends_the_wait_by_itself(store: Store) -> None:
-    desk = Desk(store, timeout=0.2, key=KEY)
+    desk = Desk(store, timeout=0.2, key=KEY, seal=SEAL)
     answer = ask(desk, seconds=30)
     assert isinstance(answer, Deny)
     assert answer.rule == "approval-timeout"

@@ -9,6 +9,7 @@ import pty
 import select
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta, timezone
@@ -22,6 +23,7 @@ from msgspec.structs import replace
 from interpose.approvals.desk import Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import SESSION
+from interpose.build import open_service
 from interpose.cli import main
 from interpose.cli.approvals import moment_of
 from interpose.cli.approvals_text import question_text
@@ -29,8 +31,9 @@ from interpose.cli.approvals_watch import watch
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.server_client import user_name
 from interpose.cli.verdict_text import Ink
-from interpose.store import open_store
+from interpose.config.load import load
 from interpose.surfaces.http import approvals
+from interpose.surfaces.http_server.listener import Unix
 from interpose.surfaces.http_server.tokens import read_tokens
 from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Approved, Context, Deny, Finding, Pending, PermissionRequest, ToolCall
@@ -64,9 +67,15 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.delenv("INTERPOSE_CONFIG_DIR", raising=False)
-    store = open_store(tmp_path / "state" / "interpose" / "ledger" / "ledger.db")
-    yield Desk(store, timeout=300, key=b"k")
-    store.close()
+    monkeypatch.setenv("INTERPOSE_APPROVALS_PROOF", "token")
+    with tempfile.TemporaryDirectory(prefix="ip") as runtime:  # short: a Unix socket has no long path
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        config = load().config
+        with (
+            open_service(config, follow=False, serving=True) as service,
+            running(approvals.routes(service), more=[Unix(config.server.socket)]),
+        ):
+            yield service.desk
 
 
 def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -104,12 +113,13 @@ def test_denied_with_a_reason(desk: Desk, capsys: pytest.CaptureFixture[str]) ->
     assert said(capsys, "approvals", "deny", id, "--reason", "never", "--json")[0] == 0
     assert ask(desk) == Deny(f"Denied by {ME} (question {id}): never", rule="approval-denied")
     code, _, err = said(capsys, "approvals", "approve", id)
-    assert (code, err) == (1, f"interpose approvals approve: question {id} was denied by {ME} already\n")
+    said_before = f"question {id} was denied by {ME} already (already_answered)"
+    assert (code, err) == (1, f"interpose approvals approve: {said_before}\n")
 
 
 WRONG: list[tuple[str, list[str], int, str]] = [
-    ("no such question", ["approvals", "show", "zzzzzzzz"], 1, "there is no question zzzzzzzz"),
-    ("its id can't steer", ["approvals", "deny", "z\x1b[2J"], 1, "there is no question z\\x1b[2j"),
+    ("no such question", ["approvals", "show", "zzzzzzzz"], 1, "there is no question of this id"),
+    ("its id can't steer", ["approvals", "deny", "z\x1b[2J"], 70, "hides control characters"),
     ("no such time", ["approvals", "approve", "x", "--until", "soon"], 64, "'soon' is no time"),
     ("two scopes", ["approvals", "approve", "x", "--once", "--session"], 64, "not allowed with"),
     ("no uses", ["approvals", "approve", "x", "--uses", "0"], 64, "between 1 and"),
@@ -132,6 +142,21 @@ def test_what_goes_wrong(
     err = capsys.readouterr().err
     assert (ended, text in err) == (code, True), (note, err)
     assert "\x1b" not in err
+
+
+def test_without_a_server_questions_are_shown_and_not_answered(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("INTERPOSE_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    with tempfile.TemporaryDirectory(prefix="ip") as runtime:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", runtime)
+        with open_service(load().config, follow=False, serving=True) as service:
+            id = queued(service.desk)
+        assert id in said(capsys, "approvals", "list")[1]
+        for words in (("approve", id), ("deny", id)):
+            code, _, err = said(capsys, "approvals", *words)
+            assert (code, "no server runs" in err, "interpose serve" in err) == (1, True, True), err
 
 
 def test_nothing_was_ever_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:

@@ -148,35 +148,40 @@ def test_sessions_that_the_ledger_saw(store: Store) -> None:
     assert store.session_tallies(session="s3") == []
 
 
-def test_grants_are_used_up_the_one_that_ends_first(store: Store) -> None:
+def test_grants_are_used_up(store: Store) -> None:
     assert store.give(Grant(id="long", subject="x", uses=2, created_ns=1))
     assert store.give(Grant(id="short", subject="x", expires_ns=100, created_ns=2, body=b"b"))
     assert not store.give(Grant(id="short", subject="y", created_ns=3))
     assert store.give(Grant(id="over", subject="x", expires_ns=5, created_ns=0))
     assert [grant.id for grant in store.grants(now_ns=5)] == ["long", "short"]
     assert store.grants("y", now_ns=5) == []
-    taken = [store.take("x", now_ns=10) for _ in range(4)]
-    assert [(grant.id, grant.uses) if grant else None for grant in taken] == [
-        ("short", 0),
-        ("long", 1),
-        ("long", 0),
-        None,
-    ]
-    assert store.take("y", now_ns=10) is None
+    taken = [store.use(id, now_ns=10) for id in ("short", "short", "long", "long", "long", "over", "none")]
+    assert [grant.uses if grant else None for grant in taken] == [0, None, 1, 0, None, None, None]
+    store.give(Grant(id="many", subject="z", uses=9, created_ns=1))
+    for most in (12, 4, 6):
+        store.lower("many", most)
+    assert [grant.uses for grant in store.grants("z", now_ns=5)] == [4]
     store.give(Grant(id="again", subject="x", created_ns=1))
     assert store.revoke("again")
     assert not store.revoke("again")
-    assert store.take("x", now_ns=10) is None
+    assert store.use("again", now_ns=10) is None
+
+
+def test_the_latest_time_is_that_of_the_last_question_or_answer(store: Store) -> None:
+    assert store.latest_ns() == 0
+    store.ask(Approval(id="q", created_ns=70, expires_ns=900, body=b""))
+    assert store.latest_ns() == 70
+    store.answer("q", "yes", approver="ann", now_ns=80)
+    assert store.latest_ns() == 80
 
 
 def test_a_grant_is_used_exactly_as_often_as_it_may(place: str, store: Store) -> None:
     second = open_store(place)
-    for number in range(3):
-        store.give(Grant(id=f"g{number}", subject="x", uses=7, created_ns=number))
-    taken = race(lambda number: (store, second)[number % 2].take("x", now_ns=1))
+    store.give(Grant(id="g", subject="x", uses=21, created_ns=0))
+    taken = race(lambda number: (store, second)[number % 2].use("g", now_ns=1))
     second.close()
     assert sum(grant is not None for grant in taken) == 21
-    assert store.take("x", now_ns=1) is None
+    assert store.use("g", now_ns=1) is None
 
 
 def test_a_counter_stops_at_its_budget(store: Store) -> None:

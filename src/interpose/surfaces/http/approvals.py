@@ -9,10 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
+from interpose.approvals.desk import NO_SERVER
 from interpose.approvals.grants import Given
-from interpose.approvals.questions import Question, State
+from interpose.approvals.questions import Question, State, spoken_id
 from interpose.approvals.scopes import MAX_USES, ScopeKind, scope
-from interpose.errors import AnsweredError, NoQuestionError, ScopeError, StoreError, TooLateError, text_of
+from interpose.errors import (
+    AnsweredError,
+    NoQuestionError,
+    NotProvenError,
+    ScopeError,
+    StoreError,
+    TooLateError,
+    text_of,
+)
+from interpose.proof.proof import Answerer
 from interpose.surfaces.http.incoming import body_of, require_json
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
@@ -49,6 +59,8 @@ class ApproveBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
     uses: Annotated[int, Meta(ge=1, le=MAX_USES)] | None = None
     until: Annotated[datetime, Meta(tz=True)] | None = None
     comment: Comment = ""
+    passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
+    code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
 
 
 _NONE = {"type": "null"}
@@ -99,6 +111,11 @@ _ANSWERING = (
     (400, "invalid_request"), (415, "invalid_content_type"), _MISSING, (409, "already_answered"), (410, "too_late"),
     _STORE,
 )  # fmt: skip
+_PROVING = (
+    (403, "not_proven"), (403, "passphrase_needed"), (403, "passphrase_wrong"), (403, "code_needed"),
+    (403, "code_wrong"), (429, "too_many_attempts"), (503, "no_server"),
+)  # fmt: skip
+_STATUS = {code: status for status, code in _PROVING}
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -113,9 +130,10 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def approve(request: Request) -> Response:
         body = _body(request, ApproveBody)
-        id, by = request.params["id"], request.caller.name
+        id, by, who = request.params["id"], request.caller.name, _answerer(request, body)
 
         def answer() -> Question:
+            _prove(service, who, id)
             return service.desk.approve(
                 id, by, scope(body.scope, uses=body.uses, until=body.until), comment=body.comment
             )
@@ -149,11 +167,12 @@ def routes(service: Service) -> tuple[Route, ...]:
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run",
-            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *_ANSWERING), rules=APPROVE_RULES,
+            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *_PROVING, *_ANSWERING),
+            rules=APPROVE_RULES,
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/deny", deny, "approver", "Refuse the call",
-            body=DenyBody, answer=Question, codes=_ANSWERING,
+            body=DenyBody, answer=Question, codes=((503, "no_server"), *_ANSWERING),
         ),
         Route(
             "GET", "/api/v1/grants", grants, "approver", "Answers that still count",
@@ -173,6 +192,21 @@ def _in_state(service: Service, wanted: ApprovalsQuery) -> list[Question]:
     return [each for each in found if wanted.state in ("all", each.state)][: wanted.limit]
 
 
+def _answerer(request: Request, body: ApproveBody) -> Answerer:
+    peer = request.peer
+    return Answerer(
+        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
+        passphrase=body.passphrase, code=body.code,
+    )  # fmt: skip
+
+
+def _prove(service: Service, who: Answerer, id: str) -> None:
+    """INVARIANT: nothing is approved over the wire that did not come through here."""
+    if service.answering is None:
+        raise NotProvenError(NO_SERVER, "no_server")
+    service.answering.proof.check(who, spoken_id(id))
+
+
 def _body(request: Request, kind: type[T]) -> T:
     require_json(request, 415)
     return body_of(request, kind)
@@ -184,6 +218,8 @@ async def _done(work: Callable[[], T]) -> T:
         return await asyncio.to_thread(work)
     except NoQuestionError:
         raise Refusal(*_MISSING, "there is no question of this id") from None
+    except NotProvenError as error:
+        raise Refusal(_STATUS[error.code], error.code, text_of(error)) from None
     except AnsweredError as error:
         raise Refusal(409, "already_answered", text_of(error)) from None
     except TooLateError as error:

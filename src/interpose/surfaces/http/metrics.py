@@ -80,6 +80,11 @@ class Numbers(Collector):
         yield from self._of_policy()
         if self._waiting is not None:
             yield GaugeMetricFamily("interpose_approvals_waiting", "Questions that wait for a person.", self._waiting)
+        yield CounterMetricFamily(
+            "interpose_grant_alarms",
+            "Grants and answers in the store that no server gave, and uses that were set back.",
+            self._service.desk.alarms.count,
+        )
         yield GaugeMetricFamily("interpose_http_connections", "Open connections.", self._traffic.connections())
         requests = CounterMetricFamily(
             "interpose_http_requests",

@@ -50,9 +50,10 @@ class Tcp(Struct, frozen=True):
 
 
 class Unix(Struct, frozen=True):
-    """A Unix socket."""
+    """A Unix socket: its owner's alone, or for the group of its directory, too."""
 
     path: str
+    for_group: bool = False
 
 
 Address = Tcp | Unix
@@ -294,7 +295,7 @@ def _bind(family: int, name: tuple[Any, ...]) -> socket.socket:
 
 
 def _bind_unix(address: Unix, trust: Trust) -> _Bound:
-    unix = UnixSocket(Path(address.path))
+    unix = UnixSocket(Path(address.path), for_group=address.for_group)
     return _Bound(unix.socket, Endpoint(Door(trust, "http", 0, loopback=True)), f"unix:{address.path}", unix)
 
 

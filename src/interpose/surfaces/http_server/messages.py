@@ -31,7 +31,8 @@ ANONYMOUS = "anonymous"
 class Peer(Struct, frozen=True, kw_only=True):
     """The other end of a connection. `subject` is the common name of a verified client certificate.
 
-    `pid`, `uid` and `gid` are those of the process that connected to a Unix socket, as the system knows them.
+    `pid`, `uid` and `gid` are those of the process that connected to a Unix socket, as the system knows them. `start`
+    is when it was started, so that another process that later gets its number is not taken for it.
     """
 
     kind: Literal["tcp", "unix"]
@@ -42,6 +43,7 @@ class Peer(Struct, frozen=True, kw_only=True):
     pid: int = 0
     uid: int = UNKNOWN_USER
     gid: int = UNKNOWN_USER
+    start: int = 0
 
 
 class Caller(Struct, frozen=True):

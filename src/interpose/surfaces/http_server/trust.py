@@ -250,16 +250,24 @@ class Door:
                     return Caller("agent")
                 if self.trust.loopback == "anonymous":
                     return Caller("agent", ANONYMOUS, anonymous=True)
+        if access == "approver" and peer.kind == "unix" and peer.uid >= 0:
+            # Whoever reaches the socket may look at questions. To say yes takes a proof: see interpose.proof.
+            return Caller("approver", user_name(peer.uid))
         raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)
 
 
-@cache
 def user_principal(uid: int) -> str:
     """How a user of this machine is named in records and rules."""
+    return f"user:{user_name(os.geteuid() if uid == UNKNOWN_USER else uid)}"
+
+
+@cache
+def user_name(uid: int) -> str:
+    """The name of a user of this machine, or the number if it has none."""
     try:
-        return f"user:{pwd.getpwuid(os.geteuid() if uid == UNKNOWN_USER else uid).pw_name}"
+        return pwd.getpwuid(uid).pw_name
     except KeyError:
-        return f"user:{uid}"
+        return str(uid)
 
 
 def preflight(allowed: Headers, methods: str) -> Headers:

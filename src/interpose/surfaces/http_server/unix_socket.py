@@ -24,13 +24,16 @@ _OTHER_SERVER = (
 class UnixSocket:
     """A bound socket with its lock."""
 
-    def __init__(self, path: Path) -> None:
-        """Bind it, or ServerError says what is in the way."""
+    def __init__(self, path: Path, *, for_group: bool = False) -> None:
+        """Bind it, or ServerError says what is in the way.
+
+        `for_group` lets the group of its directory reach it: a directory that root made for just that.
+        """
         self.path = path
         if len(os.fsencode(path)) > _LONGEST:
             raise ServerError(f"{path}: the path of a Unix socket has at most {_LONGEST} bytes; {_SHORTER}")
         try:
-            _private_directory(path.parent)
+            _private_directory(path.parent, 0o027 if for_group else 0o077)
             self._lock = _locked(path)
         except OSError as error:
             raise ServerError(f"{path}: can't listen here: {error.strerror}") from None
@@ -38,7 +41,7 @@ class UnixSocket:
             _remove_leftover(path)
             self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             self.socket.bind(os.fspath(path))
-            path.chmod(0o600)  # until now the directory kept others out
+            path.chmod(0o660 if for_group else 0o600)  # until now the directory kept others out
             self._identity = _identity(path)
         except OSError as error:
             os.close(self._lock)
@@ -58,14 +61,14 @@ class UnixSocket:
         os.close(self._lock)
 
 
-def _private_directory(directory: Path) -> None:
+def _private_directory(directory: Path, forbidden: int) -> None:
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     found = directory.stat()
     if found.st_uid != os.geteuid():
         raise ServerError(
             f"{directory}: a Unix socket needs a directory of its own user, this is of uid {found.st_uid}"
         )
-    if found.st_mode & 0o077:
+    if found.st_mode & forbidden:
         mode = stat.S_IMODE(found.st_mode)
         raise ServerError(
             f"{directory}: others can reach this directory (mode {mode:04o}); a Unix socket needs one that is its "

@@ -170,7 +170,8 @@ def test_an_answer_counts_once_and_in_time(server: Running, service: Service) ->
         again = say(server, "POST", f"/api/v1/approvals/{id}/{act}", {})
         assert (again.status, again.json["error"]) == (409, "already_answered")
         assert "denied by operator-1" in again.json["message"]
-    hasty = Desk(service.store, timeout=0.000001, key=b"other")
+    assert service.answering is not None
+    hasty = Desk(service.store, timeout=0.000001, key=b"other", seal=service.answering.seal)
     context = Context(session_id="late")
     late = service.policies.engine(context).run(context, confirm=hasty.waiting())
     id = late.before(ToolCall("exec", {"command": "publish"}, context=context)).approval

@@ -1,0 +1,116 @@
+"""`interpose operator`: how the person who answers proves to be no agent, stronger than by their terminal."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
+from interpose.cli.verdict_text import visible, visible_lines
+from interpose.config.load import load
+from interpose.errors import ConfigError, ServerError
+
+HELP = "set up who answers: a passphrase, or a second system user"
+
+_EPILOG = """--passphrase asks for a passphrase and keeps its hash. --user NAME (as root) lets NAME alone answer for
+--for USER, over a socket that only NAME and the server reach. Each prints the lines for the configuration.
+
+exit codes: 0 done, 64 wrong usage, 70 it can't be done, 78 a configuration that can't be loaded"""
+
+SHARED = Path("/var/lib/interpose")
+"""Where sockets for operators are: each in a directory of its own."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What `operator` understands."""
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    parser.epilog = _EPILOG
+    acts = parser.add_subparsers(dest="act", metavar="act", required=True)
+    init = acts.add_parser("init", help="set it up")
+    kind = init.add_mutually_exclusive_group(required=True)
+    kind.add_argument("--passphrase", action="store_true", help="ask for a passphrase, twice and unseen")
+    kind.add_argument("--user", metavar="NAME", help="the system user who answers; needs root")
+    init.add_argument("--for", dest="guarded", metavar="USER", help="whose server it is (default: who called sudo)")
+    init.add_argument("--create", action="store_true", help="create the user NAME if there is none")
+    init.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run `interpose operator`."""
+    try:
+        return _passphrase(args) if args.passphrase else _user(args)
+    except ConfigError as error:
+        code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
+    except (ServerError, OSError, subprocess.CalledProcessError) as error:
+        code, problem = EXIT_INTERNAL, str(error)
+    except (KeyError, ValueError) as error:
+        code, problem = EXIT_USAGE, str(error.args[0])
+    print(f"interpose operator init: {visible_lines(problem)}", file=sys.stderr)
+    return code
+
+
+def _passphrase(args: argparse.Namespace) -> int:
+    from getpass import getpass
+
+    from interpose.proof.passphrase import set_passphrase
+
+    file = Path(load(args.config).config.approvals.passphrase_file)
+    if not sys.stdin.isatty():
+        raise ValueError("--passphrase needs a terminal: type it yourself, where no agent sees it")
+    said = getpass("New passphrase: ")
+    if said != getpass("The same again: "):
+        raise ValueError("the two are not the same; nothing was changed")
+    set_passphrase(file, said)
+    _tell(f"the hash is in {file}", "approvals:\n  proof: passphrase")
+    return 0
+
+
+def _user(args: argparse.Namespace) -> int:
+    if os.geteuid() != 0:
+        raise ValueError("--user needs root: sudo interpose operator init --user NAME")
+    guarded = _known(args.guarded or os.environ.get("SUDO_USER", ""), "--for")
+    operator = _operator(args.user, create=args.create)
+    if operator.pw_uid in (guarded.pw_uid, 0):
+        raise ValueError(f"the operator must be another user than {guarded.pw_name} and root")
+    place = SHARED / guarded.pw_name
+    place.mkdir(mode=0o755, parents=True, exist_ok=True)
+    # The server makes its socket here; the group alone comes in, and what is made here is of that group.
+    os.chown(place, guarded.pw_uid, operator.pw_gid)
+    place.chmod(0o2750)
+    lines = f"approvals:\n  proof: user\n  operator: {operator.pw_name}\n  socket: {place / 'answers.sock'}"
+    _tell(f"{operator.pw_name} answers for {guarded.pw_name}, and nobody else", lines)
+    print("Put them into /etc/interpose/interpose.yaml, which both users read, with `lock: [approvals]`.")
+    return 0
+
+
+def _known(name: str, option: str) -> pwd.struct_passwd:
+    if not name:
+        raise ValueError(f"{option}: say whose server it is")
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        raise ValueError(f"{option}: there is no user {name!r}") from None
+
+
+def _operator(name: str, *, create: bool) -> pwd.struct_passwd:
+    try:
+        return pwd.getpwnam(name)
+    except KeyError:
+        if not create:
+            raise ValueError(f"--user: there is no user {name!r}; --create makes it") from None
+    program = shutil.which("useradd")
+    if program is None:
+        raise ValueError(f"--create: this system has no useradd; create {name!r} yourself")
+    words = [program, "--create-home", "--user-group", "--", name]
+    subprocess.run(words, check=True)  # noqa: S603 - the name is an argument, and root chose it
+    return pwd.getpwnam(name)
+
+
+def _tell(done: str, lines: str) -> None:
+    print(f"{visible(done)}\nSet this in interpose.yaml, and start the server again:\n")
+    print("\n".join(f"  {line}" for line in lines.split("\n")))

@@ -1,0 +1,105 @@
+"""Whoever lets a call run proves to be no agent. Which proof is wanted, the operator chose: `approvals.proof`.
+
+terminal     a process at our Unix socket, at a terminal that no agent made or works in
+passphrase   what only a person knows
+code         what the server shows on its own terminal
+user         a process of another system user at our Unix socket
+token        a token of role approver, from anywhere: whoever can read the tokens file may answer
+
+From another machine a token of role approver counts, with the passphrase or code if one is wanted.
+
+INVARIANT: everything that can make a call run and comes from outside passes `Proof.check`, and nothing else decides it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import pwd
+from collections.abc import Callable
+from pathlib import Path
+
+from msgspec import Struct
+
+from interpose.config.settings import ApprovalSettings
+from interpose.errors import NotProvenError, ServerError
+from interpose.proof.agents import KnownAgents
+from interpose.proof.codes import Codes
+from interpose.proof.passphrase import Passphrase, read_passphrase
+from interpose.proof.terminal import is_own_address, prove_terminal
+
+log = logging.getLogger("interpose.approvals")
+
+OVER_TCP = (
+    "a token alone does not answer from this machine, as an agent could read it: run `interpose approvals approve ID` "
+    "in your own terminal, or choose another proof (approvals.proof)"
+)
+
+
+class Answerer(Struct, frozen=True, kw_only=True):
+    """Who answers. `pid`, its `start` and `uid` are what the kernel says of a process at our Unix socket."""
+
+    unix: bool
+    address: str = ""
+    pid: int = 0
+    start: int = 0
+    uid: int = -1
+    passphrase: str = ""
+    code: str = ""
+
+    @property
+    def on_this_machine(self) -> bool:
+        """Whether it could be one of our own processes."""
+        return self.unix or is_own_address(self.address)
+
+
+class Proof:
+    """Checks those who answer. Made anew when the configuration changes; the agents are remembered."""
+
+    def __init__(
+        self, settings: ApprovalSettings, agents: KnownAgents, *, show: Callable[[str, str], object] | None = None
+    ) -> None:
+        """ServerError if what the chosen proof needs is not there."""
+        self.kind, self.agents = settings.proof, agents
+        self._passphrase = (
+            Passphrase(read_passphrase(Path(settings.passphrase_file))) if settings.proof == "passphrase" else None
+        )
+        self._codes = Codes(show or _log_code)
+        self._operator = _uid_of(settings.operator) if settings.proof == "user" else -1
+
+    def check(self, answerer: Answerer, question: str) -> None:
+        """Raises NotProvenError, which says what is missing. Reads files and takes its time."""
+        match self.kind:
+            case "token":
+                return
+            case "passphrase":
+                assert self._passphrase is not None  # noqa: S101 - it is there for this kind
+                self._passphrase.prove(answerer.passphrase)
+            case "code":
+                self._codes.prove(question, answerer.code)
+            case "terminal" | "user" if not answerer.on_this_machine:
+                return
+            case "terminal" if answerer.unix:
+                prove_terminal(answerer.pid, answerer.start, self.agents)
+            case "user" if answerer.unix:
+                if answerer.uid != self._operator:
+                    raise NotProvenError(
+                        f"this answer does not count: it comes from user {answerer.uid}, and only the operator (user "
+                        f"{self._operator}) answers here"
+                    )
+            case "terminal" | "user":
+                raise NotProvenError(OVER_TCP)
+
+
+def _uid_of(operator: str) -> int:
+    try:
+        found = pwd.getpwnam(operator).pw_uid
+    except KeyError:
+        raise ServerError(f"approvals.operator: there is no user {operator!r} on this machine") from None
+    if found == os.geteuid():
+        raise ServerError(f"approvals.operator: {operator!r} is the user of the server itself; it must be another one")
+    return found
+
+
+def _log_code(question: str, code: str) -> None:
+    log.warning("the code to answer question %s is %s", question, code)

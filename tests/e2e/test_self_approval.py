@@ -1,0 +1,285 @@
+"""An agent that tries to approve itself, against a real server, real terminals and the default configuration."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import shutil
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from time import time_ns
+from typing import Any
+
+import pytest
+
+from tests.e2e.processes import ServerProcess, clean_environment
+from tests.e2e.terminals import PYTHON, Terminal, interpose
+
+ASKED = "git push --force origin feature"
+
+AGENT = """\
+import json, os, subprocess, sys
+sys.path[:0] = [{source!r}]
+from interpose.surfaces.hook_clients.programs.socket_client import ask
+event = {{"session_id": "s", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t1",
+         "permission_mode": "default", "tool_input": {{"command": "ls"}}}}
+if os.fork() == 0:
+    ask({socket!r}, "claude-code", "", json.dumps(event).encode(), 30)
+    os._exit(0)
+assert os.wait()[1] == 0
+print("hea" + "rd", flush=True)
+for line in sys.stdin:
+    print("co" + "de:%d:" % subprocess.run(line, shell=True).returncode, flush=True)
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[ServerProcess]:
+    settings = tmp_path / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text("approvals:\n  ask: queue\n")
+    with ServerProcess(tmp_path) as started:
+        yield started
+
+
+def asked(server: ServerProcess, session: str = "s") -> str:
+    """The question about a call that waits."""
+    answer = server.intercept(ASKED, session=session)
+    assert not answer["valid"], answer
+    (question,) = server.ask("GET", "/api/v1/approvals").body["approvals"]
+    return str(question["id"])
+
+
+def runs(server: ServerProcess, session: str = "s") -> bool:
+    return bool(server.intercept(ASKED, session=session)["valid"])
+
+
+def terminal(server: ServerProcess) -> Terminal:
+    return Terminal(clean_environment(server.home), server.home)
+
+
+def alarms(server: ServerProcess) -> str:
+    return (server.home / "stderr").read_text()
+
+
+def agent_in(shell: Terminal, server: ServerProcess) -> None:
+    """An agent with our hook, started in a terminal by a person."""
+    program = server.home / "agent.py"
+    source = str(Path(__file__).parents[2] / "src")
+    socket = str(Path(clean_environment(server.home)["XDG_RUNTIME_DIR"]) / "interpose" / "hook.sock")
+    program.write_text(AGENT.format(socket=socket, source=source))
+    shell.type(f"{PYTHON} {program}\n")
+    shell.until("heard")
+
+
+def database(server: ServerProcess) -> Path:
+    return server.home / ".local" / "state" / "interpose" / "ledger" / "ledger.db"
+
+
+def wait_for(condition: Any) -> None:
+    pause, left = threading.Event(), 600
+    while not condition():
+        left -= 1
+        assert left, "it never came true"
+        pause.wait(0.05)
+
+
+def test_a_person_approves_at_their_own_terminal(server: ServerProcess) -> None:
+    with terminal(server) as own:
+        id = asked(server)
+        code, shown = own.run(*interpose("approvals", "approve", id))
+        assert code == 0, shown
+        assert "APPROVED" in shown
+    assert runs(server)
+    assert not runs(server)
+
+
+def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> None:
+    with terminal(server) as own, terminal(server) as other:
+        agent_in(other, server)
+        id = asked(server)
+        approve = " ".join(interpose("approvals", "approve", id))
+        bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
+        ways = {
+            "its child": approve,
+            "a child in a session of its own": f"setsid -w {approve}",
+            "a child in a terminal of its own": f"script -qec '{approve}' /dev/null",
+            "an orphan in a terminal of its own": orphan("", approve, "out1"),
+            "an orphan with an empty environment": orphan(f"env -i {bare}", approve, "out2"),
+        }
+        for note, line in ways.items():
+            other.type(line + "\n")
+            shown = other.until("code:")
+            assert other.until(":") == "1", (note, shown)
+        assert [one["state"] for one in server.ask("GET", "/api/v1/approvals").body["approvals"]] == ["waiting"]
+        assert not runs(server)
+        # The person, at another terminal that is older than the agent, may.
+        code, shown = own.run(*interpose("approvals", "approve", id))
+        assert (code, "APPROVED" in shown) == (0, True), shown
+    assert runs(server)
+
+
+def orphan(around: str, command: str, out: str) -> str:
+    """A command in a session and a terminal of its own, whose parents are gone. The shell waits for it."""
+    started = f"(setsid {around} script -qec '{command}; echo $? >{out}' /dev/null </dev/null &)"
+    return f"{started}; while ! test -s {out}; do sleep 0.1; done; exit $(cat {out})"
+
+
+def test_a_token_alone_does_not_approve_from_this_machine(server: ServerProcess) -> None:
+    id = asked(server)
+    refused = server.ask("POST", f"/api/v1/approvals/{id}/approve", {})
+    assert (refused.status, refused.body["error"]) == (403, "not_proven")
+    assert "interpose approvals approve" in refused.body["message"]
+    assert not runs(server)
+
+
+def test_a_process_without_a_terminal_does_not_approve(server: ServerProcess) -> None:
+    id = asked(server)
+    done = subprocess.run(
+        interpose("approvals", "approve", id), env=clean_environment(server.home), capture_output=True, text=True,
+        start_new_session=True, check=False,
+    )  # fmt: skip
+    assert (done.returncode, "has no terminal" in done.stderr) == (1, True), done.stderr
+    assert not runs(server)
+
+
+def test_a_row_of_somebody_else_grants_nothing_and_is_an_alarm(server: ServerProcess) -> None:
+    with terminal(server) as own:
+        id = asked(server)
+        assert own.run(*interpose("approvals", "approve", id))[0] == 0
+        assert runs(server)
+        with sqlite3.connect(database(server)) as store:
+            (subject, ends, created, body) = store.execute(
+                "SELECT subject, expires_ns, created_ns, body FROM grants WHERE id = ?", (id,)
+            ).fetchone()
+            rows = [("forged01", subject, 9, ends, created, b"{}"), ("forged02", subject, 9, ends, created, body)]
+            store.executemany("INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?)", rows)
+        store.close()
+        assert not runs(server)
+        wait_for(lambda: "alarm: grant forged01" in alarms(server) and "alarm: grant forged02" in alarms(server))
+        code, shown = own.run(*interpose("grants", "list"))
+        assert (code, shown.count("INVALID")) == (0, 2), shown
+        for words in (("status",), ("doctor",), ("audit", "verify")):
+            code, shown = own.run(*interpose(*words))
+            assert shown.count("INVALID") == 2, (words, shown)
+            assert (code == 0) == (words == ("status",)), (words, code)
+        assert "interpose_grant_alarms_total 2.0" in metrics(server)
+
+
+def metrics(server: ServerProcess) -> str:
+    with closing(http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)) as connection:
+        connection.request("GET", "/metrics", headers={"Authorization": f"Bearer {server.token}"})
+        return connection.getresponse().read().decode()
+
+
+def test_an_answer_of_somebody_else_is_no_yes_and_an_alarm(server: ServerProcess) -> None:
+    id = asked(server)
+    with sqlite3.connect(database(server)) as store:
+        said = json.dumps({"approved": True, "by": "operator", "at": "2026-01-01T00:00:00Z", "scope": {"kind": "once"}})
+        store.execute(
+            "UPDATE approvals SET answer = ?, approver = 'operator', answered_ns = ? WHERE id = ?",
+            (said, time_ns(), id),
+        )
+    store.close()
+    assert not runs(server)
+    wait_for(lambda: f"the answer to question {id} in the store is INVALID" in alarms(server))
+
+
+def test_a_question_that_was_changed_in_the_store_can_not_be_approved(server: ServerProcess) -> None:
+    """What is shown is what was asked about: else a person would say yes to another call than they see."""
+    with terminal(server) as own:
+        id = asked(server)
+        with sqlite3.connect(database(server)) as store:
+            store.execute(
+                "UPDATE approvals SET body = replace(body, 'push --force', 'status       ') WHERE id = ?", (id,)
+            )
+        store.close()
+        code, shown = own.run(*interpose("approvals", "approve", id))
+        assert (code, "no question" in shown) == (1, True), shown
+
+
+@pytest.mark.parametrize("restarted", [False, True], ids=["the server runs", "the server is started again"])
+@pytest.mark.parametrize("how", ["an older copy of the database", "uses set by SQL"])
+def test_a_store_that_is_set_back_gives_no_use_back(tmp_path: Path, how: str, restarted: bool) -> None:
+    settings = tmp_path / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text("approvals:\n  ask: queue\n")
+    copy = tmp_path / "copy.db"
+    with ServerProcess(tmp_path) as server:
+        with terminal(server) as own:
+            id = asked(server)
+            assert own.run(*interpose("approvals", "approve", id, "--uses", "2"))[0] == 0
+        backup(database(server), copy)
+        assert [runs(server) for _ in range(3)] == [True, True, False]
+        if not restarted:
+            set_back(server, copy, id, how)
+            assert not runs(server)
+            wait_for(lambda: "more uses left than there are" in alarms(server))
+            return
+    set_back(server, copy, id, how)
+    with ServerProcess(tmp_path) as server:
+        assert not runs(server)
+        wait_for(lambda: "more uses left than there are" in alarms(server))
+
+
+def set_back(server: ServerProcess, copy: Path, id: str, how: str) -> None:
+    if how == "uses set by SQL":
+        with sqlite3.connect(database(server)) as store:
+            store.execute("UPDATE grants SET uses = 2 WHERE id = ?", (id,))
+        store.close()
+    else:
+        backup(copy, database(server))
+
+
+def backup(from_file: Path, to_file: Path) -> None:
+    """As `sqlite3 FILE .backup`, and `.restore` the other way round."""
+    with sqlite3.connect(from_file) as source, sqlite3.connect(to_file) as target:
+        source.backup(target)
+    source.close()
+    target.close()
+
+
+def test_a_grant_that_was_revoked_stays_revoked_when_the_store_is_set_back(server: ServerProcess) -> None:
+    copy = server.home / "copy.db"
+    with terminal(server) as own:
+        id = asked(server)
+        assert own.run(*interpose("approvals", "approve", id, "--session"))[0] == 0
+        assert runs(server)
+        backup(database(server), copy)
+        assert own.run(*interpose("grants", "revoke", id))[0] == 0
+        assert not runs(server)
+        backup(copy, database(server))
+        assert not runs(server)
+        wait_for(lambda: "was revoked" in alarms(server))
+
+
+def test_hooks_and_run_without_a_server_honour_no_grant(tmp_path: Path) -> None:
+    settings = tmp_path / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text("approvals:\n  ask: queue\n")
+    environment = clean_environment(tmp_path)
+    line = ["git", "push", "--force", "origin", "feature"]
+    program = shutil.which("true") or "/bin/true"
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin" / "git").symlink_to(program)
+    environment["PATH"] = f"{tmp_path / 'bin'}:{environment['PATH']}"
+
+    def run() -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            interpose("run", "--", *line), env=environment, cwd=tmp_path, capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+    with ServerProcess(tmp_path) as server:
+        assert run().returncode != 0
+        (question,) = server.ask("GET", "/api/v1/approvals").body["approvals"]
+        with terminal(server) as own:
+            assert own.run(*interpose("approvals", "approve", question["id"], "--until", "2h"))[0] == 0
+        assert run().returncode == 0
+    alone = run()
+    assert alone.returncode != 0
+    assert "no server runs" in alone.stderr

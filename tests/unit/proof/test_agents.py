@@ -1,0 +1,58 @@
+"""Which of a hook's ancestors is the agent."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from interpose.proof.agents import KnownAgents, agent_above
+from interpose.proof.processes import Process, ancestry, process
+
+TTY = 34817
+
+
+def one(name: str, pid: int, *, leads: bool = False, parent: int = 2) -> Process:
+    return Process(
+        pid=pid, start=pid, parent=parent, group=pid, session=pid if leads else 1, terminal=TTY, foreground=pid,
+        name=name,
+    )  # fmt: skip
+
+
+INIT = one("systemd", 1, parent=0)
+CASES: list[tuple[str, list[Process], str | None]] = [
+    ("a shell between", [one("hook", 9), one("sh", 8), one("claude", 7), one("bash", 6, leads=True), INIT], "claude"),
+    ("no name that is known", [one("hook", 9), one("node", 7), one("zsh", 6, leads=True), INIT], "node"),
+    ("a wrapper around it", [one("hook", 9), one("node", 7), one("sh", 5), one("bash", 4, leads=True), INIT], "sh"),
+    ("it leads its terminal itself", [one("hook", 9), one("codex", 7, leads=True), one("tmux: server", 3)], "codex"),
+    ("a service", [one("hook", 9), one("python", 7), INIT], "python"),
+    (
+        "in an editor's terminal",
+        [one("hook", 9), one("claude", 7), one("zsh", 6, leads=True), one("code", 4)],
+        "claude",
+    ),
+    ("the editor is the agent", [one("hook", 9), one("cursor", 7), one("cursor", 6), INIT], "cursor"),
+    ("a person tries a hook out", [one("hook", 9), one("bash", 6, leads=True), INIT], None),
+]
+
+
+@pytest.mark.parametrize(("note", "chain", "want"), CASES, ids=[case[0] for case in CASES])
+def test_the_agent_is_found(note: str, chain: list[Process], want: str | None) -> None:
+    found = agent_above(chain)
+    assert (None if found is None else found.name) == want, note
+
+
+def test_an_agent_is_known_to_the_next_server_and_as_long_as_it_may_have_worked(tmp_path: Path) -> None:
+    agents = KnownAgents(tmp_path / "agents")
+    agents.heard(os.getpid())
+    known = agents.among(ancestry(os.getpid()))
+    me = process(os.getpid())
+    assert me is not None
+    assert known is not None
+    for later in (agents, KnownAgents(tmp_path / "agents")):
+        assert later.among(ancestry(os.getpid())) is not None
+        assert later.working_at(me.start) is not None
+        assert later.working_at(known.start - 1) is None
+    agents.heard(0)
+    agents.heard(1 << 22)

@@ -1,0 +1,83 @@
+"""Who may say yes, by each proof and from each place."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from interpose.config.settings import ApprovalSettings
+from interpose.errors import NotProvenError, ServerError
+from interpose.proof.agents import KnownAgents
+from interpose.proof.passphrase import set_passphrase
+from interpose.proof.proof import Answerer, Proof
+from interpose.proof.terminal import is_own_address, start_of
+
+HERE = Answerer(unix=True, pid=os.getpid(), start=start_of(os.getpid()), uid=os.geteuid())
+LOOPBACK = Answerer(unix=False, address="127.0.0.1")
+ELSEWHERE = Answerer(unix=False, address="203.0.113.9")
+DAEMON = 1  # a user that every system has, and that is not us
+
+
+def said(proof: Proof, who: Answerer) -> str:
+    try:
+        proof.check(who, "q")
+    except NotProvenError as error:
+        return error.code
+    return "yes"
+
+
+@pytest.mark.parametrize(
+    ("kind", "want"),
+    [
+        ("token", ["yes", "yes", "yes"]),
+        ("terminal", ["not_proven", "not_proven", "yes"]),
+        ("user", ["not_proven", "not_proven", "yes"]),
+        ("passphrase", ["passphrase_needed"] * 3),
+        ("code", ["code_needed"] * 3),
+    ],
+)
+def test_who_counts(tmp_path: Path, kind: Any, want: list[str]) -> None:
+    """Tests have no terminal that is read: at our own socket that is not enough."""
+    set_passphrase(tmp_path / "p", "correct horse")
+    settings = ApprovalSettings(
+        proof=kind, passphrase_file=str(tmp_path / "p"), operator="daemon", socket="/run/x.sock"
+    )  # fmt: skip
+    proof = Proof(settings, KnownAgents())
+    assert [said(proof, who) for who in (HERE, LOOPBACK, ELSEWHERE)] == want
+    if kind == "user":
+        assert said(proof, Answerer(unix=True, pid=1, uid=DAEMON)) == "yes"
+    if kind == "passphrase":
+        assert said(proof, Answerer(unix=False, address="127.0.0.1", passphrase="correct horse")) == "yes"
+
+
+def test_a_process_that_is_gone_or_another_one_proves_nothing() -> None:
+    proof = Proof(ApprovalSettings(), KnownAgents())
+    for who in (Answerer(unix=True), Answerer(unix=True, pid=os.getpid(), start=1), Answerer(unix=True, pid=1 << 22)):
+        with pytest.raises(NotProvenError, match="can't be seen"):
+            proof.check(who, "q")
+
+
+def test_addresses_of_this_machine_are_known_as_such() -> None:
+    own = {"127.0.0.1", "127.8.9.10", "::1", "0.0.0.0"}
+    try:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect(("203.0.113.9", 9))  # nothing is sent
+            own.add(probe.getsockname()[0])
+    except OSError:
+        pass  # a machine without a network has no other address
+    assert [address for address in own if not is_own_address(address)] == []
+    assert not is_own_address("203.0.113.9")
+    assert is_own_address("what"), "what is no address is not another machine"
+
+
+def test_what_a_proof_needs_must_be_there(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="operator init"):
+        ApprovalSettings(proof="user")
+    with pytest.raises(ServerError, match="no passphrase is set"):
+        Proof(ApprovalSettings(proof="passphrase", passphrase_file=str(tmp_path / "none")), KnownAgents())
+    with pytest.raises(ServerError, match="no user"):
+        Proof(ApprovalSettings(proof="user", operator="nobody-of-this-name", socket="/x"), KnownAgents())
