@@ -85,6 +85,10 @@ def test_another_server_is_asked_at_once(hooks: Hooks) -> None:
         assert stalled_until(str(hooks.socket)) == 0
 
 
+def _made_a_link(noted: Path) -> None:
+    noted.symlink_to(noted.rename(noted.with_name("x")))
+
+
 NOTES: list[tuple[str, Callable[[Path, Path], object], bool]] = [
     ("as it is written", lambda _socket, _noted: None, True),
     ("older than the socket", lambda socket, _noted: os.utime(socket), False),
@@ -92,7 +96,7 @@ NOTES: list[tuple[str, Callable[[Path, Path], object], bool]] = [
      False),
     ("no number", lambda _socket, noted: noted.write_text("soon\n"), False),
     ("empty", lambda _socket, noted: noted.write_text(""), False),
-    ("a link", lambda _socket, noted: os.symlink(noted.rename(noted.with_name("x")), noted), False),
+    ("a link", lambda _socket, noted: _made_a_link(noted), False),
     ("without a socket", lambda socket, _noted: socket.unlink(), False),
 ]  # fmt: skip
 

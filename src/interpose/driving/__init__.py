@@ -1,7 +1,6 @@
 """How flows are driven: they yield steps, a driver performs them by blocking or by awaiting."""
 
 from interpose.driving.driver import drive, drive_async, drive_in_server, drive_thread_of_server
-from interpose.driving.fair_workers import FairWorkers
 from interpose.driving.steps import (
     INTERRUPTS,
     Ask,
@@ -28,7 +27,6 @@ __all__ = [
     "Block",
     "Execute",
     "Failure",
-    "FairWorkers",
     "Flow",
     "Keep",
     "PendingRecord",
@@ -41,6 +39,7 @@ __all__ = [
     "drive_async",
     "drive_in_server",
     "drive_thread_of_server",
+    "fair_workers",
     "is_async",
     "is_awaitable",
     "is_generator",

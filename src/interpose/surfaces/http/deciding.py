@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from interpose.driving import FairWorkers, Flow, drive_in_server, drive_thread_of_server
+from interpose.driving import Flow, drive_in_server, drive_thread_of_server
+from interpose.driving.fair_workers import FairWorkers
 from interpose.flow.hosted import Abilities, GoWith, Hosted, undecidable
 from interpose.surfaces.http import incoming
 from interpose.surfaces.http.incoming import HUGE, LARGE
