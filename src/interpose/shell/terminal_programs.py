@@ -34,6 +34,10 @@ class TerminalProgram(Struct, frozen=True, kw_only=True):
     """First operands with which it waits."""
     operands: int = 0
     """Operands that say where, not what: a database, a host. -1: any number."""
+    least: int = 0
+    """Operands without which it only says how it is used."""
+    quits: tuple[str, ...] = ()
+    """Commands after which it ends."""
     informs: tuple[str, ...] = _INFORMS
     escapes: tuple[str, ...] = ()
     """Texts in what it is told that open a shell all the same."""
@@ -46,7 +50,10 @@ class TerminalProgram(Struct, frozen=True, kw_only=True):
         # A word that only shows when it runs may be empty: it is nothing that the program was told.
         operands = [word.text for word in took.operands if word.text.replace(UNKNOWN, "")]
         given = [*(value.text for value in took.values(*self.told)), *operands]
-        if took.has(*self.informs):
+        if took.has(*self.informs) or len(operands) < self.least:
+            return False
+        commands = [*(value.text for value in took.values("-c")), *(w.text for w in words if w.text.startswith("+"))]
+        if any(text.lstrip("+:") in self.quits for text in commands):
             return False
         if took.has(*self.stays) or any(text in self.listens for text in operands[:2]):
             return True
@@ -76,11 +83,12 @@ class TerminalVerb(Struct, frozen=True):
 
 def _program(
     told: str = "", *, values: str = "", stays: str = "", listens: str = "", operands: int = 0, bundle: bool = True,
-    informs: str = "", escapes: tuple[str, ...] = (),
+    informs: str = "", escapes: tuple[str, ...] = (), least: int = 0, quits: str = "",
 ) -> TerminalProgram:  # fmt: skip
     return TerminalProgram(
         told=tuple(told.split()), values=tuple(values.split()), stays=tuple(stays.split()), operands=operands,
         listens=tuple(listens.split()), bundle=bundle, informs=(*_INFORMS, *informs.split()), escapes=escapes,
+        least=least, quits=tuple(quits.split()),
     )  # fmt: skip
 
 
@@ -113,10 +121,12 @@ _SQL = _program(
 )  # fmt: skip
 _FILE_SQL = _program("-c -s", values="-cmd -init -separator -nullvalue -newline", operands=1, bundle=False,
                      informs="-version -help", escapes=(".shell", ".system"))  # fmt: skip
-_TEXT = _program("-e -E -es -Es -S --batch -batch --eval", values="-u -t -T", operands=-1, bundle=False)
+_TEXT = _program("-es -Es --headless --batch -batch", values="-u -t -T -c", operands=-1, bundle=False,
+                 quits="q qa q! qa! wq wqa wq! x xa ZZ quit quitall")  # fmt: skip
 _ALWAYS = _program(operands=-1)
 _SCRIPTED = _program("-e --eval -E --expr --print --script --non-interactive", stays="-i --interactive", informs="-v")
-_REMOTE = _program("-N -W -Q -G -O -f", values=" ".join(f"-{letter}" for letter in "BbcDEeFIiJLlmopPRSw"), operands=1)
+_REMOTE = _program("-N -W -Q -G -O -f", values=" ".join(f"-{letter}" for letter in "BbcDEeFIiJLlmopPRSw"), operands=1,
+                   least=1)  # fmt: skip
 
 _PROGRAMS: dict[str, TerminalProgram | TerminalVerb] = {
     **_named("sh bash zsh dash ksh ash mksh rbash rzsh ksh93 pdksh yash oksh hush osh", _SHELL),
@@ -126,7 +136,8 @@ _PROGRAMS: dict[str, TerminalProgram | TerminalVerb] = {
     **_named("cmd command.com", _program(operands=0)),
     **_named("node nodejs tsx ts-node babel-node", _NODE),
     **_named("deno bun", _verbs("repl", alone=True)),
-    **_named("ruby jruby truffleruby mruby perl perl5 raku lua luajit lua5.1 lua5.2 lua5.3 lua5.4 tclsh wish",
+    **_named("ruby jruby truffleruby mruby perl perl5 raku", _program("-e -E", informs="-v")),  # `-i` edits files
+    **_named("lua luajit lua5.1 lua5.2 lua5.3 lua5.4 tclsh wish",
              _SCRIPTED),
     **_named("scala clisp ecl racket ocaml octave gnuplot groovy elixir janet", _SCRIPTED),
     **_named("julia", _program("-e --eval -E --print", values="-L --load -J -C -O -p -t", stays="-i")),
