@@ -151,7 +151,7 @@ def _hold(config: Config) -> None:
             *(str(Path(socket).with_name("hook.addr")) for socket in sockets if socket),
         ],
         kept=[str(package), str(Path(sys.prefix) / "bin" / "interpose")] if installed else (),
-        readable=[config.policy.directory],
+        readable=[config.policy.directory, str(places.config / "policy")],
         ports=(config.server.port, config.hooks.port),
         databases=[f"{stored.netloc.rpartition('@')[2]}{stored.path}"] if config.store.url else (),
     )  # fmt: skip

@@ -121,7 +121,8 @@ def ours_of(path: str) -> Mark | None:
         return None
     folded = folded.rstrip("/")
     if elsewhere:
-        if _is_below(folded, own.readable):
+        # Rules lie among the keys: which of the two a file is does not depend on what this process holds.
+        if _is_below(folded, own.readable) or _RULES.find(folded.split("/")) is not None:
             return _SETTINGS
         if _is_below(folded, own.private):
             return _PRIVATE
