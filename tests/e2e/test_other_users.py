@@ -5,11 +5,14 @@ The other user is a child process under a uid that nobody has. That takes root: 
 
 from __future__ import annotations
 
+import atexit
 import http.client
 import json
 import os
+import shutil
 import socket
 import stat
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -133,9 +136,8 @@ def test_it_reads_no_file_of_the_server_through_a_link(server: ServerProcess, tm
 
 def strangers_project(*, link: Path | None = None, text: str = "") -> Path:
     """A directory that the other user made, in a place that both can reach."""
-    import tempfile
-
     project = Path(tempfile.mkdtemp(prefix="stranger", dir="/tmp"))
+    atexit.register(shutil.rmtree, project, ignore_errors=True)
     (project / ".interpose").mkdir()
     file = project / ".interpose" / "policy.yaml"
     if link is not None:
@@ -187,8 +189,6 @@ def test_a_file_that_it_puts_where_everybody_may_write_binds_nobody(server: Serv
         (work / "below").mkdir()
         assert not server.ask("POST", "/api/v1/intercept", event("ls", cwd=str(work / "below"))).body["valid"]
     finally:
-        import shutil
-
         shutil.rmtree(shared)
 
 
