@@ -55,7 +55,7 @@ class ServerLimits(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     anonymous_per_second: Annotated[
         Count, Meta(description="requests a second of callers without a token, all together")
     ] = 20
-    anonymous_at_once: Annotated[Count, Meta(description="requests of callers without a token at the same time")] = 8
+    anonymous_at_once: Annotated[Count, Meta(description="requests of callers without a token at the same time")] = 32
 
 
 class TlsSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -40,6 +40,6 @@ def test_broken_rules_are_named_and_not_recited(tmp_path: Path) -> None:
     with service_in(tmp_path / "state") as service:
         verdict = service.run(Context(cwd=str(tmp_path / "work"))).before(ToolCall("Bash", {"command": "ls"}))
     assert verdict.reason.startswith("The rules of this project can't be loaded: ")
-    assert "policy.yaml:3: rule 'r0'" in verdict.reason
+    assert "policy.yaml:3: this is no rule; `interpose policy lint`" in verdict.reason
     assert verdict.reason.endswith(" more)")
     assert len(verdict.reason) < 500
