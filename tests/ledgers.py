@@ -13,12 +13,14 @@ from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger.folder import AppendFile, Folder
 from interpose.ledger.record import Record, search
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.store.protocols import EntryStore, Query, StoredEntry, Tally
+from interpose.store.protocols import EntryStore, Query, SearchFlaw, StoredEntry, Tally
 from interpose.types import Allow, Context, Deny, ToolCall
 
 
 class ListStore:
     """Entries of all writers in lists that a test may rearrange."""
+
+    is_shared = False
 
     def __init__(self) -> None:
         self.chains: dict[str, list[StoredEntry]] = {}
@@ -69,6 +71,18 @@ class ListStore:
 
     def size(self) -> int:
         return sum(len(one.body) for chain in self.chains.values() for one in chain)
+
+    def search_flaws(self) -> list[SearchFlaw]:
+        return []
+
+    def reindex(self) -> int:
+        return 0
+
+    def tampered(self) -> str:
+        return ""
+
+    def reopen(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

@@ -7,13 +7,14 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
+from interpose.ledger.checkpoints import Broken
 from interpose.ledger.formats import OLD_FORMATS, Format, shapes
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
 from interpose.ledger.record import Record, named, records, search
 from interpose.ledger.recovery import recover_all
 from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
-from interpose.ledger.verify import Broken, Verification, verify, verify_directory
+from interpose.ledger.verify import Verification, verify, verify_directory
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [

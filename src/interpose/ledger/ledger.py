@@ -11,20 +11,22 @@ from msgspec import Struct
 
 from interpose.errors import LedgerError
 from interpose.ledger.bodies import Bodies
-from interpose.ledger.checkpoints import Head, Heads
+from interpose.ledger.chain import Chain
+from interpose.ledger.checkpoints import Broken, Head, Heads, recovered
 from interpose.ledger.folder import Folder
-from interpose.ledger.journal import SEGMENT_BYTES, Journal
+from interpose.ledger.journal import SEGMENT_BYTES, Damage, Journal
 from interpose.ledger.keys import make_keys
 from interpose.ledger.log import Log
 from interpose.ledger.recorder import LedgerRecorder
-from interpose.ledger.recovery import claim, recover, recover_all
+from interpose.ledger.recovery import Recovery, claim, recover, recover_all
 from interpose.ledger.retention import Retention
 from interpose.ledger.settings import LedgerSettings
 from interpose.ledger.shipping import Shipping
-from interpose.ledger.writer import Writer
+from interpose.ledger.writer import Storage, Writer
 from interpose.store.protocols import EntryStore
 
 CLOSING = 10.0
+_BATCH = 1000
 
 
 class LedgerStatus(Struct, frozen=True, kw_only=True):
@@ -61,21 +63,57 @@ class Ledger:
         """With `owns_store`, closing the ledger closes the store. `journals` makes the folder of the journal."""
         self.directory, self.store, self._owns_store = directory, store, owns_store
         self.settings = settings or LedgerSettings()
+        self._journals, self._segment_bytes = journals, segment_bytes
         make_directory(directory)
-        self.keys = make_keys(directory)
-        recover_all(directory, store)
-        folder, self._lock = claim(directory)
-        self.writer_name = folder.path.name
-        chain = recover(folder, self.writer_name, store)
-        self._heads = Heads(directory)
-        self._shipping = Shipping(store, self.writer_name, chain.seq, self._keep_head)
-        journal = Journal(journals(folder.path), segment_bytes=segment_bytes)
-        self.writer = Writer(chain, journal, self._shipping, self.settings, self.keys.checkpoints)
+        self.keys, self._recovery = make_keys(directory), Recovery(directory)
+        storage = self._open_storage()
+        self.writer = Writer(storage, self.settings, self._renewed)
         bodies = Bodies(self.keys, include_argument_values=self.settings.include_argument_values)
         log = self.settings.log
         self._log = Log(directory, log, self.settings.deadline) if log.path else None
         self.recorder = LedgerRecorder(self.writer, bodies, self.settings, self._log)
         self._retention = Retention(self) if self.settings.retains else None
+
+    def _open_storage(self) -> Storage:
+        self.keys = make_keys(self.directory, self.keys)
+        recover_all(self.directory, self.store)
+        self._heads = Heads(self.directory, self.keys.checkpoints)
+        claimed = claim(self.directory, self.store, self._heads)
+        self._folder, self._lock = claimed.folder, claimed.lock
+        self.writer_name = claimed.folder.path.name
+        self._shipping = Shipping(self.store, self.writer_name, claimed.chain.seq, self._keep_head)
+        journal = Journal(self._journals(claimed.folder.path), segment_bytes=self._segment_bytes)
+        return Storage(claimed.chain, journal, self._shipping, self.keys.checkpoints, self.store.tampered)
+
+    def _renewed(self, why: str, end: Chain) -> Storage | None:
+        """Other storage, once `audit recover` was run because somebody was at this one. In the writer's thread.
+
+        What this process still knows is not lost, whatever became of the files that it was written to.
+        """
+        if not self._recovery.is_done(self.writer_name, why):
+            return None
+        unshipped = self._shipping.stop()
+        self.store.reopen()
+        make_directory(self.directory)
+        old, folder = self.writer_name, Folder(self._folder.path)
+        known = self.store.head(old)
+        seq = known.seq if known else 0
+        breaks = [Broken(old, end.seq + 1, why)]
+        rest = [entry for entry in unshipped if entry.seq > seq]
+        if (rest[0].seq if rest else end.seq + 1) > seq + 1:
+            breaks.append(Broken(old, seq + 1, why))
+        for at in range(0, len(rest), _BATCH):
+            self.store.append(rest[at : at + _BATCH], durable=True)
+        place = str(self._folder.path.relative_to(self.directory))
+        recover(folder, old, self.store, known=(Damage(old, end.seq + 1, place, why),), end=end)
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+        storage = self._open_storage()
+        entry = storage.chain.add(recovered(tuple(breaks), storage.key))
+        storage.journal.append([entry], sync=True)
+        storage.shipping.add([entry])
+        return storage
 
     def status(self) -> LedgerStatus:
         """How the ledger fares."""
@@ -111,7 +149,7 @@ class Ledger:
 
     def _keep_head(self, head: Head) -> None:
         try:
-            self._heads.keep(head, self.keys.checkpoints)
+            self._heads.keep(head)
         except OSError:
             pass  # the head is one more proof; the chain holds without it
 
