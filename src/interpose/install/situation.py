@@ -9,11 +9,12 @@ from pathlib import Path
 from time import time_ns
 
 from msgspec import MsgspecError, Struct
+from msgspec.structs import replace
 
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
-from interpose.ledger import verify_directory
+from interpose.ledger import Recovery, verify_directory, verify_notes
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
@@ -54,18 +55,23 @@ class Situation(Struct, frozen=True, kw_only=True):
 
 def situation(config: Config) -> Situation:
     """Look at everything. What can't be looked at is said in its place; nothing is raised."""
-    database = Path(config.ledger.directory) / "ledger.db"
+    directory = Path(config.ledger.directory)
+    database = directory / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
-                ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+                ledger, approvals, seen = _ledger(store, place, directory), _waiting(store), seen_hosts(store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
-            ledger = LedgerState(place=place, problem=text_of(error))
+            ledger = LedgerState(place=place, problem=f"{text_of(error)}. See `interpose audit recover`")
+    elif gone := _gone(directory):
+        ledger = LedgerState(place=place, problem=gone)
+    if problem := _alarm(config):
+        ledger = replace(ledger, problem=problem)
     opened = let_through_in(spool_of(config))
     return Situation(
         hooks=listening(config.hooks.socket),
@@ -78,9 +84,21 @@ def situation(config: Config) -> Situation:
     )
 
 
-def _ledger(store: Store, place: str) -> LedgerState:
+def _alarm(config: Config) -> str:
+    """What processes that write to the ledger have found out about its files."""
+    found = Recovery(Path(config.ledger.directory)).alarms()
+    return f"calls are refused: {'; '.join(found)}. See `interpose audit recover`" if found else ""
+
+
+def _damage(store: Store, directory: Path) -> str:
+    """What is damaged and not answered yet, as far as a quick look shows; `audit verify` looks at everything."""
+    notes = verify_notes(directory, store)
+    return f"{'; '.join(one.why for one in notes)}. See `interpose audit verify`" if notes else ""
+
+
+def _ledger(store: Store, place: str, directory: Path) -> LedgerState:
     decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
-    return LedgerState(place=place, decisions=decisions, bytes=store.size())
+    return LedgerState(place=place, decisions=decisions, bytes=store.size(), problem=_damage(store, directory))
 
 
 def _waiting(store: Store) -> int:
@@ -94,7 +112,7 @@ def ledger_flaw(config: Config) -> str | None:
     if config.store.url or (database.is_file() and database.stat().st_size > _VERIFIED_BYTES):
         return None
     if not database.is_file():
-        return ""
+        return _gone(directory)
     try:
         store = open_store(database, read_only=True)
         try:
@@ -104,6 +122,12 @@ def ledger_flaw(config: Config) -> str | None:
     except (InterposeError, OSError) as error:
         return text_of(error)
     return "; ".join(f"{broken.writer} #{broken.seq}: {broken.why}" for broken in found.broken)
+
+
+def _gone(directory: Path) -> str:
+    """What is wrong with a ledger that has no database."""
+    count = len(list((directory / "heads").glob("*")))
+    return f"ledger.db is gone, and {count} chains had entries in it. See `interpose audit recover`" if count else ""
 
 
 def listening(path: str) -> ListeningServer:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from time import time_ns
 
@@ -125,6 +126,10 @@ class Heads:
         if there and there[0].seq == head.seq and there[0].hash.hex() != head.hash:
             return f"a signed head knows another entry {head.seq}"
         return ""
+
+    def missing(self, writers: Iterable[str]) -> list[str]:
+        """Those of these writers that have no head here."""
+        return [writer for writer in writers if not (self._directory / writer).exists()]
 
     def all(self) -> list[tuple[str, Checkpoint | None]]:
         """Each writer's head as it was kept; None if the file is no checkpoint."""

@@ -105,10 +105,12 @@ class Ledger:
         for at in range(0, len(rest), _BATCH):
             self.store.append(rest[at : at + _BATCH], durable=True)
         place = str(self._folder.path.relative_to(self.directory))
-        recover(folder, old, self.store, known=(Damage(old, end.seq + 1, place, why),), end=end)
+        chain, _ = recover(folder, old, self.store, known=(Damage(old, end.seq + 1, place, why),), end=end)
+        self._keep_head(Head(old, chain.seq, chain.head.hex()))
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
+        breaks += [Broken(writer, 0, why) for writer in self._heads.missing(self.store.writers())]
         storage = self._open_storage()
         entry = storage.chain.add(recovered(tuple(breaks), storage.key))
         storage.journal.append([entry], sync=True)

@@ -21,7 +21,7 @@ from interpose.ledger.checkpoints import Broken, Checkpoint, Head, Heads, Retain
 from interpose.ledger.journal import Damage
 from interpose.ledger.keys import load_keys
 from interpose.ledger.recovery import JOURNALS, damages_in
-from interpose.store.protocols import EntryStore, Query, SearchFlaw, StoredEntry
+from interpose.store.protocols import EntryStore, Kind, Query, SearchFlaw, StoredEntry
 
 _PAGE = 2000
 
@@ -160,6 +160,17 @@ def verify(store: EntryStore, key: bytes | None = None, directory: Path | None =
     )  # fmt: skip
 
 
+def verify_notes(directory: Path, store: EntryStore) -> tuple[Broken, ...]:
+    """What is known to be damaged and nobody has answered with `audit recover`. Follows no chain: for a quick look."""
+    keys = load_keys(directory)
+    claims = _Claims(None if keys is None else keys.checkpoints)
+    for note in _notes(store, ("repair",)):
+        claims.read(note)
+    found = list(_beside(directory, store, claims, store.writers()))
+    found += [Broken(one.writer, one.seq, f"{one.file}: {one.why}") for one in claims.damages]
+    return tuple(one for one in found if (one.writer, one.seq) not in claims.answered)
+
+
 def _beside(directory: Path, store: EntryStore, claims: _Claims, writers: list[str]) -> Iterator[Broken]:
     """What is wrong with the heads and the journals beside a store."""
     kept = dict(Heads(directory).all())
@@ -222,8 +233,8 @@ def _damaged(error: DamagedStoreError) -> str:
     return f"the store is damaged: {text_of(error)}"
 
 
-def _notes(store: EntryStore) -> Iterator[StoredEntry]:
+def _notes(store: EntryStore, kinds: tuple[Kind, ...] = ("checkpoint", "retention", "repair")) -> Iterator[StoredEntry]:
     after: int | None = None
-    while page := store.query(Query(kinds=("checkpoint", "retention", "repair")), _PAGE, after):
+    while page := store.query(Query(kinds=kinds), _PAGE, after):
         yield from page
         after = page[-1].position
