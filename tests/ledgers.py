@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.engine import Engine
 from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger.folder import AppendFile, Folder
@@ -25,6 +27,7 @@ class ListStore:
     def __init__(self) -> None:
         self.chains: dict[str, list[StoredEntry]] = {}
         self.away = ""
+        self._count = 0
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         if self.away:
@@ -33,7 +36,8 @@ class ListStore:
             chain = self.chains.setdefault(entry.writer, [])
             if chain and chain[-1].seq >= entry.seq:
                 raise SequenceTakenError(f"{entry.writer} {entry.seq}")
-            chain.append(entry)
+            self._count += 1
+            chain.append(replace(entry, position=self._count))
 
     def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
         chain = self.chains.get(writer, [])

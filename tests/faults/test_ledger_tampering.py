@@ -223,6 +223,7 @@ def test_a_server_refuses_reports_and_goes_on(note: str, tmp_path: Path) -> None
         return subprocess.run(command, capture_output=True, text=True, check=False, timeout=60, env=environment)
 
     with ServerProcess(tmp_path) as server:
+
         def said_now() -> str:
             return json.dumps(server.intercept("ls"))
 

@@ -15,7 +15,7 @@ from typing import BinaryIO, get_args
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of, recover_meant
+from interpose.cli.audit_query import Opened, add_filters, add_ledger, anchors_meant, opened, query_of, recover_meant
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
@@ -193,7 +193,7 @@ def _stats(args: argparse.Namespace, ledger: Opened) -> int:
 
 
 def _verify(args: argparse.Namespace, ledger: Opened) -> int:
-    checked = verify_directory(ledger.directory, ledger.store)
+    checked = verify_directory(ledger.directory, ledger.store, anchors_meant(args))
     if args.json:
         _write_json(msgspec.to_builtins(checked), indent=2)
         return 0 if checked.ok else EXIT_BROKEN

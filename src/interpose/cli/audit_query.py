@@ -14,7 +14,7 @@ from msgspec import Struct
 from interpose.cli.call_arguments import UsageError
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
-from interpose.ledger import RecoveryReport, recover_all, recover_ledger
+from interpose.ledger import AnchorPlace, RecoveryReport, places_of, recover_all, recover_ledger
 from interpose.ledger.times import moment_ns
 from interpose.store import POSTGRES_SCHEMES, open_store
 from interpose.store.protocols import Query, Store
@@ -49,6 +49,13 @@ def meant(args: argparse.Namespace) -> tuple[str, Path]:
     config = load().config
     configured = Path(config.ledger.directory)
     return args.ledger or config.store.url or str(configured / "ledger.db"), Path(args.directory or configured)
+
+
+def anchors_meant(args: argparse.Namespace) -> tuple[AnchorPlace, ...]:
+    """Where heads of the configured ledger are kept besides it. A file that is named by itself has none."""
+    if args.ledger and not args.ledger.startswith(POSTGRES_SCHEMES):
+        return ()
+    return places_of(load().config.ledger.anchor)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:

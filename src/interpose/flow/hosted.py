@@ -16,7 +16,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from interpose.driving import Failure, Flow, Keep
+from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
 from interpose.flow.pending_calls import PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
@@ -87,6 +87,8 @@ class Refuse(Struct, frozen=True):
 
 
 Count = Callable[[HookPoint, str, Verdict[Any]], None]
+Recall = Callable[[Context, ToolCall], str]
+"""The id of a call like this one that was let through and has no outcome yet; empty if there is none. May block."""
 HostedAnswer = Go | GoWith | AskThem | WaitFor | Refuse
 
 
@@ -104,11 +106,18 @@ class Hosted:
     """One run whose tools somebody else runs."""
 
     def __init__(
-        self, flow: RunFlow, pending: PendingCalls, context: Context, can: Abilities, count: Count | None = None
+        self,
+        flow: RunFlow,
+        pending: PendingCalls,
+        context: Context,
+        can: Abilities,
+        count: Count | None = None,
+        recall: Recall | None = None,
     ) -> None:
-        """`count` hears of verdicts that are not recorded: those about messages and parameters."""
+        """`count` hears of verdicts that are not recorded: those about messages and parameters. `recall` knows calls
+        that another process let through."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
-        self._count = count
+        self._count, self._recall = count, recall
 
     def before(self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None) -> Flow[HostedAnswer]:
         """What the other side is to do with a call. `key` is its own name for the call."""
@@ -136,6 +145,9 @@ class Hosted:
         """What came of a call, and what the agent gets of it."""
         call = self._flow.canonical(outcome.call)
         call_id = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
+        if not call_id and self._recall is not None:
+            known = yield Block(self._recall, self._context, call)
+            call_id = known if isinstance(known, str) else ""
         outcome = replace(outcome, call=replace(call, call_id=call_id) if call_id else call)
         done = yield from self._flow.after(outcome, decided=bool(call_id))
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
-from interpose.ledger import Recovery, verify_directory, verify_notes
+from interpose.ledger import Recovery, places_of, verify_directory, verify_notes
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
@@ -116,7 +116,7 @@ def ledger_flaw(config: Config) -> str | None:
     try:
         store = open_store(database, read_only=True)
         try:
-            found = verify_directory(directory, store)
+            found = verify_directory(directory, store, places_of(config.ledger.anchor))
         finally:
             store.close()
     except (InterposeError, OSError) as error:

@@ -8,8 +8,11 @@ from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from interpose.errors import LedgerError
+from interpose.errors import LedgerError, StoreError
+from interpose.ledger.anchor_places import places_of
+from interpose.ledger.anchoring import Anchoring
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.chain import Chain
 from interpose.ledger.checkpoints import Broken, Head, Heads, recovered
@@ -17,22 +20,26 @@ from interpose.ledger.folder import Folder
 from interpose.ledger.journal import SEGMENT_BYTES, Damage, Journal
 from interpose.ledger.keys import make_keys
 from interpose.ledger.log import Log
+from interpose.ledger.record import unfinished
 from interpose.ledger.recorder import LedgerRecorder
 from interpose.ledger.recovery import Recovery, claim, recover, recover_all
 from interpose.ledger.retention import Retention
 from interpose.ledger.settings import LedgerSettings
 from interpose.ledger.shipping import Shipping
+from interpose.ledger.steady_clock import SteadyClock
 from interpose.ledger.writer import Storage, Writer
 from interpose.store.protocols import EntryStore
+from interpose.types import Context, ToolCall
 
 CLOSING = 10.0
 _BATCH = 1000
+_PARTING = 2.0
 
 
 class LedgerStatus(Struct, frozen=True, kw_only=True):
     """How a ledger fares. `late` are entries that wait for the storage to come back, `lost` those that nobody kept.
 
-    The problems are empty while all is well: of the journal or the store, of the log file, of retention.
+    The problems are empty while all is well: of the journal or the store, of the log file, of retention, of anchors.
     """
 
     recorded: int
@@ -42,6 +49,7 @@ class LedgerStatus(Struct, frozen=True, kw_only=True):
     log_lost: int
     log_problem: str
     retention_problem: str
+    anchor_problem: str = ""
 
 
 class Ledger:
@@ -72,7 +80,12 @@ class Ledger:
         log = self.settings.log
         self._log = Log(directory, log, self.settings.deadline) if log.path else None
         self.recorder = LedgerRecorder(self.writer, bodies, self.settings, self._log)
+        self.clock = SteadyClock(directory, int(2e9 * self.settings.retain_every))
         self._retention = Retention(self) if self.settings.retains else None
+        self._anchoring: Anchoring | None = None
+        if places := places_of(self.settings.anchor):
+            every = self.settings.anchor.every
+            self._anchoring = Anchoring(places, self._known_heads, self.keys.checkpoints, every)
 
     def _open_storage(self) -> Storage:
         self.keys = make_keys(self.directory, self.keys)
@@ -117,6 +130,10 @@ class Ledger:
         storage.shipping.add([entry])
         return storage
 
+    def _known_heads(self) -> tuple[Head, ...]:
+        kept = (head for _, head in self._heads.all() if head is not None)
+        return tuple(one for head in kept for one in head.heads if one.seq)
+
     def status(self) -> LedgerStatus:
         """How the ledger fares."""
         writer, log = self.writer.status(), self._log
@@ -124,7 +141,19 @@ class Ledger:
             recorded=writer.recorded, late=writer.late, lost=writer.lost, problem=writer.problem,
             log_lost=0 if log is None else log.lost, log_problem="" if log is None else log.problem,
             retention_problem="" if self._retention is None else self._retention.problem,
+            anchor_problem="" if self._anchoring is None else self._anchoring.problem,
         )  # fmt: skip
+
+    def open_call(self, context: Context, call: ToolCall) -> str:
+        """The id of the newest call like this one that was let through and has no outcome; empty if there is none.
+
+        Looks into the store: what another process recorded is found there when it has ended.
+        """
+        who, digest = self.recorder.bodies.recognised(replace(call, context=context))
+        try:
+            return unfinished(self.store, session=who.session, tool=call.name, source=context.source, digest=digest)
+        except StoreError:
+            return ""  # then the outcome has a record of its own, which says so
 
     def flush(self, timeout: float = CLOSING) -> bool:
         """Wait until the store has everything that was recorded. False if it did not take it in time."""
@@ -137,6 +166,8 @@ class Ledger:
         self.writer.close(timeout)
         if self._log is not None:
             self._log.close(timeout)
+        if self._anchoring is not None:
+            self._anchoring.close(_PARTING)
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)

@@ -8,6 +8,7 @@ from typing import Any
 
 from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder, Encoder
+from msgspec.structs import astuple
 
 from interpose.errors import text_of
 from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
@@ -46,6 +47,19 @@ class KeptResult(Struct, frozen=True):
     bytes: int
 
 
+class Identity(Struct, frozen=True):
+    """The names of a call and of those who asked for it, as they are kept."""
+
+    call_id: str
+    session: str
+    agent: str
+    role: str
+    principal: str
+    cwd: str
+    trace_id: str
+    request: str
+
+
 class Values:
     """Hides secrets in what is kept. One for each ledger: its keys decide what digests look like."""
 
@@ -59,6 +73,19 @@ class Values:
             return self._kept_and_digested(call)
         about = (self._key, self._values)  # what is kept depends on the ledger's key
         return reading_of(call, home_directory()).remember(about, lambda: self._kept_and_digested(call))
+
+    def identity(self, call: ToolCall) -> Identity:
+        """Who asked, from where and under which names. Whoever names a session after a token gets a marker, too."""
+        context = call.context
+        given = Identity(
+            clean(call.call_id), clean(context.session_id), clean(context.agent_id), clean(context.role),
+            clean(context.principal), clean(context.cwd), clean(context.trace_id), request_name(context.request_id),
+        )  # fmt: skip
+        fields = astuple(given)
+        joined = "\n".join(fields)
+        if not self._redactor.redact_bytes(joined.encode())[1]:
+            return given  # one look at all of it: almost always there is nothing
+        return Identity(*(self._redactor.redact(field).text for field in fields))
 
     def result(self, result: object) -> KeptResult:
         """A result as it is kept."""

@@ -9,13 +9,15 @@ What somebody was told of and answered with `audit recover` is still said, as kn
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
-from interpose.errors import DamagedStoreError, text_of
+from interpose.errors import DamagedStoreError, LedgerError, text_of
+from interpose.ledger.anchor_places import AnchorPlace
+from interpose.ledger.anchoring import anchored_heads
 from interpose.ledger.chain import START, flaw, pages_of
 from interpose.ledger.checkpoints import Broken, Checkpoint, Head, Heads, Retained, is_signed
 from interpose.ledger.journal import Damage
@@ -104,6 +106,11 @@ class _Claims:
         self._claim(kept.heads[0])
         return ""
 
+    def read_anchored(self, heads: tuple[Head, ...]) -> None:
+        """Take in heads that were kept elsewhere."""
+        for head in heads:
+            self._claim(head)
+
     def _claim(self, head: Head) -> None:
         if head.seq:
             self.heads.setdefault(head.writer, {})[head.seq] = head.hash
@@ -112,14 +119,16 @@ class _Claims:
         return self._key is None or is_signed(self._key, use, value, mac)
 
 
-def verify_directory(directory: Path, store: EntryStore) -> Verification:
-    """Verify a store with the key, the heads and the journals that the ledger's directory has."""
+def verify_directory(directory: Path, store: EntryStore, anchors: Sequence[AnchorPlace] = ()) -> Verification:
+    """Verify a store with the key, the heads and the journals that the ledger's directory has, and with anchors."""
     keys = load_keys(directory)
-    return verify(store, None if keys is None else keys.checkpoints, directory)
+    return verify(store, None if keys is None else keys.checkpoints, directory, anchors)
 
 
-def verify(store: EntryStore, key: bytes | None = None, directory: Path | None = None) -> Verification:
-    """Verify all chains of a store, with what is known in a ledger's directory."""
+def verify(
+    store: EntryStore, key: bytes | None = None, directory: Path | None = None, anchors: Sequence[AnchorPlace] = ()
+) -> Verification:
+    """Verify all chains of a store, with what is known in a ledger's directory and in other places."""
     claims = _Claims(key)
     broken: list[Broken] = []
     hidden: list[SearchFlaw] = []
@@ -133,6 +142,11 @@ def verify(store: EntryStore, key: bytes | None = None, directory: Path | None =
         broken.append(Broken("", 0, _damaged(error)))
     if directory is not None:
         broken += _beside(directory, store, claims, writers)
+    for place in anchors:
+        try:
+            claims.read_anchored(anchored_heads(place, key))
+        except LedgerError as error:
+            broken.append(Broken("", 0, f"anchor: {text_of(error)}"))
     repairs = entries = 0
     for writer in sorted({*writers, *claims.heads}):
         walk = _Walk(writer, claims)
