@@ -91,6 +91,8 @@ class GitAnchor:
         """The line of the newest commit, of the remote if there is one."""
         ref = self._ref
         if self._remote:
+            if not self._git("ls-remote", self._remote, self._ref):
+                return []
             self._git("fetch", "--quiet", self._remote, self._ref)
             ref = "FETCH_HEAD"
         elif not self._git("rev-parse", "--quiet", "--verify", ref, missing=True):
