@@ -35,7 +35,7 @@ class AppendFile:
     def tampered(self, size: int, start: bytes, *, torn: bool = False) -> str:
         """What somebody else did to the file; empty if nothing. `torn`: a write of ours may have left more.
 
-        One look at the name and one at the beginning: this is done before each write.
+        One look at the name, which is done before each write; and one at the beginning, if `start` is given.
         """
         try:
             found = os.stat(self._path)  # noqa: PTH116 - a Path's own costs twice as much
@@ -45,9 +45,7 @@ class AppendFile:
             return "was replaced by another file"
         if found.st_size < size or (found.st_size > size and not torn):
             return f"has {found.st_size} bytes, but {size} were written"
-        if size and os.pread(self._handle, len(start), 0) != start:
-            return "was overwritten"
-        return ""
+        return "was overwritten" if size and start and os.pread(self._handle, len(start), 0) != start else ""
 
     def close(self) -> None:
         """Let go of the file."""

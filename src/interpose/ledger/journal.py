@@ -49,12 +49,12 @@ class Journal:
         self._size += len(data)
         self._last = entries[-1].seq
 
-    def look(self) -> None:
-        """TamperedError if the file is not as it was left, or its folder is gone."""
+    def look(self, *, closer: bool = True) -> None:
+        """TamperedError if the file is not as it was left, or its folder is gone. `closer` also reads its beginning."""
         if self._file is None:
             if not self._folder.path.is_dir():
                 raise TamperedError(f"the journal's folder {self._folder.path} was removed or moved away")
-        elif why := self._file.tampered(self._size, self._header, torn=self._torn):
+        elif why := self._file.tampered(self._size, self._header if closer else b"", torn=self._torn):
             raise TamperedError(f"{self._folder.path / self._name} {why}")
 
     def forget(self, through_seq: int) -> None:

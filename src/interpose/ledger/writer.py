@@ -31,7 +31,7 @@ QUEUE = 100_000
 _RETRY = 0.1
 _IDLE = 1.0
 _GLANCE = 0.01
-"""Seconds for which a look at the store holds. What is recorded meanwhile is in the journal."""
+"""Seconds for which a closer look holds. What is recorded meanwhile is in a journal of the right name and size."""
 
 
 class WriterStatus(Struct, frozen=True):
@@ -209,8 +209,9 @@ class Writer:
             self._use(storage)
             self.tampered, self._since_checkpoint = "", 0
         try:
-            self._journal.look()
-            if (now := monotonic()) - self._glanced >= _GLANCE:
+            closer = (now := monotonic()) - self._glanced >= _GLANCE
+            self._journal.look(closer=closer)
+            if closer:
                 if why := self._glance():
                     raise TamperedError(why)
                 self._glanced = now
