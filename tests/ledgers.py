@@ -8,21 +8,26 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.engine import Engine
 from interpose.errors import SequenceTakenError, StoreError
 from interpose.ledger.folder import AppendFile, Folder
 from interpose.ledger.record import Record, search
 from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.store.protocols import EntryStore, Query, StoredEntry, Tally
+from interpose.store.protocols import EntryStore, Query, SearchFlaw, StoredEntry, Tally
 from interpose.types import Allow, Context, Deny, ToolCall
 
 
 class ListStore:
     """Entries of all writers in lists that a test may rearrange."""
 
+    is_shared = False
+
     def __init__(self) -> None:
         self.chains: dict[str, list[StoredEntry]] = {}
         self.away = ""
+        self._count = 0
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         if self.away:
@@ -31,7 +36,8 @@ class ListStore:
             chain = self.chains.setdefault(entry.writer, [])
             if chain and chain[-1].seq >= entry.seq:
                 raise SequenceTakenError(f"{entry.writer} {entry.seq}")
-            chain.append(entry)
+            self._count += 1
+            chain.append(replace(entry, position=self._count))
 
     def scan(self, writer: str, after_seq: int, limit: int) -> list[StoredEntry]:
         chain = self.chains.get(writer, [])
@@ -69,6 +75,18 @@ class ListStore:
 
     def size(self) -> int:
         return sum(len(one.body) for chain in self.chains.values() for one in chain)
+
+    def search_flaws(self) -> list[SearchFlaw]:
+        return []
+
+    def reindex(self) -> int:
+        return 0
+
+    def tampered(self) -> str:
+        return ""
+
+    def reopen(self) -> None:
+        pass
 
     def close(self) -> None:
         pass

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from interpose.flow.status_lines import Verbose
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import RulePlace
-    from interpose.policy.reload import PolicyReload, Rules
+    from interpose.policy.reload import OnRefused, PolicyReload, Rules
     from interpose.policy.startup_memory import Memory
     from interpose.service.answering import Answering
     from interpose.service.project_engines import ProjectEngines
@@ -79,12 +79,14 @@ def open_engines(
     memory: Memory | None = None,
     rules: Rules | None = None,
     store: Store | None = None,
+    on_refused: OnRefused | None = None,
     **options: Any,
 ) -> ProjectEngines[RuledEngine]:
     """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
 
     `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; in `store`
-    is kept which projects' rules sessions are under. `options` are those of `Engine`.
+    is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen. `options` are
+    those of `Engine`.
     """
     from interpose.policy.rule_places import project_files
     from interpose.service.project_engines import ProjectEngines
@@ -93,7 +95,9 @@ def open_engines(
     config = _given(config)
 
     def ruled(files: Files) -> RuledEngine:
-        return _ruled_engine(config, recorder, files, follow=follow, memory=memory, rules=rules, options=options)
+        return _ruled_engine(
+            config, recorder, files, follow=follow, memory=memory, rules=rules, options=options, on_refused=on_refused
+        )
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
@@ -184,6 +188,7 @@ def _ruled_engine(
     memory: Memory | None,
     rules: Rules | None,
     options: dict[str, Any],
+    on_refused: OnRefused | None = None,
 ) -> RuledEngine:
     from interpose.policy.reload import PolicyReload, Rules
     from interpose.policy.rule_places import project_places, shared_places
@@ -193,7 +198,9 @@ def _ruled_engine(
     places = rules.places
     if places is None:
         places = shared_places(config.policy) + project_places(files)
-    policy = PolicyReload(registry, places, packs=rules.packs, register=rules.register, memory=memory)
+    policy = PolicyReload(
+        registry, places, packs=rules.packs, register=rules.register, memory=memory, on_refused=on_refused
+    )
     if follow:
         policy.watch()
     return RuledEngine(_engine(config, registry, recorder, options), policy)
@@ -322,13 +329,20 @@ def open_service(
     try:
         answering = _answering(config, store) if serving else None
         desk = _desk(config, store, ledger, answering)
-        policies = open_engines(config, activity, follow=follow, memory=memory, store=store)
+        told = _loosening(ledger, store)
+        policies = open_engines(config, activity, follow=follow, memory=memory, store=store, on_refused=told)
     except BaseException:
         ledger.close()
         raise
     return Service(
         config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity, answering=answering
     )
+
+
+def _loosening(ledger: Ledger, store: Store) -> OnRefused:
+    from interpose.service.loosening import LooseningRecords
+
+    return LooseningRecords(ledger.recorder, store)
 
 
 def record_undecided(config: Config, call: ToolCall, why: str) -> None:
@@ -376,7 +390,8 @@ def reconfigure(service: Service, config: Config) -> None:
     Calls under way end as they began. Where it listens and where it records stay as they are until it is started
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
-    before, after = service.policies, open_engines(config, service.activity, follow=True)
+    told = _loosening(service.ledger, service.store)
+    before, after = service.policies, open_engines(config, service.activity, follow=True, on_refused=told)
     after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger, service.answering)

@@ -19,7 +19,8 @@ InterposeError
 ├── StoreError                a store that can't be reached or that refuses
 │   ├── DamagedStoreError     what it keeps can't be read any more
 │   ├── OutdatedStoreError    it was made by an older version, and is open for reading only
-│   └── SequenceTakenError    another entry has this number in its writer's sequence
+│   ├── SequenceTakenError    another entry has this number in its writer's sequence
+│   └── TamperedError         a file of the ledger was cut, changed, replaced or removed while it was in use
 ├── ApprovalError             a question that can't be asked or answered so
 │   ├── UnboundError          it is about something that has no exact form
 │   ├── NoQuestionError       there is no question of this id
@@ -126,6 +127,10 @@ class OutdatedStoreError(StoreError):
 
 class SequenceTakenError(StoreError):
     """Another entry has this number in its writer's sequence."""
+
+
+class TamperedError(StoreError):
+    """A file of the ledger was cut, changed, replaced or removed while it was in use."""
 
 
 class ApprovalError(InterposeError):

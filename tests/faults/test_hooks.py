@@ -225,3 +225,27 @@ def test_letting_through_is_in_the_ledger(hooks: Hooks) -> None:
 def test_a_wrong_command_line_is_a_refusal(way: str, hooks: Hooks) -> None:
     for words in (["--no-such-option"], ["Event", "another"], ["--within", "soon"]):
         assert hooks.run(way, event_of("ls"), *words).code == 2
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_first_call_after_a_cold_start_has_one_record(way: str, hooks: Hooks) -> None:
+    """It is decided without a server, which is started then and gets the result of a call that it never saw."""
+    result = event_of("git status", hook_event_name="PostToolUse", tool_response={"stdout": "clean"})
+    assert not _denied_or_broken(hooks.run(way, event_of("git status")))
+    until(hooks.address.exists)
+    assert not _denied_or_broken(hooks.run(way, result))
+    command = [sys.executable, "-m", "interpose", "audit", "search", "--session", "s1", "--json"]
+    found: list[dict[str, object]] = []
+
+    def has_outcome() -> bool:
+        shown = subprocess.run(command, capture_output=True, check=False, timeout=60, env=hooks.environment)
+        found[:] = [json.loads(line) for line in shown.stdout.splitlines()]
+        return any(record["outcome"] == "success" for record in found)
+
+    until(has_outcome)
+    (record,) = found
+    assert (record["decision"], record["findings"]) == ("allow", [])
+
+
+def _denied_or_broken(done: Done) -> bool:
+    return done.code != 0 or b"deny" in done.stdout

@@ -15,7 +15,7 @@ from typing import BinaryIO, get_args
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.audit_query import Opened, add_filters, add_ledger, opened, query_of
+from interpose.cli.audit_query import Opened, add_filters, add_ledger, anchors_meant, opened, query_of, recover_meant
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
@@ -53,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     show.add_argument("call", metavar="ID", help="a call id, a request id, or the #number that tail and search print")
     counting = acts.add_parser("stats", help="decisions over time, rules, agents and slow interceptors, drawn")
     proving = acts.add_parser("verify", help="prove that nothing was changed, removed, added or moved")
+    mending = acts.add_parser(
+        "recover", help="after the files were damaged: set those aside, start a new chain, and let calls run again"
+    )
     export = acts.add_parser("export", help="one JSON text a line, the oldest first")
     export.add_argument("-o", "--output", metavar="FILE", help="write there instead of to stdout")
     for act in (tail, finding):
@@ -61,9 +64,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_filters(act)
     for act in (tail, finding, show, export):
         act.add_argument("--format", type=_format, choices=get_args(Format), help="the shape of the JSON")
-    for act in (tail, finding, show, counting, proving):
+    for act in (tail, finding, show, counting, proving, mending):
         act.add_argument("--json", action="store_true", help="print JSON")
-    for act in (tail, finding, show, counting, proving, export):
+    for act in (tail, finding, show, counting, proving, mending, export):
         add_ledger(act)
 
 
@@ -81,6 +84,8 @@ def _count(text: str) -> int:
 def run(args: argparse.Namespace) -> int:
     """Run `interpose audit`."""
     try:
+        if args.act == "recover":
+            return _recover(args)
         with opened(args) as ledger:
             return _ACTS[args.act](args, ledger)
     except UsageError as error:
@@ -190,24 +195,53 @@ def _stats(args: argparse.Namespace, ledger: Opened) -> int:
 
 
 def _verify(args: argparse.Namespace, ledger: Opened) -> int:
-    checked = verify_directory(ledger.directory, ledger.store)
+    checked = verify_directory(ledger.directory, ledger.store, anchors_meant(args))
     grants = grant_flaws(load().config, ledger.store)
     if args.json:
         _write_json(msgspec.to_builtins(checked) | {"ok": checked.ok and not grants, "grants": grants}, indent=2)
         return 0 if checked.ok and not grants else EXIT_BROKEN
     ink = Ink(colours_wanted())
+    word = "BROKEN" if not checked.ok else "RECOVERED" if checked.known else "WHOLE"
     counted = f"entries {checked.entries:,}   writers {checked.writers:,}   checkpoints {checked.checkpoints:,}"
     if checked.repairs:
         counted += f"   repairs after a crash {checked.repairs:,}"
-    print(f"{ink('WHOLE', '1;32') if checked.ok else ink('BROKEN', '1;31')}  {counted}")
+    print(f"{ink(word, '1;32' if checked.ok else '1;31')}  {counted}")
     if not checked.signed:
         print(f"  no key in {visible(str(ledger.directory))}: chains were followed, signatures were not checked")
     for broken in checked.broken:
-        place = f"entry {broken.seq} of writer {visible(broken.writer)}: " if broken.writer else ""
-        print(f"  {place}{broken.why}{_call_at(broken, ledger)}")
+        print(f"  {_place(broken)}{visible(broken.why)}{_call_at(broken, ledger)}")
+    for broken in checked.known:
+        print(f"  known since `audit recover`: {_place(broken)}{visible(broken.why)}")
+    if checked.broken:
+        print("  what is damaged stays as it is until `interpose audit recover` sets it aside and starts a new chain")
     for flaw in grants:
         print(f"  {ink('ALARM', '1;31')}  {visible(flaw)}")
     return 0 if checked.ok and not grants else EXIT_BROKEN
+
+
+def _place(broken: Broken) -> str:
+    if not broken.writer:
+        return ""
+    entry = f"entry {broken.seq} of " if broken.seq else ""
+    return f"{entry}writer {visible(broken.writer)}: "
+
+
+def _recover(args: argparse.Namespace) -> int:
+    done = recover_meant(args)
+    if args.json:
+        _write_json(msgspec.to_builtins(done), indent=2)
+        return 0
+    if done.set_aside:
+        print(f"set aside: {visible(done.set_aside)}")
+    for broken in done.broken:
+        print(f"broken: {_place(broken)}{visible(broken.why)}")
+    for why in done.waiting:
+        print(f"refused calls, and goes on now: {visible(why)}")
+    if done.chain:
+        print(f"{done.entries:,} entries can be searched; new ones go to the chain of writer {visible(done.chain)}")
+    if not (done.set_aside or done.broken or done.waiting):
+        print("nothing was damaged")
+    return 0
 
 
 def _call_at(broken: Broken, ledger: Opened) -> str:

@@ -14,7 +14,7 @@ from msgspec import Struct
 from interpose.cli.call_arguments import UsageError
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
-from interpose.ledger import recover_all
+from interpose.ledger import AnchorPlace, RecoveryReport, places_of, recover_all, recover_ledger
 from interpose.ledger.times import moment_ns
 from interpose.store import POSTGRES_SCHEMES, open_store
 from interpose.store.protocols import Query, Store
@@ -49,6 +49,13 @@ def meant(args: argparse.Namespace) -> tuple[str, Path]:
     config = load().config
     configured = Path(config.ledger.directory)
     return args.ledger or config.store.url or str(configured / "ledger.db"), Path(args.directory or configured)
+
+
+def anchors_meant(args: argparse.Namespace) -> tuple[AnchorPlace, ...]:
+    """Where heads of the configured ledger are kept besides it. A file that is named by itself has none."""
+    if args.ledger and not args.ledger.startswith(POSTGRES_SCHEMES):
+        return ()
+    return places_of(load().config.ledger.anchor)
 
 
 def add_ledger(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +111,19 @@ def opened(args: argparse.Namespace) -> Iterator[Opened]:
         yield Opened(store, directory)
     finally:
         store.close()
+
+
+def recover_meant(args: argparse.Namespace) -> RecoveryReport:
+    """Recover the ledger that is meant. Raises what opening it raises."""
+    from interpose.store.set_aside import set_aside_if_damaged
+
+    where, directory = meant(args)
+    told = ""
+    if not where.startswith(POSTGRES_SCHEMES):
+        aside = directory / "set-aside" / datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+        if why := set_aside_if_damaged(Path(where), aside):
+            told = f"{where} could not be read and lies in {aside}: {why}"
+    return recover_ledger(directory, lambda: open_store(where), told)
 
 
 def _recover(where: str, directory: Path) -> None:

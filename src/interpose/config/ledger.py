@@ -14,6 +14,11 @@ _LONGEST_AGE = 100 * 366
 _MIB = 1 << 20
 
 
+def _within(name: str, value: float, most: int, unit: str) -> None:
+    if not 0 < value <= most:  # so that NaN is refused too
+        raise ValueError(f"ledger.{name} must be more than 0 and at most {most} {unit}, not {value}")
+
+
 class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The human-readable log beside the ledger: none without a `path`.
 
@@ -35,6 +40,27 @@ class LogSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
             raise ValueError(f"ledger.log.max_bytes must be at least 1, not {self.max_bytes}")
         if self.archives < 0:
             raise ValueError(f"ledger.log.archives must be at least 0, not {self.archives}")
+
+
+class AnchorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the newest heads are kept besides the ledger. `audit verify` compares them."""
+
+    file: Annotated[str, Meta(description="a file, best on another disk", extra={"path": True})] = ""
+    git: Annotated[str, Meta(description="a git repository, which gets a commit", extra={"path": True})] = ""
+    git_ref: Annotated[str, Meta(description="the ref that the commits go to")] = "refs/interpose/heads"
+    git_remote: Annotated[str, Meta(description="a remote that the ref is pushed to")] = ""
+    url: Annotated[str, Meta(description="an address that takes heads by POST and gives them back by GET")] = ""
+    token: Annotated[str, Meta(description="a bearer token for it")] = ""
+    every: Annotated[float, Meta(gt=0, le=_LONGEST_PAUSE, description="seconds between looks for new heads")] = 60.0
+
+    def __post_init__(self) -> None:
+        if self.url and not self.url.startswith(("http://", "https://")):
+            raise ValueError(f"ledger.anchor.url must begin with http:// or https://, not {self.url!r}")
+        if not self.git_ref.startswith("refs/"):
+            raise ValueError(f"ledger.anchor.git_ref must begin with refs/, not {self.git_ref!r}")
+        if self.git_remote.startswith("-"):
+            raise ValueError(f"ledger.anchor.git_remote must not begin with a dash: {self.git_remote!r}")
+        _within("anchor.every", self.every, _LONGEST_PAUSE, "seconds")
 
 
 class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -65,6 +91,7 @@ class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     ] = None
     retain_every: Annotated[float, Meta(gt=0, le=_LONGEST_PAUSE, description="seconds between removals")] = 3600.0
     log: LogSettings = LogSettings()
+    anchor: AnchorSettings = AnchorSettings()
 
     def __post_init__(self) -> None:
         _within("deadline", self.deadline, _LONGEST_DEADLINE, "seconds")
@@ -80,8 +107,3 @@ class LedgerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     def retains(self) -> bool:
         """Whether anything is ever removed."""
         return self.max_age_days is not None or self.max_bytes is not None
-
-
-def _within(name: str, value: float, most: int, unit: str) -> None:
-    if not 0 < value <= most:  # so that NaN is refused too
-        raise ValueError(f"ledger.{name} must be more than 0 and at most {most} {unit}, not {value}")

@@ -17,7 +17,7 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from interpose.carried_calls import carrying, is_wrapper
-from interpose.driving import Failure, Flow, Keep
+from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
 from interpose.flow.pending_calls import PendingCall, PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
@@ -97,6 +97,8 @@ class Refuse(Struct, frozen=True):
 
 
 Count = Callable[[HookPoint, str, Verdict[Any]], None]
+Recall = Callable[[Context, ToolCall], str]
+"""The id of a call like this one that was let through and has no outcome yet; empty if there is none. May block."""
 HostedAnswer = Go | GoWith | AskThem | WaitFor | Refuse
 
 
@@ -114,11 +116,18 @@ class Hosted:
     """One run whose tools somebody else runs."""
 
     def __init__(
-        self, flow: RunFlow, pending: PendingCalls, context: Context, can: Abilities, count: Count | None = None
+        self,
+        flow: RunFlow,
+        pending: PendingCalls,
+        context: Context,
+        can: Abilities,
+        count: Count | None = None,
+        recall: Recall | None = None,
     ) -> None:
-        """`count` hears of verdicts that are not recorded: those about messages and parameters."""
+        """`count` hears of verdicts that are not recorded: those about messages and parameters. `recall` knows calls
+        that another process let through."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
-        self._count = count
+        self._count, self._recall = count, recall
 
     def before(self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None) -> Flow[HostedAnswer]:
         """What the other side is to do with a call. `key` is its own name for the call."""
@@ -149,11 +158,15 @@ class Hosted:
         call = self._flow.canonical(outcome.call)
         closed = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
         notes = (_other_arguments(call),) if closed is not None and not closed.allows(outcome.call) else ()
-        if closed is not None:
-            call = replace(call, call_id=closed.verdict.payload.call_id)
+        call_id = "" if closed is None else closed.verdict.payload.call_id
+        if not call_id and self._recall is not None:
+            known = yield Block(self._recall, self._context, call)
+            call_id = known if isinstance(known, str) else ""
+        if call_id:
+            call = replace(call, call_id=call_id)
         outcome = replace(outcome, call=call, approver=_approver(closed) or outcome.approver)
         before = None if closed is None else closed.verdict
-        done = yield from self._flow.after(outcome, before is not None, before=before, notes=notes)
+        done = yield from self._flow.after(outcome, bool(call_id), before=before, notes=notes)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
             self._pending.open(call, again, key)

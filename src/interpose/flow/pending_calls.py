@@ -98,14 +98,14 @@ class PendingCalls:
 
     def seen_before(self, came: ToolCall, context: Context, key: str) -> Verdict[ToolCall] | None:
         """What a hook was told about this very call, if the host named it to both."""
-        if not key or context.source.startswith(_HOOK):
+        if not key or context.source.startswith(HOOK):
             return None
         found, runs = _place(context, came.name, came.arguments, key), _what(came.name, came.arguments)
         with self._lock:
             for one in self._open.get(found, ()):
                 opened = one.verdict.payload.context
                 seen = context.source in one.seen_by or not one.may_run
-                if seen or one.runs != runs or not opened.source.startswith(_HOOK):
+                if seen or one.runs != runs or not opened.source.startswith(HOOK):
                     continue
                 if all(_agree(getattr(opened, name), getattr(context, name)) for name in _WHERE):
                     one.seen_by.add(context.source)
@@ -132,7 +132,8 @@ class PendingCalls:
         return None
 
 
-_HOOK = "hook:"
+HOOK = "hook:"
+"""How the sources of agents' own hooks begin."""
 _WHERE = ("cwd", "agent_id", "role")
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from time import time_ns
 
 from msgspec import MsgspecError, Struct
+from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
 from interpose.approvals.seal import open_verifier
@@ -18,7 +19,7 @@ from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
-from interpose.ledger import ran_unapproved, verify_directory
+from interpose.ledger import Recovery, places_of, ran_unapproved, verify_directory, verify_notes
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store
 from interpose.surfaces.hook_clients.fail_open_log import let_through_in, spool_of
@@ -95,7 +96,8 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
 
     `installed` says since when hosts have hooks, in nanoseconds.
     """
-    database = Path(config.ledger.directory) / "ledger.db"
+    directory = Path(config.ledger.directory)
+    database = directory / "ledger.db"
     place = "PostgreSQL" if config.store.url else str(database)
     ledger, approvals, seen = LedgerState(place=place), 0, dict[str, LastHeard]()
     unheard: tuple[UnheardSession, ...] = ()
@@ -106,16 +108,20 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         try:
             store = open_store(config.store.url or database, read_only=True)
             try:
-                ledger, approvals, seen = _ledger(store, place), _waiting(store), seen_hosts(store)
+                ledger, approvals, seen = _ledger(store, place, directory), _waiting(store), seen_hosts(store)
                 unheard, warned = unheard_sessions(installed, store), _warned(store)
                 unapproved = _unapproved(store)
                 alarms = grant_flaws(config, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
-            ledger = LedgerState(place=place, problem=text_of(error))
+            ledger = LedgerState(place=place, problem=f"{text_of(error)}. See `interpose audit recover`")
     else:  # nobody was ever heard: whoever works never asked
         unheard = unheard_sessions(installed, None)
+        if gone := _gone(directory):
+            ledger = LedgerState(place=place, problem=gone)
+    if problem := _alarm(config):
+        ledger = replace(ledger, problem=problem)
     opened = let_through_in(spool_of(config))
     return Situation(
         hooks=listening(config.hooks.socket),
@@ -132,9 +138,21 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
     )
 
 
-def _ledger(store: Store, place: str) -> LedgerState:
+def _alarm(config: Config) -> str:
+    """What processes that write to the ledger have found out about its files."""
+    found = Recovery(Path(config.ledger.directory)).alarms()
+    return f"calls are refused: {'; '.join(found)}. See `interpose audit recover`" if found else ""
+
+
+def _damage(store: Store, directory: Path) -> str:
+    """What is damaged and not answered yet, as far as a quick look shows; `audit verify` looks at everything."""
+    notes = verify_notes(directory, store)
+    return f"{'; '.join(one.why for one in notes)}. See `interpose audit verify`" if notes else ""
+
+
+def _ledger(store: Store, place: str, directory: Path) -> LedgerState:
     decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
-    return LedgerState(place=place, decisions=decisions, bytes=store.size())
+    return LedgerState(place=place, decisions=decisions, bytes=store.size(), problem=_damage(store, directory))
 
 
 def _warned(store: Store) -> tuple[str, ...]:
@@ -172,11 +190,11 @@ def ledger_flaw(config: Config) -> str | None:
     if config.store.url or (database.is_file() and database.stat().st_size > _VERIFIED_BYTES):
         return None
     if not database.is_file():
-        return ""
+        return _gone(directory)
     try:
         store = open_store(database, read_only=True)
         try:
-            found = verify_directory(directory, store)
+            found = verify_directory(directory, store, places_of(config.ledger.anchor))
         finally:
             store.close()
     except (InterposeError, OSError) as error:
@@ -191,6 +209,12 @@ def _says_anything(connected: socket.socket) -> bool:
         return bool(connected.recv(1))
     except TimeoutError:
         return False
+
+
+def _gone(directory: Path) -> str:
+    """What is wrong with a ledger that has no database."""
+    count = len(list((directory / "heads").glob("*")))
+    return f"ledger.db is gone, and {count} chains had entries in it. See `interpose audit recover`" if count else ""
 
 
 def listening(path: str) -> ListeningServer:

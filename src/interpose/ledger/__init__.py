@@ -7,18 +7,22 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
+from interpose.ledger.anchor_places import AnchorPlace, places_of
+from interpose.ledger.checkpoints import Broken
 from interpose.ledger.formats import OLD_FORMATS, Format, shapes
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
 from interpose.ledger.record import Record, named, records, search
-from interpose.ledger.recovery import recover_all
+from interpose.ledger.recover_ledger import RecoveryReport, recover_ledger
+from interpose.ledger.recovery import Recovery, recover_all
 from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.unapproved import ran_unapproved
-from interpose.ledger.verify import Broken, Verification, verify, verify_directory
+from interpose.ledger.verify import Verification, verify, verify_directory, verify_notes
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
-    "OLD_FORMATS", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings", "Record",
-    "Verification", "entry", "make_directory", "named", "ran_unapproved", "records", "recover_all", "retain", "search",
-    "shapes", "stats", "times", "verify", "verify_directory",
+    "OLD_FORMATS", "AnchorPlace", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings",
+    "Record", "Recovery", "RecoveryReport", "Verification", "entry", "make_directory", "named", "places_of",
+    "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
+    "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from interpose.ledger.chain import Draft
 from interpose.ledger.entry import NOT_KEPT, NOTHING_SAID, After, Decided, Finished, OutcomeWord, Said, SeenEffect
 from interpose.ledger.keys import Keys
-from interpose.ledger.values import TEXT_LIMIT, Values, clean, json_of, request_name
+from interpose.ledger.values import TEXT_LIMIT, Identity, Values, clean, json_of
 from interpose.types import ToolCall, ToolOutcome, Verdict
 
 _MOST_RULES = 64
@@ -23,9 +23,13 @@ class Bodies:
     def __init__(self, keys: Keys, *, include_argument_values: bool = True) -> None:
         self._values = Values(keys, include_argument_values=include_argument_values)
 
+    def recognised(self, call: ToolCall) -> tuple[Identity, str]:
+        """What the entries of a call like this one have: who asked, and the digest of its arguments."""
+        return self._values.identity(call), self._values.call(call)[1]
+
     def decided(self, verdict: Verdict[ToolCall]) -> Draft:
         """What was decided about a call."""
-        call, context = verdict.payload, verdict.payload.context
+        call, who = verdict.payload, self._values.identity(verdict.payload)
         kept, digest = self._values.call(call)
         said = self._said(verdict, kept.effects)
         words, original, original_digest = kept.words, NOT_KEPT, ""
@@ -34,17 +38,17 @@ class Bodies:
             original, words = came_in.arguments, f"{words} {came_in.words}"
         body = Decided(
             arguments=kept.arguments, arguments_digest=digest, original=original, original_digest=original_digest,
-            original_name=call.original_name, role=context.role, principal=context.principal, cwd=context.cwd,
-            trace_id=context.trace_id, source=context.source, said=said, rewritten=verdict.rewritten,
+            original_name=call.original_name, role=who.role, principal=who.principal, cwd=who.cwd,
+            trace_id=who.trace_id, source=call.context.source, said=said, rewritten=verdict.rewritten,
             approver=verdict.approver, approval=verdict.approval, elapsed_ns=verdict.elapsed_ns, policy=verdict.policy,
-            timings=verdict.timings, claimed=context.claimed,
+            timings=verdict.timings, claimed=who.claimed,
         )  # fmt: skip
         kinds, paths, hosts = _searched(said.effects)
         return Draft(
-            kind="decided", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
-            session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name),
+            kind="decided", body=json_of(body), time_ns=time_ns(), call_id=who.call_id,
+            session=who.session, agent=who.agent, tool=clean(call.name),
             decision=verdict.outcome, rule=clean(verdict.rule), text=clean(f"{_reasons(said)} {words}")[:TEXT_LIMIT],
-            effects=kinds, paths=paths, hosts=hosts, request=request_name(context.request_id),
+            effects=kinds, paths=paths, hosts=hosts, request=who.request,
             rules=tuple(rule for rule in _rules(verdict, "rewrite") if rule != clean(verdict.rule)),
         )  # fmt: skip
 
@@ -62,11 +66,10 @@ class Bodies:
             result=kept.result, result_digest=kept.digest, original=original, original_digest=original_digest,
             approver=outcome.approver, after=became,
         )  # fmt: skip
-        context = call.context
+        who = self._values.identity(call)
         return Draft(
-            kind="finished", body=json_of(body), time_ns=time_ns(), call_id=clean(call.call_id),
-            session=clean(context.session_id), agent=clean(context.agent_id), tool=clean(call.name), decision=word,
-            request=request_name(context.request_id),
+            kind="finished", body=json_of(body), time_ns=time_ns(), call_id=who.call_id,
+            session=who.session, agent=who.agent, tool=clean(call.name), decision=word, request=who.request,
             rules=() if after is None else _rules(after, "deny", "ask", "rewrite", "error"),
         )  # fmt: skip
 

@@ -6,12 +6,17 @@ import fcntl
 import os
 from pathlib import Path
 
+_RETIRED = "retired"
+
 
 class AppendFile:
     """A file that grows at its end."""
 
     def __init__(self, path: Path) -> None:
-        self._handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        self._path = path
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        made = os.fstat(self._handle)
+        self._identity = (made.st_ino, made.st_dev)
 
     def append(self, data: bytes) -> None:
         """Hand all of the data to the operating system."""
@@ -26,6 +31,21 @@ class AppendFile:
     def cut(self, size: int) -> None:
         """Take away what stands behind `size`."""
         os.ftruncate(self._handle, size)
+
+    def tampered(self, size: int, start: bytes, *, torn: bool = False) -> str:
+        """What somebody else did to the file; empty if nothing. `torn`: a write of ours may have left more.
+
+        One look at the name, which is done before each write; and one at the beginning, if `start` is given.
+        """
+        try:
+            found = os.stat(self._path)  # noqa: PTH116 - a Path's own costs twice as much
+        except FileNotFoundError:
+            return "was removed or moved away"
+        if (found.st_ino, found.st_dev) != self._identity:
+            return "was replaced by another file"
+        if found.st_size < size or (found.st_size > size and not torn):
+            return f"has {found.st_size} bytes, but {size} were written"
+        return "was overwritten" if size and start and os.pread(self._handle, len(start), 0) != start else ""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -55,6 +75,10 @@ class Folder:
         """The journal files, in order."""
         return sorted(path.name for path in self.path.glob("*.journal"))
 
+    def every_name(self) -> list[str]:
+        """The journal files, and those that were set aside."""
+        return sorted(path.name for path in self.path.glob("*.journal*"))
+
     def read(self, name: str) -> bytes:
         """All of a file."""
         return (self.path / name).read_bytes()
@@ -66,6 +90,15 @@ class Folder:
     def set_aside(self, name: str) -> None:
         """Rename a file so that it is no journal any more, but kept for whoever looks into it."""
         (self.path / name).rename(self.path / f"{name}.broken")
+
+    def retire(self, why: str) -> None:
+        """Nobody goes on with this chain: see `is_retired`."""
+        (self.path / _RETIRED).write_text(f"{why}\n", encoding="utf-8")
+
+    @property
+    def is_retired(self) -> bool:
+        """Whether the chain was damaged and ended. Its entries stay; new ones go to a new chain."""
+        return (self.path / _RETIRED).exists()
 
     def lock(self) -> int | None:
         """A handle that keeps this folder ours until it is closed or we end; None if somebody else has it."""

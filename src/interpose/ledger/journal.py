@@ -1,30 +1,22 @@
 """The journal: entries go to the end of a file before the answer leaves, and from there to the store in the background.
 
-A frame is its length in four bytes and an entry in MessagePack. What a crash left half written ends a file: it was
-never acknowledged. A file is removed when the store has all of it.
+What a crash left half written ends a file: it was never acknowledged. A file is removed when the store has all of it.
+Before each write the file is looked at: whoever cut it, changed it or took it away is noticed before anything is said
+to be recorded.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from msgspec import MsgspecError, Struct
-from msgspec.msgpack import Decoder, Encoder
+from msgspec import Struct
 
-from interpose.ledger.chain import flaw
+from interpose.errors import TamperedError
 from interpose.ledger.folder import AppendFile, Folder
+from interpose.ledger.frames import frame, header, read_file
 from interpose.store.protocols import StoredEntry
 
 SEGMENT_BYTES = 16 << 20
-
-_encode = Encoder().encode
-_decode = Decoder(StoredEntry).decode
-
-
-def frame(entry: StoredEntry) -> bytes:
-    """An entry as it stands in a file."""
-    data = _encode(entry)
-    return len(data).to_bytes(4, "big") + data
 
 
 class Journal:
@@ -32,8 +24,8 @@ class Journal:
 
     def __init__(self, folder: Folder, *, segment_bytes: int = SEGMENT_BYTES) -> None:
         self._folder, self._segment_bytes = folder, segment_bytes
-        names = folder.names()
-        self._number = int(names[-1].removesuffix(".journal")) if names else 0
+        self._header = header(folder.path.name)
+        self._number = max((int(name.split(".")[0]) for name in folder.every_name()), default=0)
         self._file: AppendFile | None = None
         self._name = ""
         self._size = self._last = 0
@@ -41,9 +33,14 @@ class Journal:
         self._full: list[tuple[str, int]] = []
 
     def append(self, entries: Sequence[StoredEntry], *, sync: bool) -> None:
-        """Write entries, all or none: what a failed write left behind is cut off before the next one."""
+        """Write entries, all or none: what a failed write left behind is cut off before the next one.
+
+        TamperedError if the file is not as it was left.
+        """
         file = self._ready(sync)
         data = b"".join([frame(entry) for entry in entries])
+        if not self._size:
+            data = self._header + data
         self._torn = True
         file.append(data)
         if sync:
@@ -51,6 +48,14 @@ class Journal:
         self._torn = False
         self._size += len(data)
         self._last = entries[-1].seq
+
+    def look(self, *, closer: bool = True) -> None:
+        """TamperedError if the file is not as it was left, or its folder is gone. `closer` also reads its beginning."""
+        if self._file is None:
+            if not self._folder.path.is_dir():
+                raise TamperedError(f"the journal's folder {self._folder.path} was removed or moved away")
+        elif why := self._file.tampered(self._size, self._header if closer else b"", torn=self._torn):
+            raise TamperedError(f"{self._folder.path / self._name} {why}")
 
     def forget(self, through_seq: int) -> None:
         """The store has everything up to here: remove the files that only hold that."""
@@ -92,38 +97,41 @@ class Journal:
         self._file = None
 
 
+class Damage(Struct, frozen=True):
+    """A place where a writer's chain was damaged: the first entry that is missing or wrong, and the file."""
+
+    writer: str
+    seq: int
+    file: str
+    why: str
+
+
 class Remains(Struct, frozen=True):
-    """What a writer left in its files: the entries past a number, and how many bytes could not be used."""
+    """What a writer left in its files: the entries past a number, and what could not be used."""
 
     entries: tuple[StoredEntry, ...]
     torn_bytes: int
-    broken: str = ""
+    damages: tuple[Damage, ...] = ()
 
 
 def remains(folder: Folder, writer: str, seq: int, head: bytes) -> Remains:
-    """The writer's entries that follow link `seq`, whose hash is `head`."""
+    """The writer's entries that follow link `seq`, whose hash is `head`. What is damaged is left out and named."""
     kept: list[StoredEntry] = []
+    damages: list[Damage] = []
     torn = 0
     for name in folder.names():
-        data = folder.read(name)
-        at = 0
-        while (entry := _entry_at(data, at)) is not None:
-            at += 4 + int.from_bytes(data[at : at + 4], "big")
+        content = read_file(folder.read(name), writer)
+        torn += content.torn_bytes
+        why = "; ".join(f"byte {found.at}: {found.why}" for found in content.flaws)
+        first = 0
+        for entry in content.entries:
             if entry.seq <= seq:
                 continue
-            if why := flaw(entry, writer, seq + 1, head):
-                return Remains(tuple(kept), torn + len(data) - at, f"{name}: entry {entry.seq}: {why}")
+            if entry.seq != seq + 1 or entry.prev != head:
+                why = why or f"entry {entry.seq} does not follow entry {seq}"
+                first = first or seq + 1
             kept.append(entry)
             seq, head = entry.seq, entry.hash
-        torn += len(data) - at
-    return Remains(tuple(kept), torn)
-
-
-def _entry_at(data: bytes, at: int) -> StoredEntry | None:
-    size = int.from_bytes(data[at : at + 4], "big")
-    if not size or at + 4 + size > len(data):
-        return None
-    try:
-        return _decode(memoryview(data)[at + 4 : at + 4 + size])
-    except MsgspecError:
-        return None
+        if why:
+            damages.append(Damage(writer, first or seq + 1, name, why))
+    return Remains(tuple(kept), torn, tuple(damages))

@@ -24,11 +24,16 @@ class Keys(Struct, frozen=True):
     redaction: bytes
     digests: bytes
     checkpoints: bytes
+    secret: bytes
+    """What they are derived from, so that a process can put a key file back that somebody removed."""
 
     @staticmethod
     def of(secret: bytes) -> Keys:
         """The keys that a secret stands for."""
-        return Keys(*(hashlib.blake2b(key=secret, person=use, digest_size=32).digest() for use in _USES))
+        redaction, digests, checkpoints = (
+            hashlib.blake2b(key=secret, person=use, digest_size=32).digest() for use in _USES
+        )
+        return Keys(redaction, digests, checkpoints, secret)
 
 
 _USES = (b"redaction", b"digests", b"checkpoints")
@@ -50,15 +55,16 @@ def load_keys(directory: Path) -> Keys | None:
     return Keys.of(secret)
 
 
-def make_keys(directory: Path) -> Keys:
-    """The keys of a ledger, made on first use. Of several that make them at once, all get the same."""
-    if (known := load_keys(directory)) is not None:
-        return known
+def make_keys(directory: Path, known: Keys | None = None) -> Keys:
+    """The keys of a ledger, made on first use. Of several that make them at once, all get the same. A key file that is
+    gone becomes what is known of it."""
+    if (there := load_keys(directory)) is not None:
+        return there
     draft = directory / f".{NAME}.{os.urandom(8).hex()}"
     try:
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
-            os.write(handle, os.urandom(_BYTES))
+            os.write(handle, known.secret if known else os.urandom(_BYTES))
             os.fsync(handle)
         finally:
             os.close(handle)

@@ -8,30 +8,39 @@ from pathlib import Path
 from typing import Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
-from interpose.errors import LedgerError
+from interpose.errors import LedgerError, StoreError
 from interpose.formats.own_files import why_not_ours
+from interpose.ledger.anchor_places import places_of
+from interpose.ledger.anchoring import Anchoring
 from interpose.ledger.bodies import Bodies
-from interpose.ledger.checkpoints import Head, Heads
+from interpose.ledger.chain import Chain
+from interpose.ledger.checkpoints import Broken, Head, Heads, recovered
 from interpose.ledger.folder import Folder
-from interpose.ledger.journal import SEGMENT_BYTES, Journal
+from interpose.ledger.journal import SEGMENT_BYTES, Damage, Journal
 from interpose.ledger.keys import make_keys
 from interpose.ledger.log import Log
+from interpose.ledger.record import unfinished
 from interpose.ledger.recorder import LedgerRecorder
-from interpose.ledger.recovery import claim, recover, recover_all
+from interpose.ledger.recovery import Recovery, claim, recover, recover_all
 from interpose.ledger.retention import Retention
 from interpose.ledger.settings import LedgerSettings
 from interpose.ledger.shipping import Shipping
-from interpose.ledger.writer import Writer
+from interpose.ledger.steady_clock import SteadyClock
+from interpose.ledger.writer import Storage, Writer
 from interpose.store.protocols import EntryStore
+from interpose.types import Context, ToolCall
 
 CLOSING = 10.0
+_BATCH = 1000
+_PARTING = 2.0
 
 
 class LedgerStatus(Struct, frozen=True, kw_only=True):
     """How a ledger fares. `late` are entries that wait for the storage to come back, `lost` those that nobody kept.
 
-    The problems are empty while all is well: of the journal or the store, of the log file, of retention.
+    The problems are empty while all is well: of the journal or the store, of the log file, of retention, of anchors.
     """
 
     recorded: int
@@ -41,6 +50,7 @@ class LedgerStatus(Struct, frozen=True, kw_only=True):
     log_lost: int
     log_problem: str
     retention_problem: str
+    anchor_problem: str = ""
 
 
 class Ledger:
@@ -62,21 +72,68 @@ class Ledger:
         """With `owns_store`, closing the ledger closes the store. `journals` makes the folder of the journal."""
         self.directory, self.store, self._owns_store = directory, store, owns_store
         self.settings = settings or LedgerSettings()
+        self._journals, self._segment_bytes = journals, segment_bytes
         make_directory(directory)
-        self.keys = make_keys(directory)
-        recover_all(directory, store)
-        folder, self._lock = claim(directory)
-        self.writer_name = folder.path.name
-        chain = recover(folder, self.writer_name, store)
-        self._heads = Heads(directory)
-        self._shipping = Shipping(store, self.writer_name, chain.seq, self._keep_head)
-        journal = Journal(journals(folder.path), segment_bytes=segment_bytes)
-        self.writer = Writer(chain, journal, self._shipping, self.settings, self.keys.checkpoints)
+        self.keys, self._recovery = make_keys(directory), Recovery(directory)
+        storage = self._open_storage()
+        self.writer = Writer(storage, self.settings, self._renewed)
         bodies = Bodies(self.keys, include_argument_values=self.settings.include_argument_values)
         log = self.settings.log
         self._log = Log(directory, log, self.settings.deadline) if log.path else None
         self.recorder = LedgerRecorder(self.writer, bodies, self.settings, self._log)
+        self.clock = SteadyClock(directory, int(2e9 * self.settings.retain_every))
         self._retention = Retention(self) if self.settings.retains else None
+        self._anchoring: Anchoring | None = None
+        if places := places_of(self.settings.anchor):
+            every = self.settings.anchor.every
+            self._anchoring = Anchoring(places, self._known_heads, self.keys.checkpoints, every)
+
+    def _open_storage(self) -> Storage:
+        self.keys = make_keys(self.directory, self.keys)
+        recover_all(self.directory, self.store)
+        self._heads = Heads(self.directory, self.keys.checkpoints)
+        claimed = claim(self.directory, self.store, self._heads)
+        self._folder, self._lock = claimed.folder, claimed.lock
+        self.writer_name = claimed.folder.path.name
+        self._shipping = Shipping(self.store, self.writer_name, claimed.chain.seq, self._keep_head)
+        journal = Journal(self._journals(claimed.folder.path), segment_bytes=self._segment_bytes)
+        return Storage(claimed.chain, journal, self._shipping, self.keys.checkpoints, self.store.tampered)
+
+    def _renewed(self, why: str, end: Chain) -> Storage | None:
+        """Other storage, once `audit recover` was run because somebody was at this one. In the writer's thread.
+
+        What this process still knows is not lost, whatever became of the files that it was written to.
+        """
+        if not self._recovery.is_done(self.writer_name, why):
+            return None
+        unshipped = self._shipping.stop()
+        self.store.reopen()
+        make_directory(self.directory)
+        old, folder = self.writer_name, Folder(self._folder.path)
+        known = self.store.head(old)
+        seq = known.seq if known else 0
+        breaks = [Broken(old, end.seq + 1, why)]
+        rest = [entry for entry in unshipped if entry.seq > seq]
+        if (rest[0].seq if rest else end.seq + 1) > seq + 1:
+            breaks.append(Broken(old, seq + 1, why))
+        for at in range(0, len(rest), _BATCH):
+            self.store.append(rest[at : at + _BATCH], durable=True)
+        place = str(self._folder.path.relative_to(self.directory))
+        chain, _ = recover(folder, old, self.store, known=(Damage(old, end.seq + 1, place, why),), end=end)
+        self._keep_head(Head(old, chain.seq, chain.head.hex()))
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+        breaks += [Broken(writer, 0, why) for writer in self._heads.missing(self.store.writers())]
+        storage = self._open_storage()
+        entry = storage.chain.add(recovered(tuple(breaks), storage.key))
+        storage.journal.append([entry], sync=True)
+        storage.shipping.add([entry])
+        return storage
+
+    def _known_heads(self) -> tuple[Head, ...]:
+        kept = (head for _, head in self._heads.all() if head is not None)
+        return tuple(one for head in kept for one in head.heads if one.seq)
 
     def status(self) -> LedgerStatus:
         """How the ledger fares."""
@@ -85,7 +142,19 @@ class Ledger:
             recorded=writer.recorded, late=writer.late, lost=writer.lost, problem=writer.problem,
             log_lost=0 if log is None else log.lost, log_problem="" if log is None else log.problem,
             retention_problem="" if self._retention is None else self._retention.problem,
+            anchor_problem="" if self._anchoring is None else self._anchoring.problem,
         )  # fmt: skip
+
+    def open_call(self, context: Context, call: ToolCall) -> str:
+        """The id of the newest call like this one that was let through and has no outcome; empty if there is none.
+
+        Looks into the store: what another process recorded is found there when it has ended.
+        """
+        who, digest = self.recorder.bodies.recognised(replace(call, context=context))
+        try:
+            return unfinished(self.store, session=who.session, tool=call.name, source=context.source, digest=digest)
+        except StoreError:
+            return ""  # then the outcome has a record of its own, which says so
 
     def flush(self, timeout: float = CLOSING) -> bool:
         """Wait until the store has everything that was recorded. False if it did not take it in time."""
@@ -98,6 +167,8 @@ class Ledger:
         self.writer.close(timeout)
         if self._log is not None:
             self._log.close(timeout)
+        if self._anchoring is not None:
+            self._anchoring.close(_PARTING)
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
@@ -112,7 +183,7 @@ class Ledger:
 
     def _keep_head(self, head: Head) -> None:
         try:
-            self._heads.keep(head, self.keys.checkpoints)
+            self._heads.keep(head)
         except OSError:
             pass  # the head is one more proof; the chain holds without it
 

@@ -21,6 +21,8 @@ _decided = Decoder(Decided).decode
 _finished = Decoder(Finished).decode
 _any = Decoder().decode
 _NO_DECISION = Decided()
+_LOOKED_THROUGH = 200
+"""The newest calls of a session, among which one is looked for whose outcome has come."""
 
 
 class Record(Struct, frozen=True, kw_only=True):
@@ -128,6 +130,20 @@ def named(store: EntryStore, name: str, limit: int) -> list[Record]:
     if not name:
         return []
     return records(store.of_calls([name]))[-1:] or search(store, Query(request=name), limit)[::-1]
+
+
+def unfinished(store: EntryStore, *, session: str, tool: str, source: str, digest: str) -> str:
+    """The id of the newest call with these arguments that may run and has no outcome yet; empty if there is none."""
+    if not session:
+        return ""
+    page = store.query(Query(kinds=("decided",), session=session, tool=tool), _LOOKED_THROUGH)
+    alike = [entry.call_id for entry in page if entry.decision != "deny" and _is_of(_said(entry), source, digest)]
+    done = {entry.call_id for entry in store.of_calls(alike) if entry.kind == "finished"}
+    return next((call_id for call_id in alike if call_id not in done), "")
+
+
+def _is_of(said: Decided, source: str, digest: str) -> bool:
+    return said.source == source and digest in (said.arguments_digest, said.original_digest)
 
 
 def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:

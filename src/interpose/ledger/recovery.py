@@ -1,4 +1,8 @@
-"""After a crash: what writers left in their journals goes to the store, and what was torn is noted in the chain."""
+"""After a crash: what writers left in their journals goes to the store, and what was torn is noted in the chain.
+
+What was damaged is left out, named in a note at the end of its chain, and kept beside the journal. Such a chain is
+retired: nobody goes on with it, and new entries go to a new one. So one flipped bit stops nothing, and is never hidden.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,9 @@ from msgspec.json import encode
 
 from interpose.errors import LedgerError
 from interpose.ledger.chain import Chain, Draft
+from interpose.ledger.checkpoints import Heads
 from interpose.ledger.folder import Folder
-from interpose.ledger.journal import remains
+from interpose.ledger.journal import Damage, remains
 from interpose.store.protocols import EntryStore
 
 _BATCH = 1000
@@ -20,31 +25,59 @@ JOURNALS = "journals"
 
 
 class Repair(Struct, frozen=True, omit_defaults=True):
-    """What recovery found: entries that only the journal had, and bytes at its end that were no entry."""
+    """What recovery found: entries that only the journal had, bytes at its end that were no entry, and damage."""
 
     recovered: int = 0
     torn_bytes: int = 0
     broken: str = ""
+    damages: tuple[Damage, ...] = ()
 
 
-def recover(folder: Folder, writer: str, store: EntryStore) -> Chain:
-    """Bring a writer's journal into the store, take the files away, and say where its chain ends. Needs its lock."""
-    head = store.head(writer)
-    chain = Chain(writer) if head is None else Chain(writer, head.seq, head.hash)
+class Claimed(Struct, frozen=True):
+    """A journal of our own with its lock, and where its chain ends."""
+
+    folder: Folder
+    lock: int
+    chain: Chain
+
+
+def recover(
+    folder: Folder,
+    writer: str,
+    store: EntryStore,
+    heads: Heads | None = None,
+    *,
+    known: tuple[Damage, ...] = (),
+    end: Chain | None = None,
+) -> tuple[Chain, bool]:
+    """Bring a writer's journal into the store, take the files away, and say where its chain ends, and whether somebody
+    may go on with it. Needs its lock. With `heads` the chain must reach its head.
+
+    `known` is damage that is known already, and `end` where the chain ended for whoever wrote it.
+    """
+    last = store.head(writer)
+    chain = Chain(writer) if last is None else Chain(writer, last.seq, last.hash)
     left = remains(folder, writer, chain.seq, chain.head)
     for at in range(0, len(left.entries), _BATCH):
         store.append(left.entries[at : at + _BATCH], durable=True)
     if left.entries:
         chain = Chain(writer, left.entries[-1].seq, left.entries[-1].hash)
-    if left.torn_bytes or left.broken:
-        note = Repair(recovered=len(left.entries), torn_bytes=left.torn_bytes, broken=left.broken)
+    if end is not None and end.seq > chain.seq:
+        chain = end.copy()
+    damages = (*known, *left.damages)
+    if heads is not None and (why := heads.flaw(writer, store)):
+        damages = (*damages, Damage(writer, chain.seq + 1, f"heads/{writer}", why))
+    if left.torn_bytes or damages:
+        note = Repair(recovered=len(left.entries), torn_bytes=left.torn_bytes, damages=damages)
         store.append([chain.add(Draft(kind="repair", body=encode(note), time_ns=time_ns()))], durable=True)
+    if damages:
+        folder.retire("; ".join(f"{damage.file}: {damage.why}" for damage in damages))
     for name in folder.names():
-        if left.broken:
+        if damages:
             folder.set_aside(name)
         else:
             folder.remove(name)
-    return chain
+    return chain, not damages
 
 
 def recover_all(directory: Path, store: EntryStore) -> int:
@@ -64,17 +97,95 @@ def recover_all(directory: Path, store: EntryStore) -> int:
     return count
 
 
-def claim(directory: Path) -> tuple[Folder, int]:
-    """A journal of our own, with its lock: that of a writer that has ended, or a new one."""
+def damages_in(directory: Path, store: EntryStore) -> tuple[Damage, ...]:
+    """What is damaged in the journals of writers that have ended, as far as we may look. Changes nothing."""
+    found: list[Damage] = []
+    for path in sorted((directory / JOURNALS).glob("*/")):
+        try:
+            folder = Folder(path)
+            lock = folder.lock() if folder.names() else None
+            if lock is None:
+                continue
+            try:
+                head = store.head(path.name)
+                start = Chain(path.name) if head is None else Chain(path.name, head.seq, head.hash)
+                found += remains(folder, path.name, start.seq, start.head).damages
+            finally:
+                os.close(lock)
+        except OSError:
+            continue  # whoever may read the store need not be allowed to lock journals
+    return tuple(found)
+
+
+def claim(directory: Path, store: EntryStore, heads: Heads) -> Claimed:
+    """A journal of our own, with its lock: that of a writer that has ended, or a new one.
+
+    INVARIANT: nobody goes on with a chain that does not reach its head: the next head would hide that.
+    """
     try:
         for path in sorted((directory / JOURNALS).glob("*/")):
             folder = Folder(path)
-            if (lock := folder.lock()) is not None:
-                return folder, lock
+            if folder.is_retired or (lock := folder.lock()) is None:
+                continue
+            chain, is_whole = recover(folder, path.name, store, heads)
+            if is_whole:
+                return Claimed(folder, lock, chain)
+            os.close(lock)
         folder = Folder(directory / JOURNALS / f"w{os.urandom(6).hex()}")
-        lock = folder.lock()
+        new = folder.lock()
+        heads.begin(folder.path.name)
     except OSError as error:
         raise LedgerError(f"no journal can be kept under {directory}: {error}") from error
-    if lock is None:
+    if new is None:
         raise LedgerError(f"{folder.path} was locked by somebody else as soon as it was made")
-    return folder, lock
+    return Claimed(folder, new, Chain(folder.path.name))
+
+
+class Recovery:
+    """How those who write and those who recover hear of each other: by files in the ledger's directory.
+
+    A writer that finds its files changed raises an alarm, which `status` and `doctor` show. Who has run
+    `interpose audit recover` leaves a mark, and then it goes on.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._mark, self._alarms, self._seen = directory / "recovered", directory / "alarms", b""
+        self._seen = self._read()
+        self._told = ""
+
+    def is_done(self, writer: str, why: str) -> bool:
+        """Whether somebody has recovered the ledger since this was made. If not, raise the alarm."""
+        mark = self._read()
+        if mark and mark != self._seen:
+            self._seen, self._told = mark, ""
+            return True
+        if self._told == why:
+            return False
+        self._told = why
+        try:
+            self._alarms.mkdir(parents=True, exist_ok=True, mode=0o700)
+            (self._alarms / writer).write_text(f"{why}\n", encoding="utf-8")
+        except OSError:
+            pass  # calls are refused and the log says why; this is one more way to hear of it
+        return False
+
+    def alarms(self) -> tuple[str, ...]:
+        """What writers have said since the last recovery."""
+        try:
+            return tuple(
+                path.read_text(encoding="utf-8", errors="replace").strip() for path in sorted(self._alarms.iterdir())
+            )
+        except OSError:
+            return ()
+
+    def done(self) -> None:
+        """Everything that can be was set right: whoever waits for that goes on. Raises OSError."""
+        for path in self._alarms.glob("*"):
+            path.unlink()
+        self._mark.write_bytes(os.urandom(16).hex().encode() + b"\n")
+
+    def _read(self) -> bytes:
+        try:
+            return self._mark.read_bytes()
+        except OSError:
+            return b""

@@ -6,7 +6,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Sequence
 
-from interpose.errors import SequenceTakenError, text_of
+from interpose.errors import SequenceTakenError, TamperedError, text_of
 from interpose.ledger.checkpoints import Head
 from interpose.store.protocols import EntryStore, StoredEntry
 
@@ -87,7 +87,18 @@ class Shipping:
                 self._changed.notify_all()
         return True
 
+    def stop(self) -> tuple[StoredEntry, ...]:
+        """Stop at once, for a store that is not what it was. What it was not given yet."""
+        with self._changed:
+            self._closing = True
+            self._changed.notify_all()
+        self._thread.join()
+        return tuple(self._waiting)
+
     def _append(self, batch: list[StoredEntry]) -> None:
+        # INVARIANT: nothing counts as shipped that went to a file which nobody finds again.
+        if why := self._store.tampered():
+            raise TamperedError(why)
         try:
             self._store.append(batch, durable=True)
         except SequenceTakenError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -23,6 +24,9 @@ TEXT_LIMIT = 8 * 1024
 REQUEST_LIMIT = 256
 """Letters of a request's id. Those that come over HTTP are shorter; an embedding program may call it anything."""
 _OVERLAP = 8 * 1024
+_NAMES = 1024
+"""Names of sessions and the like that are known to hold no secret."""
+_NUMBER = re.compile(r"[0-9a-f-]{1,36}")
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
 _encode = Encoder(enc_hook=text_of).encode
@@ -46,12 +50,27 @@ class KeptResult(Struct, frozen=True):
     bytes: int
 
 
+class Identity(Struct, frozen=True):
+    """The names of a call and of those who asked for it, as they are kept."""
+
+    call_id: str
+    session: str
+    agent: str
+    role: str
+    principal: str
+    cwd: str
+    trace_id: str
+    claimed: str
+    request: str
+
+
 class Values:
     """Hides secrets in what is kept. One for each ledger: its keys decide what digests look like."""
 
     def __init__(self, keys: Keys, *, include_argument_values: bool) -> None:
         self._redactor, self._key = Redactor(keys.redaction), keys.digests
         self._values = include_argument_values
+        self._harmless: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def call(self, call: ToolCall) -> tuple[KeptCall, str]:
         """The call as it is kept, and the digest of its arguments."""
@@ -59,6 +78,28 @@ class Values:
             return self._kept_and_digested(call)
         about = (self._key, self._values)  # what is kept depends on the ledger's key
         return reading_of(call, home_directory()).remember(about, lambda: self._kept_and_digested(call))
+
+    def identity(self, call: ToolCall) -> Identity:
+        """Who asked, from where and under which names. Whoever names a session after a token gets a marker, too."""
+        context = call.context
+        about = (
+            context.session_id, context.agent_id, context.role, context.principal, context.cwd, context.trace_id,
+            context.claimed,
+        )  # fmt: skip
+        names = self._harmless.get(about)
+        if names is None:
+            names = tuple(self._name(clean(text)) for text in about)
+            if names == about:  # what was hidden is not held in memory
+                if len(self._harmless) >= _NAMES:
+                    self._harmless.clear()
+                self._harmless[about] = names
+        session, agent, role, principal, cwd, trace_id, claimed = names
+        call_id, request = self._name(clean(call.call_id)), self._name(request_name(context.request_id))
+        return Identity(call_id, session, agent, role, principal, cwd, trace_id, claimed, request)
+
+    def _name(self, text: str) -> str:
+        """Ids that are mere numbers are not searched: no secret is known by its digits alone."""
+        return text if not text or _NUMBER.fullmatch(text) else self._redactor.redact(text).text
 
     def result(self, result: object) -> KeptResult:
         """A result as it is kept."""

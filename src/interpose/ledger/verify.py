@@ -1,36 +1,35 @@
 """Verification: every chain from its first entry to its last, without a server and without the engine.
 
 What it finds: content that was changed, entries that were removed, moved, repeated or taken from elsewhere, ends that
-were cut off before a signed head, and removals that no signed note of retention explains.
+were cut off before a signed head, heads that are missing, removals that no signed note of retention explains, journals
+that were damaged, and columns and indexes that would hide an entry from those who search.
+
+What somebody was told of and answered with `audit recover` is still said, as known: see `recovered`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
-from interpose.errors import DamagedStoreError, text_of
+from interpose.errors import DamagedStoreError, LedgerError, text_of
+from interpose.ledger.anchor_places import AnchorPlace
+from interpose.ledger.anchoring import anchored_heads
 from interpose.ledger.chain import START, flaw, pages_of
-from interpose.ledger.checkpoints import Checkpoint, Head, Heads, Retained, is_signed
+from interpose.ledger.checkpoints import Broken, Checkpoint, Head, Heads, Retained, is_signed
+from interpose.ledger.journal import Damage
 from interpose.ledger.keys import load_keys
-from interpose.store.protocols import EntryStore, Query, StoredEntry
+from interpose.ledger.recovery import JOURNALS, damages_in
+from interpose.store.protocols import EntryStore, Kind, Query, SearchFlaw, StoredEntry
 
 _PAGE = 2000
 
 
-class Broken(Struct, frozen=True):
-    """The first place where a chain does not hold."""
-
-    writer: str
-    seq: int
-    why: str
-
-
 class Verification(Struct, frozen=True, kw_only=True):
-    """`ok` if nothing is broken. Without a key, signatures are not looked at and `signed` is False."""
+    """`ok` if nothing is broken but what is `known`. Without a key no signature is looked at: `signed` is False."""
 
     ok: bool
     entries: int
@@ -39,6 +38,15 @@ class Verification(Struct, frozen=True, kw_only=True):
     repairs: int
     signed: bool
     broken: tuple[Broken, ...] = ()
+    known: tuple[Broken, ...] = ()
+
+
+class _AnyRepair(Struct, frozen=True):
+    """What notes of repairs say: see `Repair` and `Recovered`."""
+
+    damages: tuple[Damage, ...] = ()
+    breaks: tuple[Broken, ...] = ()
+    mac: str = ""
 
 
 class _Claims:
@@ -50,6 +58,8 @@ class _Claims:
         self.removed: dict[str, dict[int, str]] = {}
         self.checkpoints = 0
         self.false: dict[str, dict[int, str]] = {}
+        self.damages: list[Damage] = []
+        self.answered: set[tuple[str, int]] = set()
 
     def read(self, entry: StoredEntry) -> None:
         """Take in a note, or why it is not to be believed."""
@@ -72,8 +82,19 @@ class _Claims:
                 self.checkpoints += 1
                 for head in note_of_heads.heads:
                     self._claim(head)
+            elif entry.kind == "repair":
+                return self._read_repair(entry)
         except MsgspecError:
             return f"it is no {entry.kind}"
+        return ""
+
+    def _read_repair(self, entry: StoredEntry) -> str:
+        note = decode(entry.body, type=_AnyRepair)
+        if note.mac:
+            if not self._is_signed("recovery", note.breaks, note.mac):
+                return "its signature is not ours"
+            self.answered |= {(known.writer, known.seq) for known in note.breaks}
+        self.damages += note.damages
         return ""
 
     def read_kept(self, writer: str, kept: Checkpoint | None) -> str:
@@ -85,6 +106,11 @@ class _Claims:
         self._claim(kept.heads[0])
         return ""
 
+    def read_anchored(self, heads: tuple[Head, ...]) -> None:
+        """Take in heads that were kept elsewhere."""
+        for head in heads:
+            self._claim(head)
+
     def _claim(self, head: Head) -> None:
         if head.seq:
             self.heads.setdefault(head.writer, {})[head.seq] = head.hash
@@ -93,26 +119,34 @@ class _Claims:
         return self._key is None or is_signed(self._key, use, value, mac)
 
 
-def verify_directory(directory: Path, store: EntryStore) -> Verification:
-    """Verify a store with the key and the heads that the ledger's directory has."""
+def verify_directory(directory: Path, store: EntryStore, anchors: Sequence[AnchorPlace] = ()) -> Verification:
+    """Verify a store with the key, the heads and the journals that the ledger's directory has, and with anchors."""
     keys = load_keys(directory)
-    return verify(store, None if keys is None else keys.checkpoints, Heads(directory))
+    return verify(store, None if keys is None else keys.checkpoints, directory, anchors)
 
 
-def verify(store: EntryStore, key: bytes | None = None, kept: Heads | None = None) -> Verification:
-    """Verify all chains of a store."""
+def verify(
+    store: EntryStore, key: bytes | None = None, directory: Path | None = None, anchors: Sequence[AnchorPlace] = ()
+) -> Verification:
+    """Verify all chains of a store, with what is known in a ledger's directory and in other places."""
     claims = _Claims(key)
     broken: list[Broken] = []
-    for writer, head in kept.all() if kept is not None else ():
-        if why := claims.read_kept(writer, head):
-            broken.append(Broken(writer, 0, why))
+    hidden: list[SearchFlaw] = []
     writers: list[str] = []
     try:
         writers = store.writers()
         for note in _notes(store):
             claims.read(note)
+        hidden = store.search_flaws()
     except DamagedStoreError as error:
         broken.append(Broken("", 0, _damaged(error)))
+    if directory is not None:
+        broken += _beside(directory, store, claims, writers)
+    for place in anchors:
+        try:
+            claims.read_anchored(anchored_heads(place, key))
+        except LedgerError as error:
+            broken.append(Broken("", 0, f"anchor: {text_of(error)}"))
     repairs = entries = 0
     for writer in sorted({*writers, *claims.heads}):
         walk = _Walk(writer, claims)
@@ -127,10 +161,42 @@ def verify(store: EntryStore, key: bytes | None = None, kept: Heads | None = Non
         repairs += walk.repairs
         if walk.broken is not None:
             broken.append(walk.broken)
+    places = {(one.writer, one.seq) for one in broken}
+    broken += [Broken(one.writer, one.seq, one.why) for one in hidden if (one.writer, one.seq) not in places]
+    named = {(damage.writer, damage.seq) for damage in claims.damages}
+    broken = [one for one in broken if (one.writer, one.seq) not in named]  # the note says it better
+    broken += [Broken(damage.writer, damage.seq, f"{damage.file}: {damage.why}") for damage in claims.damages]
+    known = tuple(one for one in broken if (one.writer, one.seq) in claims.answered)
+    left = tuple(one for one in broken if (one.writer, one.seq) not in claims.answered)
     return Verification(
-        ok=not broken, entries=entries, writers=len(writers), checkpoints=claims.checkpoints, repairs=repairs,
-        signed=key is not None, broken=tuple(broken),
+        ok=not left, entries=entries, writers=len(writers), checkpoints=claims.checkpoints, repairs=repairs,
+        signed=key is not None, broken=left, known=known,
     )  # fmt: skip
+
+
+def verify_notes(directory: Path, store: EntryStore) -> tuple[Broken, ...]:
+    """What is known to be damaged and nobody has answered with `audit recover`. Follows no chain: for a quick look."""
+    keys = load_keys(directory)
+    claims = _Claims(None if keys is None else keys.checkpoints)
+    for note in _notes(store, ("repair",)):
+        claims.read(note)
+    found = list(_beside(directory, store, claims, store.writers()))
+    found += [Broken(one.writer, one.seq, f"{one.file}: {one.why}") for one in claims.damages]
+    return tuple(one for one in found if (one.writer, one.seq) not in claims.answered)
+
+
+def _beside(directory: Path, store: EntryStore, claims: _Claims, writers: list[str]) -> Iterator[Broken]:
+    """What is wrong with the heads and the journals beside a store."""
+    kept = dict(Heads(directory).all())
+    for writer, head in kept.items():
+        if why := claims.read_kept(writer, head):
+            yield Broken(writer, 0, why)
+    folders = {path.name for path in (directory / JOURNALS).glob("*/")}
+    # In a store that many machines share, only those are ours that have a journal here.
+    ours = folders if store.is_shared else folders | set(writers)
+    for writer in sorted(ours - set(kept)):
+        yield Broken(writer, 0, f"heads/{writer} is missing: nobody can tell whether the end of its chain was cut off")
+    claims.damages += damages_in(directory, store)
 
 
 class _Walk:
@@ -181,8 +247,8 @@ def _damaged(error: DamagedStoreError) -> str:
     return f"the store is damaged: {text_of(error)}"
 
 
-def _notes(store: EntryStore) -> Iterator[StoredEntry]:
+def _notes(store: EntryStore, kinds: tuple[Kind, ...] = ("checkpoint", "retention", "repair")) -> Iterator[StoredEntry]:
     after: int | None = None
-    while page := store.query(Query(kinds=("checkpoint", "retention")), _PAGE, after):
+    while page := store.query(Query(kinds=kinds), _PAGE, after):
         yield from page
         after = page[-1].position

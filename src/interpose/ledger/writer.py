@@ -2,17 +2,21 @@
 
 Whoever writes waits for a ticket, and no longer than the deadline. While one write hangs past it, everybody else is
 told at once. Many callers share one write, and at level `durable` one sync.
+
+Before each write the files are looked at. Once somebody was at them, everything is refused until `audit recover` has
+been run: then there are other files, and a new chain.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Callable
 from time import monotonic
 
 from msgspec import Struct
 
-from interpose.errors import AuditUnavailableError
+from interpose.errors import AuditUnavailableError, TamperedError, text_of
 from interpose.ledger.chain import Chain, Draft
 from interpose.ledger.checkpoints import checkpoint
 from interpose.ledger.journal import Journal
@@ -25,6 +29,9 @@ BATCH = 512
 QUEUE = 100_000
 """Tickets that may wait, and drafts that are kept for when the storage is back."""
 _RETRY = 0.1
+_IDLE = 1.0
+_GLANCE = 0.01
+"""Seconds for which a closer look holds. What is recorded meanwhile is in a journal of the right name and size."""
 
 
 class WriterStatus(Struct, frozen=True):
@@ -36,13 +43,26 @@ class WriterStatus(Struct, frozen=True):
     problem: str
 
 
+class Storage(Struct, frozen=True):
+    """What a writer writes to, and the key that it signs checkpoints with."""
+
+    chain: Chain
+    journal: Journal
+    shipping: Shipping
+    key: bytes
+    glance: Callable[[], str]
+    """What somebody did to the store's files, as far as a glance shows; empty if nothing."""
+
+
 class Writer:
     """One chain, one journal."""
 
     def __init__(
-        self, chain: Chain, journal: Journal, shipping: Shipping, settings: LedgerSettings, key: bytes
+        self, storage: Storage, settings: LedgerSettings, renewed: Callable[[str, Chain], Storage | None]
     ) -> None:
-        self._chain, self._journal, self._shipping, self._key = chain, journal, shipping, key
+        """`renewed` is asked for other storage while somebody was at this one; None if there is none yet."""
+        self._renewed, self.tampered = renewed, ""
+        self._use(storage)
         self._deadline, self._every = settings.deadline, settings.checkpoint_every
         self._sync, self._unwaited = settings.level == "durable", settings.level == "best_effort"
         self._queue: deque[Ticket] = deque()
@@ -55,6 +75,10 @@ class Writer:
         self._problem = ""
         self._thread = threading.Thread(target=self._run, name="interpose:ledger", daemon=True)
         self._thread.start()
+
+    def _use(self, storage: Storage) -> None:
+        self._chain, self._journal, self._shipping = storage.chain, storage.journal, storage.shipping
+        self._key, self._glance, self._glanced = storage.key, storage.glance, 0.0
 
     def submit(self, drafts: tuple[Draft, ...], *, keep: bool) -> Ticket:
         """Queue drafts that follow each other. They are written when the ticket is sent or waited for.
@@ -100,7 +124,8 @@ class Writer:
         self._thread.join(timeout)
         self._shipping.close(timeout)
         if not self._thread.is_alive():
-            self._journal.close(self._shipping.shipped_seq)
+            # What is left of files that somebody was at stays: it is evidence.
+            self._journal.close(0 if self.tampered else self._shipping.shipped_seq)
 
     def _refused(self, drafts: tuple[Draft, ...], keep: bool, why: str) -> Ticket:
         if keep:
@@ -120,7 +145,8 @@ class Writer:
 
     def _run(self) -> None:
         while True:
-            self._wake.acquire(timeout=_RETRY if self._late else -1)
+            if not self._wake.acquire(timeout=_RETRY if self._late else _IDLE) and not self._late:
+                self._write([])  # nobody writes: what happens to the files is noticed all the same
             while self._queue:
                 self._write([self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))])
             if self._late:
@@ -136,19 +162,19 @@ class Writer:
         late = [self._late.popleft() for _ in range(len(self._late))]
         drafts = late + [draft for ticket in tickets for draft in ticket.drafts]
         if not drafts and not last:
-            for ticket in tickets:
-                ticket.settle(None)
+            self._settle_empty(tickets)
             return
         # From when the first of them was there: as soon as one has waited in vain, nobody else has to.
         self._busy_since = min((ticket.since for ticket in tickets if not ticket.keep), default=monotonic())
-        chain = self._chain.copy()
         try:
+            self._look()
+            chain = self._chain.copy()
             entries = self._entries(chain, drafts, last)
             if not self._shipping.has_room(self._deadline):
                 raise AuditUnavailableError(self._shipping.problem or "the store does not keep up")
             self._journal.append(entries, sync=self._sync)
         except Exception as error:  # noqa: BLE001 - storage fails in any way it likes
-            self._problem = str(error) or type(error).__name__
+            self._problem = text_of(error)
             self._late.extend(late)
             for ticket in tickets:
                 if ticket.keep:
@@ -163,6 +189,36 @@ class Writer:
             self._journal.forget(self._shipping.shipped_seq)
         finally:
             self._busy_since = None
+
+    def _settle_empty(self, tickets: list[Ticket]) -> None:
+        """For those who only ask whether something could be written."""
+        problem: Exception | None = None
+        try:
+            self._look()
+        except Exception as error:  # noqa: BLE001 - as above
+            problem, self._problem = error, text_of(error)
+        for ticket in tickets:
+            ticket.settle(problem)
+
+    def _look(self) -> None:
+        """INVARIANT (law 9): nothing is said to be recorded in files that somebody else cut, changed or took away."""
+        if self.tampered:
+            storage = self._renewed(self.tampered, self._chain)
+            if storage is None:
+                raise TamperedError(f"{self.tampered}. Nothing runs until `interpose audit recover` was run")
+            self._use(storage)
+            self.tampered, self._since_checkpoint = "", 0
+        try:
+            closer = (now := monotonic()) - self._glanced >= _GLANCE
+            self._journal.look(closer=closer)
+            if closer:
+                if why := self._glance():
+                    raise TamperedError(why)
+                self._glanced = now
+        except TamperedError as error:
+            self.tampered = text_of(error)
+            self._renewed(self.tampered, self._chain)  # so that others hear of it
+            raise TamperedError(f"{self.tampered}. Nothing runs until `interpose audit recover` was run") from error
 
     def _entries(self, chain: Chain, drafts: list[Draft], last: bool) -> list[StoredEntry]:
         entries = [chain.add(draft) for draft in drafts]

@@ -44,6 +44,9 @@ class Rules(Struct, frozen=True):
     register: Register = registrations
 
 
+OnRefused = Callable[[str, tuple[PolicyProblem, ...]], None]
+
+
 class Registry(Protocol):
     """Where a policy is swapped in."""
 
@@ -84,7 +87,10 @@ class PolicyReload:
         packs: Sequence[str] = (),
         register: Register = registrations,
         memory: Memory | None = None,
+        on_refused: OnRefused | None = None,
     ) -> None:
+        """`on_refused` hears of attempts of a lower level to loosen, with the revision of the policy without them."""
+        self._on_refused = on_refused
         self._registry, self._places, self._packs, self._register = registry, tuple(places), tuple(packs), register
         self._memory = memory
         self._lock = threading.Lock()
@@ -94,6 +100,11 @@ class PolicyReload:
         self._seen = self._texts
         registry.swap(register(self._policy))
         self._status = _status_of(self._policy)
+        self._tell_refused()
+
+    def _tell_refused(self) -> None:
+        if self._on_refused is not None and self._policy.refused:
+            self._on_refused(self._policy.revision, self._policy.refused)
 
     @property
     def policy(self) -> Policy:
@@ -146,6 +157,7 @@ class PolicyReload:
             return (PolicyProblem("", 0, "", f"{type(error).__name__}: {error}"),)
         self._texts, self._policy, self._status = found, policy, _status_of(policy)
         log.info("%s loaded", self._status)
+        self._tell_refused()
         return ()
 
     def _complain(self, problems: tuple[PolicyProblem, ...]) -> None:

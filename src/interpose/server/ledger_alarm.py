@@ -36,6 +36,7 @@ class LedgerAlarm:
             ("the ledger", found.problem),
             ("the log of decisions", found.log_problem),
             ("retention", found.retention_problem),
+            ("anchoring", found.anchor_problem),
         ):
             if problem and what not in self._said:
                 log.error("%s fails: %s", what, problem)

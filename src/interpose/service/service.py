@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from interpose.engine import Run
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
-from interpose.flow.pending_calls import PendingCalls
+from interpose.flow.pending_calls import HOOK, PendingCalls
 from interpose.types import Context
 
 if TYPE_CHECKING:
@@ -61,7 +61,9 @@ class Service:
     def hosted(self, context: Context, can: Abilities, *, wait: float = 0.0) -> Hosted:
         """The same run for somebody who runs the tools and can do so much with an answer."""
         flow = self.policies.engine(context).flow(context, confirm=self._answering(can, wait))
-        return Hosted(flow, self._pending, context, can, self.activity.count)
+        # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
+        recall = self.ledger.open_call if context.source.startswith(HOOK) else None
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.

@@ -10,8 +10,8 @@ from interpose.errors import OutdatedStoreError, StoreError
 if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
-# `protocols` is a module, named and not imported.
-__all__ = ["POSTGRES_SCHEMES", "open_store", "protocols"]
+# `protocols` and `set_aside` are modules, named and not imported.
+__all__ = ["POSTGRES_SCHEMES", "open_store", "protocols", "set_aside"]
 
 POSTGRES_SCHEMES = ("postgresql://", "postgres://")
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from interpose.errors import OutdatedStoreError, SequenceTakenError, StoreError, text_of
 from interpose.store import schema
-from interpose.store.protocols import Query, StoredEntry
+from interpose.store.protocols import Query, SearchFlaw, StoredEntry
 from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import (
     COLUMNS,
@@ -28,6 +28,7 @@ from interpose.store.rows import (
     storable,
     threes,
 )
+from interpose.store.search_check import MISSPELLED, flaws_at, misspelled
 from interpose.store.state import Undone
 
 try:
@@ -46,6 +47,7 @@ _PAUSE = 0.05
 _GRACE = 0.05
 _PATIENCE = 600.0
 """Seconds that bringing the tables up to date may take: a new index has to read all that there is."""
+_UNGRAMMED = "the index of its words is not that of its text"
 _NEAREST = 5000
 """Entries that are looked through before an index is asked."""
 
@@ -61,6 +63,8 @@ _INSERT = f"INSERT INTO entries ({', '.join(_WRITTEN)}) VALUES ({', '.join(f'${n
 
 class PostgresStore(EntryReader):
     """The store at an address. It may be used by many threads, and the database by many processes."""
+
+    is_shared = True
 
     def __init__(self, address: str, *, read_only: bool = False, timeout: float = 5.0, connections: int = 8) -> None:
         self._address, self._read_only, self._timeout, self._connections = address, read_only, timeout, connections
@@ -142,6 +146,38 @@ class PostgresStore(EntryReader):
     def size(self) -> int:
         """Bytes that the entries take, with their indexes."""
         return int(self.read("SELECT pg_total_relation_size('entries')")[0][0])
+
+    def search_flaws(self) -> list[SearchFlaw]:
+        """What would hide entries from those who search."""
+        found = flaws_at(list(misspelled(self.read)), MISSPELLED)
+        return found + flaws_at([(entry.position, entry.writer, entry.seq) for entry in self._ungrammed()], _UNGRAMMED)
+
+    def reindex(self) -> int:
+        """Make what is searched by anew from the entries. Says how many entries there are."""
+        for position, _writer, _seq in list(misspelled(self.read)):
+            (entry,) = entries_in(self.read(f"SELECT {SELECTED} FROM entries WHERE id = $1", position))
+            row = row_of(entry)
+            sql = "UPDATE entries SET terms = $2, rules = $3 WHERE id = $1 RETURNING id"
+            self.write(sql, position, row[_TERMS], row[COLUMNS.index("rules")])
+        for entry in list(self._ungrammed()):
+            self.write("UPDATE entries SET grams = $2 WHERE id = $1 RETURNING id", entry.position, _grams_of(entry))
+        return int(self.read("SELECT count(*) FROM entries")[0][0])
+
+    def _ungrammed(self) -> Iterator[StoredEntry]:
+        """Entries whose digests are not those of their text."""
+        after = 0
+        sql = f"SELECT {SELECTED}, grams FROM entries WHERE id > $1 ORDER BY id LIMIT {_NEAREST}"
+        while rows := self.read(sql, after):
+            entries = entries_in([row[:-1] for row in rows])
+            after = entries[-1].position
+            yield from (one for one, row in zip(entries, rows, strict=True) if not set(_grams_of(one)) <= set(row[-1]))
+
+    def tampered(self) -> str:
+        """Nothing: its files are the server's."""
+        return ""
+
+    def reopen(self) -> None:
+        """Connections are made as they are needed."""
 
     def close(self) -> None:
         """Let go of the connections. Closing twice is fine."""

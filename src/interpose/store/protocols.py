@@ -85,8 +85,18 @@ class Tally(Struct, frozen=True):
     count: int
 
 
+class SearchFlaw(Struct, frozen=True):
+    """Something that would hide an entry from those who search. `writer` is empty where it would hide many."""
+
+    writer: str
+    seq: int
+    why: str
+
+
 class EntryStore(Protocol):
-    """The entries of all writers."""
+    """The entries of all writers. `is_shared`: other machines write here, too."""
+
+    is_shared: bool
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         """Add entries, all or none, in order. They survive the end of this process, and if `durable` a power loss.
@@ -119,6 +129,22 @@ class EntryStore(Protocol):
 
     def size(self) -> int:
         """Bytes that the entries take, with their indexes."""
+
+    def search_flaws(self) -> list[SearchFlaw]:
+        """What would hide entries from those who search, although their chains hold: columns that were changed behind
+        what they mean, and indexes that don't have what they should."""
+
+    def reindex(self) -> int:
+        """Make the indexes and the form of searched columns anew from the entries. Says how many entries there are."""
+
+    def tampered(self) -> str:
+        """What somebody else did to the files of a store that is open for writing; empty if nothing can be seen.
+
+        A glance, not a proof: for those who are about to rely on it.
+        """
+
+    def reopen(self) -> None:
+        """Let go of what is open, and open what is there now."""
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine."""

@@ -19,10 +19,12 @@ from typing import Any
 
 from interpose.errors import DamagedStoreError, OutdatedStoreError, SequenceTakenError, StoreError, text_of
 from interpose.store import schema
+from interpose.store.file_watch import DatabaseWatch
 from interpose.store.indexing import Indexer, forget, match_of
-from interpose.store.protocols import Query, StoredEntry
+from interpose.store.protocols import Query, SearchFlaw, StoredEntry
 from interpose.store.reading import EntryReader, Select
 from interpose.store.rows import COLUMNS, SELECTED, RuledBy, conditions, entries_in, needles, row_of, storable
+from interpose.store.search_check import MISSPELLED, flaws_at, misspelled, sqlite_index_flaws, sqlite_reindex
 from interpose.store.state import Undone
 
 _CHUNK = 2000
@@ -43,10 +45,12 @@ _INSERT_TOGETHER = _INSERT + f", {_ROW}" * (_TOGETHER - 1)
 class SqliteStore(EntryReader):
     """The store in a file. It may be used by many threads, and the file by many processes."""
 
+    is_shared = False
+
     def __init__(self, path: str | Path, *, read_only: bool = False, busy_seconds: float = 5.0) -> None:
         self.path = Path(path)
         self._busy_seconds = busy_seconds
-        self._lock = threading.RLock()
+        self._lock, self._looking = threading.RLock(), threading.Lock()
         self._pool = threading.Lock()
         """Of the readers. Not the lock of writers: who reads must not wait for one that waits for another process."""
         self._idle: list[sqlite3.Connection] = []
@@ -54,12 +58,13 @@ class SqliteStore(EntryReader):
         self._writer: sqlite3.Connection | None = None
         self._durable = False
         self._indexer: Indexer | None = None
+        self._watch: DatabaseWatch | None = None
+        self._last: StoredEntry | None = None
         with _translated(self.path):
             if read_only:
                 self._check_readable()
             else:
-                self._writer = self._open_for_writing()
-                self._indexer = Indexer(self._writing, self.backlog())
+                self._begin_writing()
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
         """Add entries, all or none, in order."""
@@ -68,6 +73,8 @@ class SqliteStore(EntryReader):
             alone = len(rows) % _TOGETHER
             connection.executemany(_INSERT, rows[:alone])
             connection.executemany(_INSERT_TOGETHER, _joined(rows[alone:]))
+        if entries:
+            self._last = entries[-1]
         if self._indexer is not None:
             self._indexer.added(len(rows))
 
@@ -138,6 +145,55 @@ class SqliteStore(EntryReader):
                  FROM pragma_page_count, pragma_freelist_count, pragma_page_size"""
         return int(self.read(sql)[0][0])
 
+    def search_flaws(self) -> list[SearchFlaw]:
+        """What would hide entries from those who search."""
+        return flaws_at(list(misspelled(self.read)), MISSPELLED) + sqlite_index_flaws(self.read)
+
+    def reindex(self) -> int:
+        """Make the indexes and the form of searched columns anew from the entries. Says how many entries there are."""
+        with self._writing(durable=True) as connection:
+            return sqlite_reindex(connection)
+
+    def tampered(self) -> str:
+        """What somebody else did to the files; empty if nothing, or if it is only read."""
+        watch = self._watch
+        if watch is None or self._closed:
+            return ""
+        with self._looking, _translated(self.path):
+            return watch.look()
+
+    def reopen(self) -> None:
+        """Let go of the files and open those that are there now, or make them.
+
+        If the open file is not the one that is there, entries go over from it: nobody else can find it any more.
+        """
+        with self._lock, _translated(self.path):
+            old, self._writer = self._writer, None
+            away = self._watch is not None and self._watch.is_away()
+            self.close()
+            self._closed, self._durable, self._last = False, False, None
+            self._begin_writing()
+            if old is None:
+                return
+            try:
+                if away:
+                    self._rescue(old)
+            finally:
+                old.close()
+
+    def _rescue(self, old: sqlite3.Connection) -> None:
+        try:
+            writers = [str(writer) for (writer,) in old.execute("SELECT DISTINCT writer FROM entries")]
+            for writer in writers:
+                head = self.head(writer)
+                seq = head.seq if head else 0
+                sql = f"SELECT {SELECTED} FROM entries WHERE writer = ? AND seq > ? ORDER BY seq LIMIT {_CHUNK}"
+                while rows := entries_in(old.execute(sql, (writer, seq)).fetchall()):
+                    self.append(rows, durable=True)
+                    seq = rows[-1].seq
+        except (sqlite3.Error, StoreError):
+            return  # what could be had of it was had
+
     def close(self) -> None:
         """Let go of the file. Closing twice is fine."""
         if self._indexer is not None and not self._closed:
@@ -185,6 +241,27 @@ class SqliteStore(EntryReader):
     def backlog(self) -> int:
         """Entries that the index of words has not reached."""
         return int(self.read("SELECT coalesce(max(id), 0) - (SELECT through FROM indexed) FROM entries")[0][0])
+
+    def _begin_writing(self) -> None:
+        self._writer = self._open_for_writing()
+        self._indexer = Indexer(self._writing, self.backlog())
+        self._watch = DatabaseWatch(self.path, self._unreadable)
+
+    def _unreadable(self) -> str:
+        """Why the file, opened anew, is not the ledger that we write; empty if it is."""
+        last = self._last
+        try:
+            connection = self._connect(f"{self.path.absolute().as_uri()}?mode=ro")
+            try:
+                connection.execute("SELECT 1 FROM entries LIMIT 1").fetchall()
+                sql = "SELECT hash FROM entries WHERE writer = ? AND seq = ?"
+                found = [] if last is None else connection.execute(sql, (last.writer, last.seq)).fetchall()
+            finally:
+                connection.close()
+        except sqlite3.Error as error:
+            busy = getattr(error, "sqlite_errorcode", 0) & _PRIMARY in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+            return "" if busy else text_of(error)
+        return "" if last is None or found == [(last.hash,)] else f"it does not have entry {last.seq} of {last.writer}"
 
     def _writable(self) -> sqlite3.Connection:
         if self._writer is None:

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from interpose.build import open_ledger
+from interpose.engine import Engine
 from interpose.ledger import search, verify
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.chain import Chain, Draft
@@ -125,3 +127,21 @@ def test_effects_are_searched_unless_the_record_has_their_words_anyway() -> None
     draft = bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call))
     assert token not in draft.body.decode()
     assert not any(token in path for path in draft.paths)
+
+
+def test_names_are_redacted_as_the_rest_is(tmp_path: Path) -> None:
+    """Whoever names a session, an agent or a call after a token does not get it into the ledger."""
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    names = ("session_id", "agent_id", "role", "principal", "cwd", "trace_id", "request_id")
+    context = Context(**{name: f"/x/{secret}" if name == "cwd" else secret for name in names})
+    call = ToolCall("exec", {"command": "ls"}, call_id=secret, context=context)
+    with open_ledger(tmp_path) as ledger:
+        Engine(recorder=ledger.recorder).run_tool(call, lambda _arguments: "done")
+        ledger.flush()
+        (record,) = search(ledger.store, Query(), 10)
+    assert record.outcome == "success", "both halves have the same marker"
+    kept = msgspec.json.encode(record)
+    assert secret.encode() not in kept
+    assert kept.count(b"[redacted:github-personal-token:") == 9
+    for file in tmp_path.rglob("*"):
+        assert not file.is_file() or secret.encode() not in file.read_bytes(), file
