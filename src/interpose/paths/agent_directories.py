@@ -18,7 +18,7 @@ def agent_directory_of(path: str, home: str, *, gone: bool) -> Mark | None:
 
     `gone`: it is taken away, or something else takes its place. A project's directory counts only then.
     """
-    if path[:1] != "/":
+    if not path or (path[0] != "/" and "://" in path):
         return None
     whole = path.rstrip("/")
     known = ANYWHERE.get(whole.lower())

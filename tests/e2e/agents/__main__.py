@@ -87,11 +87,16 @@ def _offline(arguments: list[str], *, own_system: bool = False) -> int:
     """Ourselves once more where there is no network but loopback, and no process of ours outlives the run."""
     here = [sys.executable, "-m", "tests.e2e.agents", *arguments]
     if own_system:
-        here = off_switches.with_own_system(here, Path(tempfile.mkdtemp(prefix="agents-")))
+        with tempfile.TemporaryDirectory(prefix="agents-") as place:
+            return _cut_off(off_switches.with_own_system(here, Path(place)), needs_own_system=True)
+    return _cut_off(here, needs_own_system=False)
+
+
+def _cut_off(here: list[str], *, needs_own_system: bool) -> int:
     cut = ["unshare", "-rnpfm", "--mount-proc", "--kill-child"]
     environment = os.environ | {_INSIDE: "yes"}
     can = shutil.which("unshare") and subprocess.run([*cut, "true"], check=False, capture_output=True).returncode == 0
-    if not can and own_system:
+    if not can and needs_own_system:
         _say("· no namespace can be made here, and the switches need an /etc of their own: nothing was run")
         return 1
     if not can:

@@ -51,7 +51,8 @@ def test_the_top_of_the_file() -> None:
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_every_host_can_be_set_up(name: str) -> None:
     setup = HOSTS[name].facts.setup
-    assert {file.scope for file in setup.files} == {"user", "project"}
+    assert {file.scope for file in setup.files} - {"managed"} == {"user", "project"}
+    assert all(file.path.startswith("/etc/") is (file.scope == "managed") for file in setup.files)
     assert all(file.path.startswith("~/") is (file.scope == "user") for file in setup.files)
     assert all(file.path.startswith(file.root) for file in setup.files)
     assert setup.opens_on
