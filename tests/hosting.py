@@ -109,7 +109,8 @@ class Scripted(Service):
         self.verdict = "allow"
         self.recorder = Recording()
         parts: dict[str, Any] = {
-            "store": Memory(), "ledger": SimpleNamespace(open_call=lambda *_: ""), "desk": SimpleNamespace(waiting=lambda _seconds: Queue()),
+            "store": Memory(), "ledger": SimpleNamespace(open_call=lambda *_: ""),
+            "desk": SimpleNamespace(waiting=lambda _seconds: Queue()),
             "policies": SimpleNamespace(engine=self._chosen), "activity": Activity(),
         }  # fmt: skip
         super().__init__(Config(approvals=ApprovalSettings(ask=cast("Any", ask))), **parts)

@@ -5,7 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from interpose import paths
+from interpose.paths import (
+    Mark,
+    Order,
+    agent_directory_of,
+    could_find_ours,
+    device_of,
+    holds_ours,
+    is_certain,
+    mentions_ours,
+    order_in,
+    order_of,
+    ours_of,
+    persistence_of,
+    resolve,
+    secret_of,
+    tamper_of,
+)
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -84,7 +100,7 @@ class CommandLowering:
     def path(self, word: Word | str) -> str:
         text = word if isinstance(word, str) else word.text
         self.walker.budget.spend(1 + steps_of_path(text))
-        where = paths.resolve(text, self.cwd, self.walker.home)
+        where = resolve(text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
     def _place(self, path: Word | str) -> str:
@@ -99,7 +115,7 @@ class CommandLowering:
             link = next((at for at in self.walker.links if where[:end] == at or where[:end].startswith(f"{at}/")), None)
             if link is None:
                 break
-            where = paths.resolve(self.walker.links[link] + where[len(link) :], self.cwd, self.walker.home)
+            where = resolve(self.walker.links[link] + where[len(link) :], self.cwd, self.walker.home)
         return where
 
     def read(self, path: Word | str, **details: Any) -> Stream:
@@ -114,16 +130,16 @@ class CommandLowering:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = self.walker.state.files.get(where) or Stream()
-        secret = paths.secret_of(where, self.walker.home)
+        secret = secret_of(where, self.walker.home)
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
             stream = Stream(stream.text, stream.taints | {"secret"})
-        own = paths.ours_of(where)
+        own = ours_of(where)
         if own is not None and own.private:
             self._tamper(own, where, path, details)
             stream = Stream(stream.text, stream.taints | {"secret"})
-        elif (details.get("recursive") and paths.holds_ours(where, self.walker.home, reading=True)) or (
-            isinstance(path, Word) and "output" in path.taints and paths.could_find_ours(where, self.walker.home)
+        elif (details.get("recursive") and holds_ours(where, self.walker.home, reading=True)) or (
+            isinstance(path, Word) and "output" in path.taints and could_find_ours(where, self.walker.home)
         ):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="guard-keys",
@@ -131,9 +147,9 @@ class CommandLowering:
         self.taints |= stream.taints
         return stream
 
-    def _tamper(self, mark: paths.Mark, where: str, path: Word | str, details: dict[str, Any], **worse: Any) -> None:
+    def _tamper(self, mark: Mark, where: str, path: Word | str, details: dict[str, Any], **worse: Any) -> None:
         """State that what watches over agents is touched. What is ours for sure is ours whatever else is unknown."""
-        if mark.ours and paths.is_certain(where):
+        if mark.ours and is_certain(where):
             details = details | {"certainty": "proven"}
         self._state("guard.tamper", where, path, details | {"reason": mark.reason, "ours": mark.ours} | worse)
 
@@ -189,9 +205,7 @@ class CommandLowering:
     def permission(self, path: Word | str, **details: Any) -> None:
         where = self.path(path)
         self._state("fs.permission", where, path, details)
-        tamper = paths.tamper_of(where, self.walker.home) or paths.agent_directory_of(
-            where, self.walker.home, gone=False
-        )
+        tamper = tamper_of(where, self.walker.home) or agent_directory_of(where, self.walker.home, gone=False)
         if tamper:
             self._tamper(tamper, where, path, details)
         elif details.get("recursive"):
@@ -199,7 +213,7 @@ class CommandLowering:
 
     def _takes_ours(self, where: str, path: Word | str) -> None:
         """State that a directory in which ours lies is taken away, or closed, as a whole."""
-        if paths.holds_ours(where, self.walker.home):
+        if holds_ours(where, self.walker.home):
             self.emit("guard.tamper", where, at=path if isinstance(path, Word) else None, ours=True,
                       reason="Takes away a directory in which our own files lie")  # fmt: skip
 
@@ -208,17 +222,17 @@ class CommandLowering:
     ) -> None:
         """State what follows from changing this path, or from its being `gone`."""
         home = self.walker.home
-        persistence = paths.persistence_of(where, home)
+        persistence = persistence_of(where, home)
         if persistence:
             more = details | {"reason": persistence.reason, "strength": persistence.strength}
             self._state("persistence", where, path, more)
-        tamper = paths.tamper_of(where, home) or paths.agent_directory_of(where, home, gone=gone)
+        tamper = tamper_of(where, home) or agent_directory_of(where, home, gone=gone)
         if tamper:
             self._tamper(tamper, where, path, details, **self._switch(where, content))
         if _TERMINAL.fullmatch(where):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="terminal-input", reason="Writes to a terminal at which a person may sit")  # fmt: skip
-        device = paths.device_of(where)
+        device = device_of(where)
         if device:
             self._state(
                 "system", where, path, details | {"rule": "raw-device", "wide": True, "reason": f"Writes to {device}"}
@@ -246,14 +260,14 @@ class CommandLowering:
     # Our own server
 
     def reach(self, url: str, *, at: Word | None = None, socket: str = "") -> None:
-        self._order(paths.order_of(url, self.path(socket) if socket else ""), url or socket, at)
+        self._order(order_of(url, self.path(socket) if socket else ""), url or socket, at)
 
     def reach_raw(self, host: str, port: str, sent: Stream | None, *, at: Word | None = None, socket: str = "") -> None:
         if sent is not None:
             text = UNKNOWN if sent.text is None else sent.text
-            self._order(paths.order_in(text, host, port, self.path(socket) if socket else ""), socket or host, at)
+            self._order(order_in(text, host, port, self.path(socket) if socket else ""), socket or host, at)
 
-    def _order(self, order: paths.Order | None, resource: str, at: Word | None) -> None:
+    def _order(self, order: Order | None, resource: str, at: Word | None) -> None:
         if order is not None:
             self.emit("guard.tamper", resource, certainty="proven" if order.certain else "possible", at=at, ours=True,
                       rule="guard-orders", reason=order.reason)  # fmt: skip
@@ -307,7 +321,7 @@ class CommandLowering:
             self.walker.budget.spend(steps_of_program(text))
             analyse(text, self, via)
             self.walker.depth -= 1
-        if language != "sql" and paths.mentions_ours(text) and not self._has_stated(first):
+        if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
 

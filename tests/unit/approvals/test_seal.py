@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ def test_a_seal_covers_its_content_its_kind_and_what_it_is_bound_to() -> None:
     seal = new_seal()
     sealed = seal.sealed("grant", b'{"a":1}', "id", 5)
     assert seal.accepts("grant", sealed, "id", 5)
-    others = {
+    others: dict[str, tuple[Any, ...]] = {
         "another kind": ("answer", sealed, "id", 5),
         "another id": ("grant", sealed, "other", 5),
         "another number": ("grant", sealed, "id", 6),
@@ -44,12 +45,21 @@ def test_the_public_key_beside_it_is_enough_to_check(tmp_path: Path) -> None:
     assert "no public key" in without.doubt
 
 
+def _linked(file: Path) -> None:
+    file.rename(file.with_name("real")).parent.joinpath(file.name).symlink_to("real")
+
+
+def _piped(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file, 0o600)
+
+
 WRONG: list[tuple[str, Callable[[Path], object], str]] = [
     ("others can read it", lambda file: file.chmod(0o640), "chmod 600"),
     ("others can put another in its place", lambda file: file.parent.chmod(0o777), "chmod go-w"),
-    ("it is a link", lambda file: (file.rename(file.with_name("real")), file.symlink_to("real")), "can't be read"),
+    ("it is a link", _linked, "can't be read"),
     ("it is no key", lambda file: file.write_text("none"), "no private key"),
-    ("it is a pipe", lambda file: (file.unlink(), os.mkfifo(file, 0o600)), "no regular file"),
+    ("it is a pipe", _piped, "no regular file"),
 ]
 
 
