@@ -75,7 +75,8 @@ def _whole(data: bytes, writer: str) -> StoredEntry | None:
         entry = _decode(data)
     except (MsgspecError, UnicodeError, ValueError):  # a damaged text is no MsgspecError
         return None
-    return None if flaw(entry, writer, entry.seq, entry.prev) else entry
+    # A position is the store's to give: in a journal it is 0, and the hash does not cover it.
+    return None if entry.position or flaw(entry, writer, entry.seq, entry.prev) else entry
 
 
 def _next_frame(data: bytes, start: int, writer: str) -> int:

@@ -59,7 +59,7 @@ def agent_above(hook: list[Process]) -> Process | None:
     return found
 
 
-class KnownAgent(Struct, frozen=True, array_like=True):
+class SeenAgent(Struct, frozen=True, array_like=True):
     """An agent: its process, and when it was last seen alive, in ticks since the machine was started."""
 
     pid: int
@@ -70,17 +70,17 @@ class KnownAgent(Struct, frozen=True, array_like=True):
 
 class _File(Struct, frozen=True):
     boot: str
-    agents: tuple[KnownAgent, ...]
+    agents: tuple[SeenAgent, ...]
 
 
-class KnownAgents:
+class SeenAgents:
     """All agents that were heard of since the machine was started. Safe to share by threads."""
 
     def __init__(self, file: Path | None = None) -> None:
         """With a `file` they are known to the next server, too."""
         self._file = file
         self._lock = threading.Lock()
-        self._known: OrderedDict[tuple[int, int], KnownAgent] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int], SeenAgent] = OrderedDict()
         if file is not None:
             self._load(file)
 
@@ -96,29 +96,29 @@ class KnownAgents:
                 break
         agent = agent_above(chain)
         if agent is not None and agent.identity not in self._known:
-            self._remember(KnownAgent(agent.pid, agent.start, ticks_now(), agent.name))
+            self._remember(SeenAgent(agent.pid, agent.start, ticks_now(), agent.name))
 
-    def among(self, chain: list[Process]) -> KnownAgent | None:
+    def among(self, chain: list[Process]) -> SeenAgent | None:
         """The agent among these processes, if one is."""
         return next((self._known[one.identity] for one in chain if one.identity in self._known), None)
 
-    def terminals(self) -> dict[int, KnownAgent]:
+    def terminals(self) -> dict[int, SeenAgent]:
         """Terminals that agents work in now."""
         with self._lock:
             known = list(self._known.values())
         living = ((one, found) for one in known if (found := process(one.pid)) is not None and found.start == one.start)
         return {found.terminal: one for one, found in living if found.terminal}
 
-    def working_at(self, moment: int) -> KnownAgent | None:
+    def working_at(self, moment: int) -> SeenAgent | None:
         """An agent that worked at some time, in ticks, or may have; None if none did."""
         with self._lock:
             for one in list(self._known.values()):
                 found = process(one.pid)
                 if found is not None and found.start == one.start:
-                    self._known[one.pid, one.start] = one = KnownAgent(one.pid, one.start, ticks_now(), one.name)
+                    self._known[one.pid, one.start] = one = SeenAgent(one.pid, one.start, ticks_now(), one.name)
             return next((one for one in self._known.values() if one.start <= moment <= one.alive), None)
 
-    def _remember(self, agent: KnownAgent) -> None:
+    def _remember(self, agent: SeenAgent) -> None:
         with self._lock:
             self._known[agent.pid, agent.start] = agent
             while len(self._known) > MOST_KNOWN:
@@ -139,7 +139,7 @@ class KnownAgents:
             # Nobody watched them meanwhile: those that are gone may have lived until now.
             now = ticks_now()
             self._known.update(
-                {(one.pid, one.start): KnownAgent(one.pid, one.start, now, one.name) for one in kept.agents}
+                {(one.pid, one.start): SeenAgent(one.pid, one.start, now, one.name) for one in kept.agents}
             )
 
 

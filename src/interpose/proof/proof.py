@@ -23,7 +23,7 @@ from msgspec import Struct
 
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
-from interpose.proof.agents import KnownAgents
+from interpose.proof.agents import SeenAgents
 from interpose.proof.codes import Codes
 from interpose.proof.passphrase import Passphrase, read_passphrase
 from interpose.proof.terminal import is_own_address, prove_terminal
@@ -57,7 +57,7 @@ class Proof:
     """Checks those who answer. Made anew when the configuration changes; the agents are remembered."""
 
     def __init__(
-        self, settings: ApprovalSettings, agents: KnownAgents, *, show: Callable[[str, str], object] | None = None
+        self, settings: ApprovalSettings, agents: SeenAgents, *, show: Callable[[str, str], object] | None = None
     ) -> None:
         """ServerError if what the chosen proof needs is not there."""
         self.kind, self.agents = settings.proof, agents

@@ -14,7 +14,7 @@ import stat
 from collections.abc import Iterator
 
 from interpose.errors import NotProvenError
-from interpose.proof.agents import LOGINS, WINDOWS, KnownAgents, is_manager
+from interpose.proof.agents import LOGINS, WINDOWS, SeenAgents, is_manager
 from interpose.proof.processes import Process, ancestry, environment_of, process, program_of, real_user
 
 AGENT_NAMES = frozenset({
@@ -39,13 +39,13 @@ def start_of(pid: int) -> int:
     return 0 if found is None else found.start
 
 
-def prove_terminal(pid: int, start: int, agents: KnownAgents) -> None:
+def prove_terminal(pid: int, start: int, agents: SeenAgents) -> None:
     """Raises NotProvenError, which says what is missing, unless a person sits at this process."""
     for problem in _problems(pid, start, agents):
         raise NotProvenError(f"this answer does not count: {problem}; {INSTEAD}")
 
 
-def _problems(pid: int, start: int, agents: KnownAgents) -> Iterator[str]:
+def _problems(pid: int, start: int, agents: SeenAgents) -> Iterator[str]:
     chain = ancestry(pid)
     if not chain or chain[0].start != start:
         yield "the process that answers can't be seen"
@@ -70,7 +70,7 @@ def _problems(pid: int, start: int, agents: KnownAgents) -> Iterator[str]:
         yield problem
 
 
-def _origin(chain: list[Process], agents: KnownAgents) -> str:
+def _origin(chain: list[Process], agents: SeenAgents) -> str:
     """Why it is not known where a terminal came from; empty if it is known, and no agent could have opened it."""
     if (problem := _remote(chain)) is not None:
         return problem

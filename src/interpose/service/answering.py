@@ -10,7 +10,7 @@ from interpose.approvals.latest_time import LatestTime, keep_time, kept_time
 from interpose.approvals.seal import Seal, open_seal
 from interpose.approvals.uses import Uses
 from interpose.config.settings import ApprovalSettings
-from interpose.proof.agents import KnownAgents
+from interpose.proof.agents import SeenAgents
 from interpose.proof.proof import Proof
 from interpose.store.protocols import Store
 
@@ -29,7 +29,7 @@ class Answering:
         self._time_file = time_file
 
     @property
-    def agents(self) -> KnownAgents:
+    def agents(self) -> SeenAgents:
         """The agents that asked here."""
         return self.proof.agents
 
@@ -51,7 +51,7 @@ def open_answering(settings: ApprovalSettings, store: Store) -> Answering:
         clock.learn(known)
     uses.open(clock())
     clock.learn(uses.latest_ns)
-    proof = Proof(settings, KnownAgents(directory / AGENTS))
+    proof = Proof(settings, SeenAgents(directory / AGENTS))
     return Answering(
         seal=open_seal(Path(settings.key)), uses=uses, alarms=alarms, clock=clock, proof=proof, time_file=time_file
     )

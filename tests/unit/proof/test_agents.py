@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.proof.agents import KnownAgents, agent_above
+from interpose.proof.agents import SeenAgents, agent_above
 from interpose.proof.processes import Process, ancestry, process
 
 TTY = 34817
@@ -44,13 +44,13 @@ def test_the_agent_is_found(note: str, chain: list[Process], want: str | None) -
 
 
 def test_an_agent_is_known_to_the_next_server_and_as_long_as_it_may_have_worked(tmp_path: Path) -> None:
-    agents = KnownAgents(tmp_path / "agents")
+    agents = SeenAgents(tmp_path / "agents")
     agents.heard(os.getpid())
     known = agents.among(ancestry(os.getpid()))
     me = process(os.getpid())
     assert me is not None
     assert known is not None
-    for later in (agents, KnownAgents(tmp_path / "agents")):
+    for later in (agents, SeenAgents(tmp_path / "agents")):
         assert later.among(ancestry(os.getpid())) is not None
         assert later.working_at(me.start) is not None
         assert later.working_at(known.start - 1) is None

@@ -11,7 +11,7 @@ import pytest
 
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
-from interpose.proof.agents import KnownAgents
+from interpose.proof.agents import SeenAgents
 from interpose.proof.passphrase import set_passphrase
 from interpose.proof.proof import Answerer, Proof
 from interpose.proof.terminal import is_own_address, start_of
@@ -46,7 +46,7 @@ def test_who_counts(tmp_path: Path, kind: Any, want: list[str]) -> None:
     settings = ApprovalSettings(
         proof=kind, passphrase_file=str(tmp_path / "p"), operator="daemon", socket="/run/x.sock"
     )  # fmt: skip
-    proof = Proof(settings, KnownAgents())
+    proof = Proof(settings, SeenAgents())
     assert [said(proof, who) for who in (HERE, LOOPBACK, ELSEWHERE)] == want
     if kind == "user":
         assert said(proof, Answerer(unix=True, pid=1, uid=DAEMON)) == "yes"
@@ -55,7 +55,7 @@ def test_who_counts(tmp_path: Path, kind: Any, want: list[str]) -> None:
 
 
 def test_a_process_that_is_gone_or_another_one_proves_nothing() -> None:
-    proof = Proof(ApprovalSettings(), KnownAgents())
+    proof = Proof(ApprovalSettings(), SeenAgents())
     for who in (Answerer(unix=True), Answerer(unix=True, pid=os.getpid(), start=1), Answerer(unix=True, pid=1 << 22)):
         with pytest.raises(NotProvenError, match="can't be seen"):
             proof.check(who, "q")
@@ -78,6 +78,6 @@ def test_what_a_proof_needs_must_be_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="operator init"):
         ApprovalSettings(proof="user")
     with pytest.raises(ServerError, match="no passphrase is set"):
-        Proof(ApprovalSettings(proof="passphrase", passphrase_file=str(tmp_path / "none")), KnownAgents())
+        Proof(ApprovalSettings(proof="passphrase", passphrase_file=str(tmp_path / "none")), SeenAgents())
     with pytest.raises(ServerError, match="no user"):
-        Proof(ApprovalSettings(proof="user", operator="nobody-of-this-name", socket="/x"), KnownAgents())
+        Proof(ApprovalSettings(proof="user", operator="nobody-of-this-name", socket="/x"), SeenAgents())
