@@ -164,7 +164,7 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def service(world: World) -> Iterator[Service]:
-    with open_service(load(environ=world.environment).config, follow=False) as opened:
+    with open_service(load(environ=world.environment).config, follow=False, serving=True) as opened:
         yield opened
 
 

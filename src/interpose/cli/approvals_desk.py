@@ -219,7 +219,7 @@ def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[Any
     if args.token_file:
         raise UsageError("--token-file belongs to --server")
     config = load(args.config).config
-    if (found := _listening(config)) is not None:
+    if (found := listening_desk(config)) is not None:
         yield found
         return
     where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
@@ -232,7 +232,7 @@ def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[Any
         store.close()
 
 
-def _listening(config: Config) -> ServerDesk | None:
+def listening_desk(config: Config) -> ServerDesk | None:
     """The desk of the server that runs here, if one does."""
     for at in (config.approvals.socket, config.server.socket, config.hooks.socket):
         if at and reachable(at):

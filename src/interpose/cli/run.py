@@ -14,7 +14,14 @@ from msgspec.structs import replace
 
 from interpose.build import record_undecided
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.run_deciding import AskedServer, Here, RunAnswer, UnreachableError, called
+from interpose.cli.run_deciding import (
+    AskedServer,
+    Here,
+    RunAnswer,
+    UnreachableError,
+    answered_at_terminal,
+    called,
+)
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.settings import Config
@@ -105,7 +112,7 @@ def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCal
     if answer.word != "ask" or not answer.approval or args.dry_run or not _at_a_terminal():
         return answer
     try:
-        agreed = here.asked(call, answer)
+        agreed = answered_at_terminal(config, call, answer)
     except ApprovalError as error:
         print(f"interpose run: {visible(text_of(error))}", file=sys.stderr)
         return answer
@@ -122,7 +129,7 @@ def _answered(args: argparse.Namespace, config: Config, here: Here, call: ToolCa
             return AskedServer(at, args.timeout).answer(call, words)
         except UnreachableError as error:
             print(f"interpose run: {visible(str(error))}; decided here", file=sys.stderr)
-    return here.answer(call)
+    return here.answer(call, at_terminal=_at_a_terminal())
 
 
 def _at_a_terminal() -> bool:

@@ -16,10 +16,12 @@ from msgspec.structs import replace
 from interpose import __version__
 from interpose.cli.server_client import connection_to, user_name
 from interpose.driving import drive
+from interpose.errors import ApprovalError, NotProvenError, text_of
 from interpose.flow.hosted import Abilities, in_another_form
 from interpose.types import (
     AUDIT_UNAVAILABLE,
     Allow,
+    Approved,
     Confirm,
     Context,
     Deny,
@@ -31,13 +33,14 @@ from interpose.types import (
 )
 
 if TYPE_CHECKING:
-    from interpose.config.settings import Config
+    from interpose.config.settings import ApprovalSettings, Config
     from interpose.service.service import Service
 
 PATH = "/api/v1/cli/validate"
 CLIENT_VARIABLES = ("INTERPOSE_CLIENT_ID", "MAYBE_DONT_CLIENT_ID")
 TOKEN_VARIABLE = "INTERPOSE_TOKEN"  # noqa: S105 - the name of a variable
 
+NOT_PROVEN = "approval-not-proven"
 _MAX_ANSWER = 1 << 20
 
 
@@ -153,9 +156,13 @@ class Here:
         self._config = config
         self._service: Service | None = None
 
-    def answer(self, call: ToolCall) -> RunAnswer:
-        """What the rules say, recorded. Raises PolicyError, PluginError, LedgerError or StoreError."""
-        verdict = drive(self._opened().hosted(call.context, Abilities()).before(call)).verdict
+    def answer(self, call: ToolCall, *, at_terminal: bool = False) -> RunAnswer:
+        """What the rules say, recorded. Whoever sits at the terminal is asked; without a server nobody else can be.
+
+        Raises PolicyError, PluginError, LedgerError or StoreError.
+        """
+        person = TerminalPerson(self._config.approvals) if at_terminal else None
+        verdict = drive(self._opened().hosted(call.context, Abilities(), confirm=person).before(call)).verdict
         answer = _answer(verdict)
         return answer if answer.rule == AUDIT_UNAVAILABLE else replace(answer, request_id=call.context.request_id)
 
@@ -165,16 +172,6 @@ class Here:
         if isinstance(verdict.decision, Transform):  # we would start the words that we were given
             verdict = in_another_form(verdict).verdict
         return _answer(verdict)
-
-    def asked(self, call: ToolCall, answer: RunAnswer) -> bool:
-        """Ask whoever sits at the terminal, and put the answer into the queue for all to see."""
-        from interpose.approvals import InteractiveConfirmation
-
-        desk, by = self._opened().desk, f"{user_name()} at the terminal"
-        desk.question(answer.approval)  # a question of another server's queue can't be answered here
-        yes = InteractiveConfirmation().confirm(PermissionRequest(answer.reason, call))
-        desk.approve(answer.approval, by) if yes else desk.deny(answer.approval, by)
-        return yes
 
     def close(self) -> None:
         """Write what is queued."""
@@ -187,6 +184,54 @@ class Here:
 
             self._service = open_service(self._config, follow=False)
         return self._service
+
+
+class TerminalPerson:
+    """Whoever sits at the terminal that this process runs in. It must be a person's: agents open terminals, too."""
+
+    def __init__(self, settings: ApprovalSettings) -> None:
+        self._settings = settings
+
+    def confirm(self, request: PermissionRequest, /) -> Approved | Deny:
+        """Ask on the terminal, if that is a proof."""
+        from interpose.approvals import InteractiveConfirmation
+
+        try:
+            self._prove()
+        except NotProvenError as error:
+            return Deny(f"Nobody can be asked here, as {text_of(error)}. Asked was: {request.message}", NOT_PROVEN)
+        if InteractiveConfirmation().confirm(request):
+            return Approved(f"{user_name()} at the terminal")
+        return Deny(f"Denied at the terminal: {request.message}", rule="approval-denied")
+
+    def _prove(self) -> None:
+        from interpose.proof.agents import SeenAgents
+        from interpose.proof.terminal import prove_terminal, start_of
+        from interpose.service.answering import AGENTS
+
+        match self._settings.proof:
+            case "terminal":
+                seen = SeenAgents(Path(self._settings.directory) / AGENTS)
+                prove_terminal(os.getpid(), start_of(os.getpid()), seen)
+            case "token":
+                pass  # the operator lets every process of this user answer
+            case "passphrase" | "code" | "user":
+                raise NotProvenError(f"approvals.proof is {self._settings.proof}, which only a server can take")
+
+
+def answered_at_terminal(config: Config, call: ToolCall, answer: RunAnswer) -> bool:
+    """Ask whoever sits at the terminal about a question of the server's queue, and answer it there: the server takes
+    the proof. Raises ApprovalError."""
+    from interpose.approvals import InteractiveConfirmation
+    from interpose.cli.approvals_desk import listening_desk
+
+    desk, by = listening_desk(config), f"{user_name()} at the terminal"
+    if desk is None:
+        raise ApprovalError("the server that asks is not one of this user; answer there")
+    desk.question(answer.approval)  # a question of another server's queue can't be answered here
+    yes = InteractiveConfirmation().confirm(PermissionRequest(answer.reason, call))
+    desk.approve(answer.approval, by) if yes else desk.deny(answer.approval, by)
+    return yes
 
 
 def _answer(verdict: Verdict[ToolCall]) -> RunAnswer:

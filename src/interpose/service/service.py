@@ -58,9 +58,12 @@ class Service:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
         return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
 
-    def hosted(self, context: Context, can: Abilities, *, wait: float = 0.0) -> Hosted:
-        """The same run for somebody who runs the tools and can do so much with an answer."""
-        flow = self.policies.engine(context).flow(context, confirm=self._answering(can, wait))
+    def hosted(
+        self, context: Context, can: Abilities, *, wait: float = 0.0, confirm: ConfirmationHandler | None = None
+    ) -> Hosted:
+        """The same run for somebody who runs the tools and can do so much with an answer. `confirm` is a person who
+        is asked instead of the queue."""
+        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         recall = self.ledger.open_call if context.source.startswith(HOOK) else None
         return Hosted(flow, self._pending, context, can, self.activity.count, recall)

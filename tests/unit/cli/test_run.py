@@ -109,6 +109,7 @@ def test_what_is_denied_does_not_run(home: Path) -> None:
 
 @pytest.mark.parametrize(("typed", "status"), [("y\n", 0), ("n\n", 77), ("\x04", 77)])
 def test_a_person_at_the_terminal_is_asked(home: Path, typed: str, status: int) -> None:
+    (home / ".config/interpose/interpose.yaml").write_text("approvals: {proof: token}\n")  # a test has no person
     ours, theirs = pty.openpty()
     command = [sys.executable, "-m", "interpose", "run", "--", "touch", "please"]
     with subprocess.Popen(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs) as process:
@@ -127,14 +128,28 @@ def test_a_person_at_the_terminal_is_asked(home: Path, typed: str, status: int) 
     assert (" at the terminal" in last.approver) == (status == 0)
 
 
+def test_a_terminal_that_is_no_persons_answers_nothing(home: Path) -> None:
+    """One that a program opened, as an agent would, and that types yes into it."""
+    ours, theirs = pty.openpty()
+    os.write(ours, b"y\ny\n")
+    command = [sys.executable, "-m", "interpose", "run", "--", "touch", "please"]
+    done = subprocess.run(command, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, check=False, timeout=60)
+    said = os.read(ours, 10_000)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 77
+    assert b"approval-not-proven" in said
+    assert not (home / "work/please").exists()
+
+
 @pytest.mark.parametrize(
     ("note", "words", "status", "said"),
     [
         ("allowed", ["--", "true", "-x"], 0, ""),
         ("denied", ["--", "echo", "mischief"], 77, "Reason: No mischief."),
-        ("nobody to ask", ["--", "echo", "please"], 77, "Approval: "),
+        ("nobody to ask", ["--", "echo", "please"], 77, "start one with `interpose serve`"),
         ("only in another form", ["--", "echo", "dull"], 77, "Instead: echo bright"),
-        ("one word stays one word", ["--", "echo hello"], 77, "Policy: odd-command"),
+        ("one word stays one word", ["--", "echo hello"], 77, "where the name of a command is expected"),
         ("no --", ["ls"], 64, "behind `--`"),
         ("nothing to run", ["--"], 64, "behind `--`"),
         ("nothing at all", [], 64, "behind `--`"),
@@ -261,7 +276,7 @@ def serving(home: Path) -> Iterator[str]:
     """A real server of this user, on its socket and on a port."""
     config = load(environ={"HOME": str(home)}).config
     loop = asyncio.new_event_loop()
-    with open_service(config, follow=False) as service:
+    with open_service(config, follow=False, serving=True) as service:
         trust = make_trust(loopback="open")
         listener = Listener(validate.routes(service), [Unix(config.server.socket), Tcp("127.0.0.1")], trust)
         thread = threading.Thread(target=loop.run_forever)

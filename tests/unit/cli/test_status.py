@@ -71,7 +71,7 @@ def test_agents_ledger_and_questions_in_one_screen(project: Path, capsys: pytest
     installed(target("claude-code"), fail_open=True)
     installed(target("kiro"))
     context = Context(session_id="s1", source="hook:claude-code")
-    with open_service(load().config, follow=False) as service:
+    with open_service(load().config, follow=False, serving=True) as service:
         for command in ("ls", "git push --force origin topic"):
             service.run(context).before(ToolCall("exec", {"command": command}, context=context))
     assert main(["status", "--cwd", str(project)]) == 0
@@ -99,7 +99,7 @@ def test_what_ran_without_its_answer_is_an_alarm(
     project: Path, capsys: pytest.CaptureFixture[str], prompts: bool, alarms: int
 ) -> None:
     host = HOSTS["claude-code"]
-    with open_service(load().config, follow=False) as service:
+    with open_service(load().config, follow=False, serving=True) as service:
         drive(answer(service, host, _claude("PreToolUse", "t1")))
         if prompts:
             drive(answer(service, host, _claude("PermissionRequest", "")))

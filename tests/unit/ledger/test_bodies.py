@@ -97,12 +97,12 @@ def test_any_request_and_any_rule_can_be_kept_and_found(tmp_path: Path, text: st
         assert len(draft.request) <= REQUEST_LIMIT
 
 
-def test_rules_that_rewrote_are_all_known_and_those_that_noted_are_not() -> None:
+def test_rules_that_rewrote_or_failed_are_all_known_and_those_that_noted_are_not() -> None:
     words: tuple[Any, ...] = ("note", "rewrite", "error", "ask", "deny", "rewrite")
     found = [Finding(interceptor="a", said=word, reason="", rule=f"r{at}") for at, word in enumerate(words)]
     decided, finished = drafts_of("q", *found, *found)
     assert (decided.rule, decided.rules, decided.request) == ("r0", ("r1", "r5"), "q")
-    assert (finished.rule, finished.rules, finished.request) == ("", ("r1", "r3", "r4", "r5"), "q")
+    assert (finished.rule, finished.rules, finished.request) == ("", ("r1", "r2", "r3", "r4", "r5"), "q")
     assert [one.rules for one in drafts_of("")] == [(), ()]
     many = [Finding(interceptor="a", said="rewrite", reason="", rule=f"r{at}") for at in range(10_000)]
     assert len(drafts_of("", *many)[1].rules) == 64

@@ -14,14 +14,13 @@ from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
 from interpose.build import reconfigure
-from interpose.config.settings import ApprovalSettings
 from interpose.errors import StoreError
 from interpose.service.service import Service
 from interpose.surfaces.http import approvals, intercept, sessions
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
 from interpose.surfaces.http_server.trust import Trust
 from interpose.types import Context, ToolCall
-from tests.servers import Reply, Running, running, service_in
+from tests.servers import Reply, Running, answered_by_token, running, service_in
 
 RULES = """\
 version: 1
@@ -238,7 +237,7 @@ def test_a_changed_configuration_holds_for_new_questions(tmp_path: Path) -> None
         trust = Trust(tokens=tokens_in(tmp_path / "t"))
         with running(approvals.routes(service), trust=trust) as server:
             before = asked(service, "publish before")
-            reconfigure(service, replace(service.config, approvals=replace(ApprovalSettings(), timeout=7)))
+            reconfigure(service, replace(service.config, approvals=answered_by_token(tmp_path, timeout=7)))
             shown = [say(server, "GET", f"/api/v1/approvals/{id}").json for id in (before, asked(service, "publish"))]
             lasts = [datetime.fromisoformat(q["expires"]) - datetime.fromisoformat(q["asked"]) for q in shown]
             assert [round(span.total_seconds()) for span in lasts] == [300, 7]
@@ -250,7 +249,7 @@ def test_a_store_that_is_away_is_said_so(tmp_path: Path, monkeypatch: pytest.Mon
         raise StoreError("gone")
 
     (tmp_path / "t").mkdir()
-    with service_in(tmp_path, RULES, approvals=replace(ApprovalSettings(), timeout=5)) as service:
+    with service_in(tmp_path, RULES, approvals=answered_by_token(tmp_path, timeout=5)) as service:
         trust = Trust(tokens=tokens_in(tmp_path / "t"))
         with running((*approvals.routes(service), *sessions.routes(service)), trust=trust) as server:
             for name in ("waiting", "approval", "grants", "session_tallies"):

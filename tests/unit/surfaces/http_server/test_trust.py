@@ -11,7 +11,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from interpose.errors import ServerError
-from interpose.surfaces.http_server.messages import Access, Peer, Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.messages import (
+    UNKNOWN_USER,
+    Access,
+    Peer,
+    Refusal,
+    Request,
+    Response,
+    Route,
+    json_response,
+)
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
 from interpose.surfaces.http_server.trust import (
     Door,
@@ -20,6 +29,7 @@ from interpose.surfaces.http_server.trust import (
     make_trust,
     parse_authority,
     parse_origin,
+    user_name,
     user_principal,
 )
 from tests.servers import Running, running
@@ -62,8 +72,11 @@ def test_on_this_machine_agents_need_no_token_and_all_others_do(tokens: Tokens, 
     known = {"open": "agent ", "agent": "agent anonymous"}
     assert answer(door, access, LOCAL, None) == known.get(access, "401")
     for peer in (UNIX, OWNER, ROOT):
-        name = user_principal(peer.uid)
-        assert answer(door, access, peer, None) == (f"agent {name}" if access in {"open", "agent"} else "401")
+        agent = f"agent {user_principal(peer.uid)}"
+        known = {"open": agent, "agent": agent}
+        if peer.uid != UNKNOWN_USER:  # whoever is known may look at questions; to say yes takes a proof
+            known["approver"] = f"approver {user_name(peer.uid)}"
+        assert answer(door, access, peer, None) == known.get(access, "401")
 
 
 @pytest.mark.parametrize(
