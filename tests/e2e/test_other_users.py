@@ -40,7 +40,8 @@ def home(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(home: Path) -> Iterator[ServerProcess]:
     # A slow machine asks slowly: the rate must be one that it can exceed.
-    with ServerProcess(home, INTERPOSE_SERVER_LIMITS_ANONYMOUS_PER_SECOND="4") as server:
+    few = {"INTERPOSE_SERVER_LIMITS_ANONYMOUS_PER_SECOND": "4"}
+    with ServerProcess(home, **few, INTERPOSE_APPROVALS_PROOF="token") as server:
         yield server
 
 

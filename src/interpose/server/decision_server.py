@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import pwd
 import signal
 from collections.abc import Callable
 from functools import partial
@@ -86,7 +87,7 @@ class DecisionServer:
             Listener(
                 approvals.routes(service),
                 [Unix(service.config.approvals.socket, for_group=True)],
-                Trust(),
+                Trust(users=_uids_of(service.config.approvals.operator)),
                 observe=self._answered,
             )
             if service.config.approvals.socket
@@ -212,3 +213,10 @@ def _tell(done: Reloaded) -> None:
     for name in done.restart:
         log.warning("reload: %s has changed and holds from the next start", name)
     log.info("reload: policy %s%s", done.policy, "" if done.changed else ", nothing has changed")
+
+
+def _uids_of(name: str) -> frozenset[int]:
+    try:
+        return frozenset({pwd.getpwnam(name).pw_uid})
+    except KeyError:
+        return frozenset()  # the proof says so to whoever answers

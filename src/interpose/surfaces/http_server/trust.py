@@ -101,6 +101,8 @@ class Trust(Struct, frozen=True, kw_only=True):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     tokens: Tokens | None = None
     loopback: Loopback = "anonymous"
+    users: frozenset[int] = frozenset()
+    """Who else may come to a Unix socket, besides the user that the server runs as, and root."""
 
 
 def make_trust(
@@ -226,7 +228,7 @@ class Door:
 
         INVARIANT: a name comes from a credential: a token, a certificate, or what the system says of a Unix peer.
         """
-        if peer.kind == "unix" and peer.uid not in (os.geteuid(), 0, UNKNOWN_USER):
+        if peer.kind == "unix" and peer.uid not in (os.geteuid(), 0, UNKNOWN_USER, *self.trust.users):
             raise Refusal(
                 403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
             )
