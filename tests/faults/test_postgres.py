@@ -193,6 +193,7 @@ def test_machines_share_it_one_of_them_is_killed_and_the_server_restarts(server:
     for name in names:
         (tmp_path / name).mkdir()
         (tmp_path / name / "key").write_bytes(b"the same key on each machine ..."[:32])
+        (tmp_path / name / "key").chmod(0o600)
     agents = [
         subprocess.Popen(
             [sys.executable, "-c", AGENT, str(tmp_path / name), address, str(count), str(150 if name == "two" else -1)],

@@ -25,7 +25,7 @@ from interpose.cli.run_deciding import (
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import ApprovalError, ConfigError, InterposeError, PolicyError, text_of
+from interpose.errors import ApprovalError, ConfigError, InterposeError, PolicyError, StoreError, text_of
 from interpose.types import ToolCall
 
 HELP = "run a command if the rules let it"
@@ -113,7 +113,7 @@ def _decided(args: argparse.Namespace, config: Config, here: Here, call: ToolCal
         return answer
     try:
         agreed = answered_at_terminal(config, call, answer)
-    except ApprovalError as error:
+    except (ApprovalError, StoreError) as error:  # it was decided: --fail-open is not for this
         print(f"interpose run: {visible(text_of(error))}", file=sys.stderr)
         return answer
     if not agreed:
@@ -129,7 +129,7 @@ def _answered(args: argparse.Namespace, config: Config, here: Here, call: ToolCa
             return AskedServer(at, args.timeout).answer(call, words)
         except UnreachableError as error:
             print(f"interpose run: {visible(str(error))}; decided here", file=sys.stderr)
-    return here.answer(call, at_terminal=_at_a_terminal())
+    return here.answer(call, at_terminal=_at_a_terminal() and not args.dry_run)
 
 
 def _at_a_terminal() -> bool:

@@ -10,6 +10,7 @@ from interpose.approvals.latest_time import LatestTime, keep_time, kept_time
 from interpose.approvals.seal import Seal, open_seal
 from interpose.approvals.uses import Uses
 from interpose.config.settings import ApprovalSettings
+from interpose.errors import ServerError
 from interpose.proof.agents import SeenAgents
 from interpose.proof.proof import Proof
 from interpose.store.protocols import Store
@@ -44,6 +45,9 @@ class Answering:
 
 def open_answering(settings: ApprovalSettings, store: Store) -> Answering:
     """All of it. Raises ServerError or StoreError if the key or the files can't be used."""
+    for name, text in (("key", settings.key), ("directory", settings.directory)):
+        if not text.startswith("/"):  # of a configuration that nobody loaded: a key must not lie wherever we are
+            raise ServerError(f"approvals.{name}: {text!r} is no absolute path")
     directory = Path(settings.directory)
     alarms, clock, time_file = GrantAlarms(), LatestTime(), directory / TIME
     uses = Uses(directory / USES, store, alarm=alarms)

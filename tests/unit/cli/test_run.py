@@ -20,6 +20,7 @@ import pytest
 from interpose.build import open_service
 from interpose.cli import main, run
 from interpose.config.load import load
+from interpose.errors import StoreError
 from interpose.ledger import search
 from interpose.store import open_store
 from interpose.store.protocols import Query
@@ -126,6 +127,20 @@ def test_a_person_at_the_terminal_is_asked(home: Path, typed: str, status: int) 
     assert (home / "work/please").exists() == (status == 0)
     last = kept(home)[-1]
     assert (" at the terminal" in last.approver) == (status == 0)
+
+
+def test_a_question_whose_server_is_gone_does_not_run_open(
+    serving: str, started: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was decided that somebody must agree. --fail-open is for calls that nobody could decide about."""
+
+    def gone(*_: object) -> bool:
+        raise StoreError("the server went away")
+
+    monkeypatch.setattr(run, "_at_a_terminal", lambda: True)
+    monkeypatch.setattr(run, "answered_at_terminal", gone)
+    assert main(["run", "--fail-open", "--", "echo", "please"]) == 77
+    assert started == []
 
 
 def test_a_terminal_that_is_no_persons_answers_nothing(home: Path) -> None:
