@@ -2,8 +2,8 @@
 
     python -m tests.mutation [COUNT] [--seed N] [--only WORD]
 
-COUNT mutants are drawn at random from the modules below. Each is put to the tests of its own module first, then to those
-that hold what decides. One that passes all of them has survived, and is listed.
+COUNT mutants are drawn at random from the modules below. Each is put to the tests of its own module first, then to
+those that hold what decides. One that passes all of them has survived, and is listed.
 """
 
 from __future__ import annotations
