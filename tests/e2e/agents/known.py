@@ -91,7 +91,10 @@ def _claude_code(parts: Mapping[str, Path], around: Around) -> Started:
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "IS_SANDBOX": "1",
         },
-        {".claude.json": {"mcpServers": around.servers, **_welcomed(around)}},
+        {
+            ".claude.json": {"mcpServers": around.servers, **_welcomed(around)},
+            ".claude/settings.json": {"skipDangerousModePermissionPrompt": True},
+        },
     )
 
 
@@ -99,7 +102,6 @@ def _welcomed(around: Around) -> dict[str, Any]:
     """As if a person had gone through the first screens before."""
     return {
         "hasCompletedOnboarding": True,
-        "bypassPermissionsModeAccepted": True,
         "customApiKeyResponses": {"approved": ["x"], "rejected": []},
         "projects": {around.project: {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}},
     }
