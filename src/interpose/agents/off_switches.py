@@ -147,9 +147,9 @@ def is_off(switch: OffSwitch, value: Any) -> bool:
     """Whether this value switches off. What an agent might take for it counts: a word, or a number."""
     match switch.off:
         case "true":
-            return value not in (None, False, "false", "False", "", 0)
+            return value not in (None, False, "false", "False", "", 0, "0")
         case "false":
-            return value in (False, "false", "False", 0)
+            return value in (False, "false", "False", 0, "0")
         case "ours":
             return any(OURS in str(each) for each in _list(value))
         case "not-ours":

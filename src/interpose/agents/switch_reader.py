@@ -22,7 +22,10 @@ from interpose.agents.off_switches import SWITCHES, Level, OffSwitch, SettingsFi
 SYSTEM = Path("/")
 """Where the managed settings of a machine begin. Tests have a machine of their own."""
 
-_LARGEST = 4 << 20
+_LARGEST = 256 << 10
+_MOST_PARTS = 64
+"""Of a dotted key: each is looked up from the beginning, so that many take very long."""
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2}))")
 _MOST_FILES = 64
 _MOST_PARENTS = 40
 _TOKENS = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\r\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
@@ -70,15 +73,29 @@ def found_switches(
 
 def switched_off_by(path: str, text: str) -> FoundSwitch | None:
     """The switch that a file would turn off if it had this text. `path` is absolute; the text may be a part of it."""
+    text, plain = text.removeprefix("\ufeff"), ""
     for switch in SWITCHES:
         for file in switch.files:
             if is_such_file(file, path):
+                if len(text) > _LARGEST:  # nobody's settings are so long, and padding must hide nothing
+                    return _found(switch, file, path, "hidden in a text that is too long")
                 for each in _in_text(switch, file, path, text):
                     if each.key:
                         return each
-                if _mentioned(switch, text):
+                plain = plain or _unescaped(text)  # a part can't be parsed, and neither can what is made so
+                if _mentioned(switch, plain):
                     return _found(switch, file, path, "off")
     return None
+
+
+def _unescaped(text: str) -> str:
+    """The text without comments, and letters in the place of their codes."""
+    letters = _ESCAPE.sub(lambda found: _letter(int(found[1] or found[2] or found[3], 16)), text)
+    return _TOKENS.sub(lambda found: found[1] or " ", letters)
+
+
+def _letter(code: int) -> str:
+    return chr(code) if code < 0x110000 else "?"
 
 
 def is_such_file(file: SettingsFile, path: str) -> bool:
@@ -171,7 +188,7 @@ def _in_file(switch: OffSwitch, file: SettingsFile, path: Path) -> Iterator[Foun
 
 
 def _in_text(switch: OffSwitch, file: SettingsFile, path: str, text: str) -> Iterator[FoundSwitch]:
-    if switch.key[-1] not in text and "*" not in switch.key and "\\u" not in text:
+    if switch.key[-1] not in text and "*" not in switch.key and "\\" not in text:
         return
     try:
         data = _toml(text) if file.form == "toml" else _json(text)
@@ -186,12 +203,17 @@ def _in_text(switch: OffSwitch, file: SettingsFile, path: str, text: str) -> Ite
 
 def _json(text: str) -> Any:
     plain = _TOKENS.sub(lambda found: found[1] or " ", text)
-    return json.loads(_TRAILING.sub(lambda found: found[1] or "", plain), object_pairs_hook=_Pairs, strict=False)
+    plain = _TRAILING.sub(lambda found: found[1] or "", plain)
+    return json.loads(
+        plain, object_pairs_hook=_Pairs, strict=False, parse_int=str
+    )  # long numbers are no reason to stop
 
 
 def _toml(text: str) -> Any:
     import tomllib
 
+    if any(line.partition("=")[0].count(".") > _MOST_PARTS for line in text.splitlines()):
+        raise ValueError(f"a key has more than {_MOST_PARTS} parts")
     return tomllib.loads(text)
 
 

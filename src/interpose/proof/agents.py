@@ -60,12 +60,17 @@ def agent_above(hook: list[Process]) -> Process | None:
 
 
 class SeenAgent(Struct, frozen=True, array_like=True):
-    """An agent: its process, and when it was last seen alive, in ticks since the machine was started."""
+    """An agent: its process, and until when it may have lived, in ticks since the machine was started.
+
+    INVARIANT: whatever an agent started was started between `start` and `alive`. So `alive` of one that is gone is when
+    we found that out, and not when we last heard of it.
+    """
 
     pid: int
     start: int
     alive: int
     name: str
+    gone: bool = False
 
 
 class _File(Struct, frozen=True):
@@ -81,6 +86,8 @@ class SeenAgents:
         self._file = file
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[int, int], SeenAgent] = OrderedDict()
+        self._forgotten: SeenAgent | None = None
+        """All that there was no room for, as one: from the first start to the last end."""
         if file is not None:
             self._load(file)
 
@@ -111,18 +118,41 @@ class SeenAgents:
 
     def working_at(self, moment: int) -> SeenAgent | None:
         """An agent that worked at some time, in ticks, or may have; None if none did."""
+        self.sweep()
         with self._lock:
-            for one in list(self._known.values()):
-                found = process(one.pid)
-                if found is not None and found.start == one.start:
-                    self._known[one.pid, one.start] = one = SeenAgent(one.pid, one.start, ticks_now(), one.name)
-            return next((one for one in self._known.values() if one.start <= moment <= one.alive), None)
+            known = (*self._known.values(), *((self._forgotten,) if self._forgotten else ()))
+            return next((one for one in known if one.start <= moment <= one.alive), None)
+
+    def sweep(self) -> None:
+        """Look who still lives. The more often, the less is taken for the work of one that was gone."""
+        with self._lock:
+            now = ticks_now()
+            for place, one in self._known.items():
+                if not one.gone:
+                    found = process(one.pid)
+                    lives = found is not None and found.start == one.start
+                    self._known[place] = SeenAgent(one.pid, one.start, now, one.name, not lives)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether more agents live than are watched: then nobody's terminal is known to be free of them."""
+        return self._forgotten is not None and not self._forgotten.gone
+
+    def _make_room(self) -> None:
+        """INVARIANT: an agent can't make us forget another. Those that are gone make room first, and what is forgotten
+        still counts as the time in which agents worked."""
+        while len(self._known) > MOST_KNOWN:
+            place = next((at for at, one in self._known.items() if one.gone), next(iter(self._known)))
+            one, before = self._known.pop(place), self._forgotten
+            start = min(one.start, before.start) if before else one.start
+            alive = max(one.alive, before.alive) if before else one.alive
+            self._forgotten = SeenAgent(0, start, alive, one.name, one.gone and (before is None or before.gone))
 
     def _remember(self, agent: SeenAgent) -> None:
+        self.sweep()
         with self._lock:
             self._known[agent.pid, agent.start] = agent
-            while len(self._known) > MOST_KNOWN:
-                self._known.popitem(last=False)
+            self._make_room()
             kept = _File(this_boot(), tuple(self._known.values()))
         if self._file is not None:
             try:

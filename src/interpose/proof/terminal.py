@@ -51,6 +51,8 @@ def _problems(pid: int, start: int, agents: SeenAgents) -> Iterator[str]:
         yield "the process that answers can't be seen"
         return
     me = chain[0]
+    if agents.crowded:
+        yield "more agents ask here than can be watched"
     if (agent := agents.among(chain)) is not None:
         yield f"the process that answers was started by {agent.name} (process {agent.pid}), an agent that asks here"
     for one in chain:

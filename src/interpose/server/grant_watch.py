@@ -31,6 +31,7 @@ def _look(service: Service) -> str:
     try:
         if service.answering is not None:
             service.answering.keep_time()
+            service.answering.agents.sweep()
         service.desk.examine()
     except (StoreError, OSError) as error:
         return text_of(error)

@@ -11,7 +11,7 @@ import pytest
 from interpose.agents import switch_reader
 from interpose.agents.known_agents import AGENTS
 from interpose.agents.off_switches import OURS, SWITCHES, OffSwitch, SettingsFile
-from interpose.agents.switch_reader import found_switches, is_such_file, switched_off_by
+from interpose.agents.switch_reader import _toml, found_switches, is_such_file, switched_off_by
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 OFF: dict[str, Any] = {"true": True, "false": False, "ours": ["other", OURS], "not-ours": ["other"]}
@@ -147,3 +147,31 @@ def test_hosts_are_known_agents_with_their_directories() -> None:
         assert any(user.path.startswith(f"{place}/") or user.path == place for place in holders), name
         moves = known[name].moved_by if name in known else ("COPILOT_HOME",)
         assert user.moved_by in ("", "XDG_CONFIG_HOME", *moves), name
+
+
+HIDDEN = '{"disableAll\\u0048ooks": true'
+PADDED = [
+    ("as it is", f"{HIDDEN}}}"),
+    ("nested deeper than JSON is read", f'{HIDDEN}, "a": {"[" * 1000}{"]" * 1000}}}'),
+    ("a number that is too long", f'{HIDDEN}, "n": {"1" * 5000}}}'),
+    ("a mark before it", f"\ufeff{HIDDEN}}}"),
+    ("words behind it", f"{HIDDEN}}} and more"),
+    ("a text that is too long", f"{HIDDEN}}}{' ' * 300_000}"),
+    ("a comment in between", '"disableAllHooks":\n /* no */ true'),
+]
+
+
+@pytest.mark.parametrize(("note", "text"), PADDED)
+def test_padding_hides_no_switch(note: str, text: str) -> None:
+    assert switched_off_by("/p/.claude/settings.local.json", text) is not None
+
+
+@pytest.mark.parametrize("letter", ["\\u006f", "\\U0000006f", "\\x6f"])
+def test_letters_by_their_codes_hide_no_switch_in_toml(letter: str) -> None:
+    assert switched_off_by("/p/.codex/config.toml", f'[features]\n"ho{letter}ks" = false\n') is not None
+
+
+def test_keys_of_many_parts_are_not_read() -> None:
+    """Each part is looked up from the beginning: a hundred thousand would take a minute."""
+    with pytest.raises(ValueError, match="parts"):
+        _toml(".".join(["a"] * 100_000) + " = 1")

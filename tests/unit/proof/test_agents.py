@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from interpose.proof.agents import SeenAgents, agent_above
-from interpose.proof.processes import Process, ancestry, process
+from interpose.proof.agents import MOST_KNOWN, SeenAgent, SeenAgents, agent_above
+from interpose.proof.processes import Process, ancestry, process, ticks_now
+from interpose.proof.terminal import start_of
 
 TTY = 34817
 
@@ -56,3 +58,40 @@ def test_an_agent_is_known_to_the_next_server_and_as_long_as_it_may_have_worked(
         assert later.working_at(known.start - 1) is None
     agents.heard(0)
     agents.heard(1 << 22)
+
+
+def test_what_an_agent_left_behind_is_not_older_than_the_agent() -> None:
+    """Also if it was started after the agent was last heard of, and the agent is gone."""
+    with subprocess.Popen(["sleep", "60"]) as program:
+        agents, first = SeenAgents(), ticks_now()
+        agents._remember(SeenAgent(program.pid, start_of(program.pid), first, "agent"))
+        while (later := ticks_now()) <= first:
+            pass
+        program.kill()
+    assert agents.working_at(later) is not None
+    while (after := ticks_now()) <= later + 1:
+        pass
+    assert agents.working_at(after) is None, "what comes after it is nobody's"
+
+
+def test_an_agent_can_not_make_us_forget_another() -> None:
+    with subprocess.Popen(["sleep", "60"]) as program:
+        agents, now = SeenAgents(), ticks_now()
+        agents._remember(SeenAgent(program.pid, start_of(program.pid), now, "agent"))
+        for number in range(MOST_KNOWN + 50):
+            agents._remember(SeenAgent(2**30 + number, now, now, "other"))
+        assert agents.among([found]) if (found := process(program.pid)) else False
+        assert not agents.crowded
+        program.kill()
+    assert agents.working_at(now) is not None
+
+
+def test_more_living_agents_than_are_watched_prove_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interpose.proof.agents.MOST_KNOWN", 1)
+    agents = SeenAgents()
+    with subprocess.Popen(["sleep", "60"]) as one, subprocess.Popen(["sleep", "60"]) as other:
+        for program in (one, other):
+            agents._remember(SeenAgent(program.pid, start_of(program.pid), ticks_now(), "agent"))
+        one.kill()
+        other.kill()
+    assert agents.crowded

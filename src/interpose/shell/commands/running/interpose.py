@@ -34,9 +34,12 @@ _MISLEADING = words(
 @command("interpose")
 def interpose(inv: Invocation, low: Lowering) -> None:
     """What a verb of ours does. INVARIANT: a verb that is not known to look only is one that changes something."""
-    for file in parse(inv.args, values=_VALUES).values("--output", "-o"):
+    opts = parse(inv.args, values=_VALUES)
+    for file in opts.values("--output", "-o"):
         low.write(file)
-    operands = parse(inv.args, values=_VALUES).operands
+    for file in opts.values("--token-file", "--key-file"):  # what is read here is sent, or shown
+        low.read(file)
+    operands = opts.operands
     verb = operands[0] if operands else None
     if verb is None or (verb.text != "run" and any(word.text in _INFORM for word in inv.args)):
         return

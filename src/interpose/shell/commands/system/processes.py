@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from interpose.paths import held
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
@@ -140,11 +142,13 @@ def by_name(inv: Invocation, low: Lowering) -> None:
     if not opts.operands:
         _by_user(inv, opts, low)
         return
-    if any(word.text in _GENTLE for word in inv.args):
-        low.emit("process.kill", opts.word(0), recoverable=True)
-        return
+    gentle = any(word.text in _GENTLE for word in inv.args)
+    harmless = any(word.text in _HARMLESS for word in inv.args)
     for pattern in opts.operands:
-        _by_pattern(pattern, opts, low)
+        if not gentle or (not harmless and names_watcher(_bare(pattern))):
+            _by_pattern(pattern, opts, low)
+        else:
+            low.emit("process.kill", pattern.text, at=pattern, recoverable=True)
 
 
 _FLAGS = {
@@ -165,11 +169,32 @@ def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
 
 _GENTLE = words("-0 -HUP -SIGHUP -USR1 -SIGUSR1 -USR2 -SIGUSR2 -CONT -SIGCONT -WINCH -SIGWINCH")
 """Signals that ask a program to look at its settings or to go on, and end nothing that listens to them."""
+_HARMLESS = words("-0 -HUP -SIGHUP -CONT -SIGCONT -WINCH -SIGWINCH")
+"""Those that do not end a program which does not listen, or that ours does listen to."""
+_OUR_LINES = ("interpose serve", "python3 -m interpose serve --on-demand", "python -i -m interpose serve --on-demand")
+_PLAIN_PATTERN = re.compile(r"\^?(?:[\w /:=-]|\[[^\]\\]{1,20}\]|\.\*|\.)+\$?")
+"""Patterns that can be tried without taking long: nothing is repeated but any letter."""
+_MOST_REPEATS = 4
+
+
+def _bare(pattern: Word) -> str:
+    return pattern.text.strip("^$.*").lower()
+
+
+def _could_be_ours(pattern: str) -> bool:
+    """Whether a pattern for whole command lines finds our server's."""
+    pattern = pattern.lower()
+    if pattern.count(".*") > _MOST_REPEATS or not _PLAIN_PATTERN.fullmatch(pattern):
+        return False
+    return any(re.search(pattern, line) for line in _OUR_LINES)
 
 
 def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
-    text = pattern.text
-    name = text.strip("^$.*").lower()
+    text, name = pattern.text, _bare(pattern)
+    whole_lines = opts.has("--full") or any(option[:2] != "--" and "f" in option for option, _ in opts.given)
+    if whole_lines and not names_watcher(name) and _could_be_ours(text):
+        low.emit("guard.tamper", text, certainty="possible", at=pattern, ours=True, rule="guard-kill",
+                 reason="This pattern also finds the guard's own server.")  # fmt: skip
     if names_watcher(name):
         _state_watcher(pattern, low, ours=names_our_process(name))
     elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
