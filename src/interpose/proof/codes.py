@@ -43,7 +43,9 @@ class Codes:
                 if (
                     code is None
                     or code.until <= now
-                    or not hmac.compare_digest(code.text, said.replace("-", "").lower())
+                    or not hmac.compare_digest(
+                        code.text.encode(), said.replace("-", "").lower().encode("utf-8", "replace")
+                    )
                 ):
                     raise NotProvenError(
                         "the code is wrong, was used, or is over; answer without one to be shown a new one",
