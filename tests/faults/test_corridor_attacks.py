@@ -349,3 +349,13 @@ class _Asking:
 
 def _deny_question(_given: Any, output: Any) -> None:
     output.block = True
+
+
+@pytest.mark.parametrize("text", ["[1]", "no JSON", '{"a": 1, "a": 2}'])
+def test_arguments_that_are_none_run_nothing(text: str) -> None:
+    """Nor does the tool get any: they are an error of the call."""
+    ran: list[object] = []
+    engine = Engine()
+    engine.add_tool(lambda **arguments: ran.append(arguments), "todo")
+    assert engine.call("todo", text)["status"] == "error"
+    assert ran == []

@@ -26,8 +26,8 @@ HELP = "make, list and take back the tokens of those who may ask the server"
 EXIT_NOT_DONE = 1
 TIMEOUT = 5.0
 
-_EPILOG = """A new token is printed once; the tokens file keeps only the SHA-256 of those that are made here. To rotate one, make another, give it
-out, and revoke the old one. A running server takes the change over at once.
+_EPILOG = """A new token is printed once; of those that are made here the tokens file keeps the SHA-256 only. To rotate
+one, make another, give it out, and revoke the old one. A running server takes the change over at once.
 
 exit codes: 0 done, 1 there is no such token, 64 wrong usage, 70 a file that can't be used, 78 a configuration that
 can't be loaded"""

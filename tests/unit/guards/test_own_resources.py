@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from interpose import Engine, add_builtin_interceptors, create_interceptor_registry
 from interpose.build import hold_server, open_engine
 from interpose.config.builtins import BUILTINS
 from interpose.config.load import load
@@ -237,3 +239,16 @@ def test_our_database_elsewhere() -> None:
 def test_rules_and_records_see_the_same_effect(tool: str, arguments: dict[str, object]) -> None:
     reading = reading_of(ToolCall(tool, arguments, context=CONTEXT), HOME)
     assert any(effect.kind == "guard.tamper" and effect.details["ours"] for effect in reading.effects)
+
+
+@pytest.mark.parametrize(
+    ("note", "arguments"),
+    [
+        ("in a list", {"files": ["a", "~/.config/interpose/tokens"]}),
+        ("in a list of objects", {"files": [{"name": "a"}, {"name": "~/.config/interpose/tokens"}]}),
+        ("deep inside", {"a": {"b": [["~/.config/interpose/tokens"]]}}),
+    ],
+)
+def test_a_tool_that_nobody_knows_is_looked_through(note: str, arguments: dict[str, Any]) -> None:
+    engine = Engine(add_builtin_interceptors(create_interceptor_registry()))
+    assert engine.decide(ToolCall("frobnicate", arguments)).outcome == "deny", note

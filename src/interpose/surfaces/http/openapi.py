@@ -17,13 +17,13 @@ _ANY_SEGMENT = r"^[^\x00-\x1f\x7f/]+$"
 
 _DESCRIPTION = """The decision server. Tokens stand in the tokens file of the server (`server.tokens_file`).
 
-Routes of the role `agent` need no token on the Unix socket. On loopback they give a caller without a token a verdict and
-nothing else, unless `server.loopback` says otherwise. Errors are
+Routes of the role `agent` need no token on the Unix socket. On loopback they give a caller without a token a verdict
+and nothing else, unless `server.loopback` says otherwise. Errors are
 `{"error": code, "message": text}`. Any answer but 200 to a question whether something may run means: it may not."""
 
 _ROLES = {
     "open": "Needs no token.",
-    "agent": "Needs the role `agent`, which the server's user has on the Unix socket. Others get a verdict on loopback.",
+    "agent": "Needs the role `agent`, which the server's user has on the Unix socket. On loopback: a verdict only.",
     "auditor": "Needs a token of the role `auditor` or `operator`.",
     "approver": "Needs a token of the role `approver` or `operator`.",
     "operator": "Needs a token of the role `operator`.",
