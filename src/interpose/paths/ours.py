@@ -215,10 +215,11 @@ def could_be_ours(path: str, home: str, *, whole: bool = False) -> bool:
     if not is_wild(path):
         return False
     parts = path.rstrip("/").split("/")
-    # A home may be a pattern, too: `/home/*/.config/*/*`.
+    # A home may be a pattern, too: `/home/*/.config/*/*`. Only so few lengths are looked at: paths can be very long.
     return any(
         is_home("/".join(parts[:index]), home) and _reaches(parts[index:], directory, whole)
-        for index in range(2, len(parts))
+        for index in {2, 3, home.rstrip("/").count("/") + 1}
+        if index < len(parts)
         for directory in _OUR_DIRECTORIES
     ) or any(_reaches(parts[1:], place, whole) for place in _moved_places(home))
 

@@ -166,6 +166,7 @@ class CommandLowering:
             OUR_NAMES in path.taints
             or could_list_ours(where, home)
             or (below and holds_ours(where, home, reading=True))
+            or ("output" in path.taints and could_find_ours(where, home))
         ):
             self.taints |= {OUR_NAMES}  # who takes what is printed for names opens ours
         return self.taints

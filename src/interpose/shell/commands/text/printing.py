@@ -202,6 +202,8 @@ def lister(inv: Invocation, low: Lowering) -> None:
     below = inv.name in _OF_TREES or any(word.text in ("-R", "--recursive", "--tree") for word in inv.args)
     taints = NOTHING
     for word in inv.args or (Word("."),):
+        if inv.name in _INDEXES:  # they find names that hold the word, wherever
+            word = Word(f"~/*{word.text.strip('*/').rpartition('/')[2]}*", word.span, taints=frozenset({"output"}))
         if not word.text.startswith("-"):
             taints |= low.list_names(word, below=below)
     if inv.name == "tree":
@@ -225,6 +227,7 @@ def lister(inv: Invocation, low: Lowering) -> None:
         low.output(named if named.text is not None else Stream(None, named.taints | taints))
 
 
+_INDEXES = frozenset({"locate", "mlocate", "plocate", "mdfind"})
 _OF_TREES = frozenset({"du", "gdu", "tree", "dust"})
 
 
