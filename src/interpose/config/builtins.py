@@ -49,8 +49,8 @@ BUILTINS: tuple[Builtin, ...] = (
     ),
     Builtin(
         id="builtin:security-audit", name="SecurityAudit", point=HookPoint.TOOL_BEFORE, priority=99,
-        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql"), on=True,
-        guard=True,
+        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql", "image"),
+        on=True, guard=True,
     ),
     Builtin(
         id="builtin:input-limits", name="InputLimits", point=HookPoint.TOOL_BEFORE, priority=95, guard=True,

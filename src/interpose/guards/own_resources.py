@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from interpose.paths import Lookup, held, is_one_name, mentions_ours, order_of, ours_of
+from interpose.paths import Lookup, could_be_ours, held, is_one_name, mentions_ours, order_of, ours_of
 from interpose.tools import urls_of
 from interpose.types import Allow, Confirm, Deny, ToolCall
 
@@ -35,6 +35,11 @@ def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Look
         elif len(value) <= _LONGEST_NAME and _is_ours(value, starts, home, lookup):
             return Deny(
                 f"Names {value!r}, where the guard itself keeps keys, tokens or records.", "guard-tamper", "critical",
+                value, INSTEAD,
+            )  # fmt: skip
+        elif len(value) <= _LONGEST_NAME and _could_be_ours(value, starts, home, lookup):
+            decision = Confirm(
+                f"{value!r} could name files in which the guard itself keeps keys and tokens.", "guard-keys", "error",
                 value, INSTEAD,
             )  # fmt: skip
         elif name in _CODE and len(value) <= _LONGEST_TEXT and mentions_ours(value):
@@ -70,4 +75,14 @@ def _is_ours(text: str, starts: tuple[str, ...], home: str, lookup: Lookup) -> b
         (mark := ours_of(spelled)) is not None and mark.private
         for start in starts
         for spelled in lookup.spellings(path, cwd=start, home=home).paths
+    )
+
+
+def _could_be_ours(text: str, starts: tuple[str, ...], home: str, lookup: Lookup) -> bool:
+    if "/" not in text or "*" not in text or not is_one_name(text):
+        return False
+    return any(
+        could_be_ours(spelled, home)
+        for start in starts
+        for spelled in lookup.spellings(text, cwd=start, home=home).paths
     )

@@ -19,6 +19,7 @@ from interpose.paths import (
     Mark,
     Spellings,
     agent_directory_of,
+    could_be_ours,
     could_find_ours,
     device_of,
     holds_ours,
@@ -136,8 +137,11 @@ class _Scene:
         secret = self._secret(touch, path, inside)
         if secret is not None:
             return secret
-        if (touch.details.get("recursive") and holds_ours(path, self.home, reading=True)) or (
-            touch.details.get("searched") and could_find_ours(path, self.home)
+        whole = bool(touch.details.get("recursive"))
+        if (
+            (whole and holds_ours(path, self.home, reading=True))
+            or could_be_ours(path, self.home, whole=whole)
+            or (touch.details.get("searched") and could_find_ours(path, self.home))
         ):
             return _question("guard-keys", "Reads", touch, path, _KEYS_INSIDE)
         if not inside and (mark := tamper_of(path, self.home)) and mark.strength == "key":
@@ -154,6 +158,8 @@ class _Scene:
             decision = _worse(decision, _tampering(touch, path, mark))
         if touch.details.get("recursive") and holds_ours(path, self.home):
             decision = _worse(decision, _refusal("Takes away", touch, path, _INSIDE))
+        elif touch.kind == "delete" and could_be_ours(path, self.home, whole=True):
+            decision = _worse(decision, _question("guard-keys", "Takes away", touch, path, _KEYS_INSIDE))
         mark = persistence_of(path, self.home)
         if mark is not None and mark.strength == "key":
             decision = _worse(decision, _question("persistence", "Changes", touch, path, mark))

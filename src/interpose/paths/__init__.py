@@ -16,7 +16,9 @@ from interpose.paths.opening import open_resolved
 from interpose.paths.our_server import Order, order_in, order_of
 from interpose.paths.ours import (
     Holdings,
+    could_be_ours,
     could_find_ours,
+    could_list_ours,
     held,
     hold,
     holds_ours,
@@ -45,7 +47,9 @@ __all__ = [
     "Trouble",
     "agent_directory_of",
     "could_be",
+    "could_be_ours",
     "could_find_ours",
+    "could_list_ours",
     "device_of",
     "held",
     "hold",

@@ -45,8 +45,14 @@ _IN_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _KEEPERS = ("/.config", "/.local/state", "/.local/share", "/.local")
 """Directories of a home in which our own lie. Who moves one of them away moves ours along."""
 _CROWDED = frozenset({".config", "state", "share"})
-_TELLING = frozenset({"tokens", "ledger.db", "hook.addr", "api.sock", "hook.sock", "interpose.yaml"})
+_TELLING = frozenset(
+    {"tokens", "approvals.key", "passphrase", "ledger.db", "hook.addr", "api.sock", "hook.sock", "interpose.yaml"}
+)
 """Names of our files that say whose directory is meant by a pattern before them."""
+_REACHED = (_TELLING - {"interpose.yaml"}) | {"operator.key", "key", "agents", "uses", "time"}
+"""Names of our private files, those included that others use as well. `*.yaml` is honest work."""
+_OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".config", ".local/state", ".local/share"))
+"""Our directories below a home, among those of other programs."""
 
 _MENTIONED = re.compile(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
@@ -194,9 +200,66 @@ def could_find_ours(path: str, home: str) -> bool:
     """Whether a search below a directory could have found one of our files: `find ~ -name tokens`."""
     base, _, name = path.rpartition("/")
     name = name.lower()
+    if holds_ours(base, home, reading=True) and _fits_file(name):
+        return True
     if name not in _TELLING and not (says_enough(name) and any(could_match(name, telling) for telling in _TELLING)):
         return False
     return f"{home}/".startswith(f"{base}/") or is_home(base, home) or holds_ours(base, home, reading=True)
+
+
+def could_be_ours(path: str, home: str, *, whole: bool = False) -> bool:
+    """Whether a pattern could stand for one of our private files, however little it says: `~/.config/*/*`.
+
+    `whole`: whether it is used with all that lies below, so that it is enough to stand for our directory.
+    """
+    if not is_wild(path):
+        return False
+    parts = path.rstrip("/").split("/")
+    # A home may be a pattern, too: `/home/*/.config/*/*`. Only so few lengths are looked at: paths can be very long.
+    return any(
+        is_home("/".join(parts[:index]), home) and _reaches(parts[index:], directory, whole)
+        for index in {2, 3, home.rstrip("/").count("/") + 1}
+        if index < len(parts)
+        for directory in _OUR_DIRECTORIES
+    ) or any(_reaches(parts[1:], place, whole) for place in _moved_places(home))
+
+
+def _moved_places(home: str) -> list[tuple[str, ...]]:
+    """The parts of the real places of this process that are not among the usual ones."""
+    below = f"{home.lower()}/"
+    return [
+        tuple(place.strip("/").split("/"))
+        for place in _held.private
+        if not (place.startswith(below) and tuple(place[len(below) :].split("/")) in _OUR_DIRECTORIES)
+    ]
+
+
+def _reaches(parts: list[str], directory: tuple[str, ...], whole: bool) -> bool:
+    """Whether a pattern could stand for a private file in this directory, or for the directory and what is in it."""
+    for index, name in enumerate(directory):
+        if index == len(parts):
+            return False  # what is above our directory: `holds_ours` speaks about that
+        part = parts[index].lower()
+        if part == "**":
+            return _fits_file(parts[-1].lower())
+        if part != name and not (is_wild(part) and _could_name(part, name)):
+            return False
+    return whole if len(parts) == len(directory) else _fits_file(parts[-1].lower())
+
+
+def _fits_file(part: str) -> bool:
+    return any(part == name or (is_wild(part) and could_match(part, name)) for name in _REACHED)
+
+
+def _could_name(part: str, name: str) -> bool:
+    """Whether a pattern could match; a shell's `*` matches no leading dot, an unknown part is anything."""
+    return (name[0] != "." or part[0] in (".", "[", UNKNOWN)) and could_match(part, name)
+
+
+def could_list_ours(path: str, home: str) -> bool:
+    """Whether names that are listed below a path could be those of our private files."""
+    own = ours_of(path)
+    return (own is not None and own.private) or could_be_ours(path, home, whole=True)
 
 
 def _is_below(path: str, places: frozenset[str]) -> bool:

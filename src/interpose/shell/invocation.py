@@ -23,6 +23,8 @@ UNKNOWN = "\ufffc"
 """Stands in a word's text for each part whose value cannot be known."""
 
 NOTHING: frozenset[str] = frozenset()
+OUR_NAMES = "our-names"
+"""The taint of listed names among which those of our own private files are."""
 
 
 class Word(Struct, frozen=True):
@@ -122,6 +124,9 @@ class Lowering(Protocol):
 
     def reach_raw(self, host: str, port: str, sent: Stream | None, *, at: Word | None = None, socket: str = "") -> None:
         """The command sends `sent` as it is (None: nothing). Orders to our own server are stated here."""
+
+    def list_names(self, path: Word, *, below: bool = False) -> frozenset[str]:
+        """The command prints the name of `path` or of what is in it (`below`: of all below it). The names' taints."""
 
     def path(self, word: Word | str) -> str:
         """The absolute, normalised path a word names (UNKNOWN parts kept)."""

@@ -9,7 +9,9 @@ from interpose.paths import (
     Mark,
     Order,
     agent_directory_of,
+    could_be_ours,
     could_find_ours,
+    could_list_ours,
     device_of,
     holds_ours,
     is_certain,
@@ -22,7 +24,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
@@ -138,14 +140,36 @@ class CommandLowering:
         if own is not None and own.private:
             self._tamper(own, where, path, details)
             stream = Stream(stream.text, stream.taints | {"secret"})
-        elif (details.get("recursive") and holds_ours(where, self.walker.home, reading=True)) or (
-            isinstance(path, Word) and "output" in path.taints and could_find_ours(where, self.walker.home)
-        ):
+        elif self._could_read_ours(where, path, bool(details.get("recursive"))):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="guard-keys",
                       reason="Reads a directory in which keys and tokens of the guard itself lie")  # fmt: skip
         self.taints |= stream.taints
         return stream
+
+    def _could_read_ours(self, where: str, path: Word | str, recursive: bool) -> bool:
+        """Whether our keys could be among what is read: in a tree, by a pattern, by what was found or listed."""
+        home = self.walker.home
+        taints = path.taints if isinstance(path, Word) else NOTHING
+        whole = recursive or "tree" in taints
+        return (
+            (whole and holds_ours(where, home, reading=True))
+            or could_be_ours(where, home, whole=whole)
+            or ("output" in taints and could_find_ours(where, home))
+            or (OUR_NAMES in taints and UNKNOWN in where)
+        )
+
+    def list_names(self, path: Word, *, below: bool = False) -> frozenset[str]:
+        where = self._place(path)
+        home = self.walker.home
+        if (
+            OUR_NAMES in path.taints
+            or could_list_ours(where, home)
+            or (below and holds_ours(where, home, reading=True))
+            or ("output" in path.taints and could_find_ours(where, home))
+        ):
+            self.taints |= {OUR_NAMES}  # who takes what is printed for names opens ours
+        return self.taints
 
     def _tamper(self, mark: Mark, where: str, path: Word | str, details: dict[str, Any], **worse: Any) -> None:
         """State that what watches over agents is touched. What is ours for sure is ours whatever else is unknown."""
@@ -216,6 +240,9 @@ class CommandLowering:
         if holds_ours(where, self.walker.home):
             self.emit("guard.tamper", where, at=path if isinstance(path, Word) else None, ours=True,
                       reason="Takes away a directory in which our own files lie")  # fmt: skip
+        elif could_be_ours(where, self.walker.home, whole=True):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="guard-keys", reason="Could take away the directory in which our own files lie")  # fmt: skip
 
     def _meaning(
         self, where: str, path: Word | str, details: dict[str, Any], content: Stream | None = None, *, gone: bool

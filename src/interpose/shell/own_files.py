@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from interpose.paths import held, is_one_name, ours_of
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import Invocation, Word
+from interpose.shell.invocation import OUR_NAMES, Invocation, Word
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +38,10 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
     own = held()
     if name in _INTO_PROCESSES:
         _state_process(inv.args, low)
+    listed = next((word for word in inv.args if OUR_NAMES in word.taints and not word.known), None)
+    if listed is not None and not any(effect.kind == "guard.tamper" for effect in low.walker.effects[first:]):
+        low.emit("guard.tamper", listed.text, certainty="possible", at=listed, rule="guard-keys",
+                 reason="Uses names that were listed where the guard itself keeps keys and tokens")  # fmt: skip
     # Most commands name nothing of ours: one look at all of their words says so.
     said = "\n".join([low.cwd, *[word.text for word in inv.args]]).lower()
     if "interpose" not in said and not _names_any(said, own.private) and not _names_any(said, own.databases):

@@ -23,6 +23,7 @@ CONTEXT = Context(cwd=CWD)
 PRIVATE = (
     "/home/dev/.config/interpose/tokens",
     "/home/dev/.config/interpose/operator.key",
+    "/home/dev/.config/interpose/approvals.key",
     "/home/dev/.local/state/interpose/ledger/ledger.db",
     "/home/dev/.local/state/interpose/ledger/key",
     "/home/dev/.local/state/interpose/run/hook.addr",
@@ -46,6 +47,7 @@ READING = (
     ("exec", {"command": "node -e \"require('fs').readFileSync('{}')\""}),
     ("exec", {"command": "ruby -e \"puts File.read('{}')\""}),
     ("read", {"path": "{}"}),
+    ("image", {"path": "{}"}),
     ("read", {"path": "file://{}"}),
     ("grep", {"pattern": ".", "path": "{}"}),
     ("copy", {"source": "{}", "destination": "copy"}),
@@ -149,6 +151,15 @@ def test_what_is_ours_is_changed_by_nobody(tool: str, arguments: object, path: s
         ("the directory of all settings is copied", "copy", {"source": "~/.config", "destination": "/tmp/x"}, Confirm),
         ("the directory of all settings is searched", "grep", {"pattern": ".", "path": "~/.config"}, Confirm),
         ("a search for files of such a name", "grep", {"pattern": ".", "path": "~", "include": "tokens"}, Confirm),
+        ("every file of every program", "read", {"include": ["../.config/*/*"]}, Confirm),
+        ("all below the settings", "read", {"paths": ["/home/dev/.config/**"]}, Confirm),
+        ("files by single letters", "read", {"path": "~/.config/i*/t*"}, Confirm),
+        ("one file of every program", "read", {"include": ["../.config/*/settings.json"]}, Allow),
+        ("files of a project", "read", {"include": ["src/**/*", "**/*.md"]}, Allow),
+        ("directories of all programs are copied", "copy", {"source": "~/.config/*", "destination": "/tmp/x"}, Confirm),
+        ("our directory is taken away by one letter", "delete", {"path": "~/.config/i*"}, Confirm),
+        ("a pattern for a tool that nobody knows", "pack_files", {"files": ["~/.config/*/*"]}, Confirm),
+        ("a pattern of a project for such a tool", "pack_files", {"files": ["docs/*/*"]}, Allow),
     ],
 )  # fmt: skip
 def test_surfaces(note: str, tool: str, arguments: dict[str, object], wanted: type) -> None:
@@ -157,7 +168,7 @@ def test_surfaces(note: str, tool: str, arguments: dict[str, object], wanted: ty
 
 def test_tools_of_databases_and_of_unknown_names_come_to_the_guard() -> None:
     audit = next(one for one in BUILTINS if one.id == "builtin:security-audit")
-    assert {"sql", "web_fetch"} <= set(audit.tools)
+    assert {"sql", "web_fetch", "image"} <= set(audit.tools)
 
 
 def test_the_real_places_are_ours_wherever_they_were_moved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,6 +198,13 @@ def test_a_link_to_our_keys_is_our_keys(tmp_path: Path, monkeypatch: pytest.Monk
     guard = SecurityAudit(home=str(tmp_path))
     for tool, arguments in (("read", {"path": "notes.txt"}), ("sql", {"database": "./notes.txt"})):
         assert isinstance(guard.intercept(ToolCall(tool, arguments, context=Context(cwd=str(tmp_path)))), Deny)
+
+
+def test_patterns_reach_a_place_that_was_moved() -> None:
+    hold(private=["/data/conf/interpose"])
+    assert isinstance(judged("exec", {"command": "cat /data/conf/*/*"}), Confirm)
+    assert isinstance(judged("exec", {"command": "cp -r /data/conf/i* /tmp/k"}), Confirm)
+    assert isinstance(judged("exec", {"command": "cat /data/conf/*/settings.json"}), Allow)
 
 
 def test_nothing_gives_up_a_place() -> None:

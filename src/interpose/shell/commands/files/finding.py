@@ -82,6 +82,9 @@ def find(inv: Invocation, low: Lowering) -> None:
             low.write(action.words[0])
         elif action.name in _EXEC:
             _execute(action, starts, low)
+        elif action.name in ("-printf", "-ls"):
+            for word in [word for start in starts for word in words_found(start, action.found)]:
+                low.list_names(word, below=TREE in word.taints)
     if any(action.name == "-print0" for action in actions):
         low.output(_listing(starts, actions, "\0"))
     elif not any(action.name in ("-printf", "-ls") or action.name in _EXEC for action in actions):

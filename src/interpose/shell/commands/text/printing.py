@@ -7,7 +7,7 @@ from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, inputs, mapped, written
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream
+from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
 
@@ -199,6 +199,13 @@ def reader(inv: Invocation, low: Lowering) -> None:
 )
 def lister(inv: Invocation, low: Lowering) -> None:
     """They tell about files but show nothing of what is inside."""
+    below = inv.name in _OF_TREES or any(word.text in ("-R", "--recursive", "--tree") for word in inv.args)
+    taints = NOTHING
+    for word in inv.args or (Word("."),):
+        if inv.name in _INDEXES:  # they find names that hold the word, wherever
+            word = Word(f"~/*{word.text.strip('*/').rpartition('/')[2]}*", word.span, taints=frozenset({"output"}))
+        if not word.text.startswith("-"):
+            taints |= low.list_names(word, below=below)
     if inv.name == "tree":
         opts = parse(
             inv.args,
@@ -216,7 +223,12 @@ def lister(inv: Invocation, low: Lowering) -> None:
         for listed in opts.values("-f", "-m"):
             low.read(listed)
     if inv.name in ("realpath", "grealpath", "readlink", "greadlink", "basename", "dirname", "pwd"):
-        low.output(_name(inv, low))
+        named = _name(inv, low)
+        low.output(named if named.text is not None else Stream(None, named.taints | taints))
+
+
+_INDEXES = frozenset({"locate", "mlocate", "plocate", "mdfind"})
+_OF_TREES = frozenset({"du", "gdu", "tree", "dust"})
 
 
 def _name(inv: Invocation, low: Lowering) -> Stream:
