@@ -240,6 +240,8 @@ def worktree(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _WORKTREE_OPTIONS)
     if informs(opts):
         return
+    for place in opts.operands[1:2] if opts.word(0) == "add" else opts.operands[2:3] if opts.word(0) == "move" else ():
+        low.fill(call.at(place))
     if opts.word(0) == "remove" and switched(opts, "--force"):
         discard(call, low, texts(opts.operands[1:]), forced=True, rule="git-worktree-remove",
                 instead=suggest("git worktree remove", opts.operands[1:]),

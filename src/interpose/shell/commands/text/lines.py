@@ -195,7 +195,9 @@ def split(inv: Invocation, low: Lowering) -> None:
     )
     if informs(opts):
         return
-    if len(opts.operands) > 2 or (len(opts.operands) == 2 and not opts.given and opts.word(0).isalpha()):
+    prefix = opts.word(1) or "x"
+    bare = not opts.given and opts.word(0).isalpha() and "/" not in prefix
+    if len(opts.operands) > 2 or (len(opts.operands) == 2 and bare):
         # coreutils' split takes a file and a prefix; what takes more is a service's tool of the same name.
         general(inv, low)
         return
@@ -204,8 +206,10 @@ def split(inv: Invocation, low: Lowering) -> None:
     if code is not None:
         low.shell(code, via="split --filter")
         return
-    prefix = opts.word(1) or "x"
     low.write(f"{prefix}aa", Stream(None, content.taints))
+    if "/" in prefix:
+        # One of many suffixes completes whatever name is wanted.
+        low.fill(prefix.rpartition("/")[0] or "/")
 
 
 @command("csplit", "gcsplit")
