@@ -10,6 +10,8 @@ _IN_PROJECTS = frozenset({
     ".claude", ".codex", ".gemini", ".qwen", ".cursor", ".opencode", ".factory", ".kiro", ".windsurf", ".github/hooks",
     ".github/copilot", ".clinerules/hooks",
 })  # fmt: skip
+_PROSE = (".md", ".mdc", ".txt")
+"""No agent reads settings or hooks from a file that ends like this."""
 _DEEPEST = 3
 
 
@@ -45,7 +47,7 @@ def filled_directory_of(path: str, home: str, *, everything: bool) -> Mark | Non
     parent, _, name = whole.rpartition("/")
     if is_wild(name):
         return agent_directory_of(whole, home, gone=True) or (
-            None if says_enough(name) else agent_directory_of(parent, home, gone=True)
+            None if says_enough(name) or name.endswith(_PROSE) else agent_directory_of(parent, home, gone=True)
         )
     if everything and is_home(whole, home):
         return Mark("is a home, in which agents keep their settings, with the hooks that watch over them")

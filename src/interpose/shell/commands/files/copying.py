@@ -143,9 +143,10 @@ def ln(inv: Invocation, low: Lowering) -> None:
             path = low.path(f"{low.path(link).rpartition('/')[0]}/{source.text}")
         content = EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True)
         details = {"link": path} if symbolic else {"linked": path}
-        low.write(link, content, emptied=_is_null(path), **details)
         if source.glob or not source.known:
+            # Before the link is there: afterwards its name leads elsewhere.
             low.fill(link)
+        low.write(link, content, emptied=_is_null(path), **details)
 
 
 _INSTALL_VALUES = ("-t", "-S", "-m", "-o", "-g", "--strip-program", "--context")
