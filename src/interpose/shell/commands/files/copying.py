@@ -91,6 +91,10 @@ def _write(target: Word, source: Word, content: Stream, low: Lowering, *, tree: 
         low.write(target, content, emptied=True)
     else:
         low.write(target, content)
+        if TREE in source.taints:
+            # What was found is here by the name of where it was found.
+            low.fill(f"{low.path(target)}/*")
+            low.fill(low.path(target).rpartition("/")[0])
         # Directories need no slash at their end: `cp settings.json .claude` may put it inside.
         # A directory that is named lands in a home under its name; with a dot at its end all lands that is in it.
         everything = tree and (merged or source.text.endswith(("/.", "/..")) or source.text in (".", ".."))

@@ -268,6 +268,8 @@ def submodule(call: GitCall, low: Lowering) -> None:
             low.run(code, via="git submodule foreach")
         return
     opts = read_options(call, _SUBMODULE_OPTIONS)
+    for place in opts.operands[2:3] if opts.word(0) == "add" else ():
+        low.fill(call.at(place))
     if informs(opts) or not switched(opts, "--force"):
         return
     if opts.word(0) in ("deinit", "update"):

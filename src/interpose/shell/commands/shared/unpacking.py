@@ -14,6 +14,9 @@ def unpack_members(
     named = [member for member in members if member.known and not member.glob and "*" not in member.text]
     for member in named:
         low.write(_under(place, member, flat=flat), content, extracted=True)
+    for member in members:
+        # `.claude` and `.claude/*` bring whatever the archive holds there.
+        low.fill(_under(place, member, flat=flat))
     if renamed or not members or len(named) < len(members):
         low.fill(place, everything=True)
 

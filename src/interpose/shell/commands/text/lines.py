@@ -207,8 +207,12 @@ def split(inv: Invocation, low: Lowering) -> None:
         low.shell(code, via="split --filter")
         return
     low.write(f"{prefix}aa", Stream(None, content.taints))
+    _fill_beside(prefix, low)
+
+
+def _fill_beside(prefix: str, low: Lowering) -> None:
+    """One of many suffixes, or one that is chosen, completes whatever name is wanted."""
     if "/" in prefix:
-        # One of many suffixes completes whatever name is wanted.
         low.fill(prefix.rpartition("/")[0] or "/")
 
 
@@ -220,6 +224,7 @@ def csplit(inv: Invocation, low: Lowering) -> None:
     content = inputs(inv, opts.operands[:1], low)
     prefix = opts.value("-f")
     low.write(f"{prefix.text if prefix else 'xx'}00", Stream(None, content.taints))
+    _fill_beside(prefix.text if prefix else "", low)
 
 
 @command("sd", "rpl", "sad", "fastmod", "codemod", "ruplacer")
