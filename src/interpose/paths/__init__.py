@@ -8,7 +8,7 @@ What is ours is one table: `ours_of` for files, `order_of` for requests to our s
 this process to the usual ones.
 """
 
-from interpose.paths.agent_directories import agent_directory_of
+from interpose.paths.agent_directories import agent_directory_of, filled_directory_of
 from interpose.paths.catalogue import Mark, Strength
 from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
@@ -51,6 +51,7 @@ __all__ = [
     "could_find_ours",
     "could_list_ours",
     "device_of",
+    "filled_directory_of",
     "held",
     "hold",
     "holds_ours",

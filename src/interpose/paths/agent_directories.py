@@ -10,6 +10,8 @@ _IN_PROJECTS = frozenset({
     ".claude", ".codex", ".gemini", ".qwen", ".cursor", ".opencode", ".factory", ".kiro", ".windsurf", ".github/hooks",
     ".github/copilot", ".clinerules/hooks",
 })  # fmt: skip
+_PROSE = (".md", ".mdc", ".txt")
+"""No agent reads settings or hooks from a file that ends like this."""
 _DEEPEST = 3
 
 
@@ -33,6 +35,23 @@ def agent_directory_of(path: str, home: str, *, gone: bool) -> Mark | None:
         if agent is not None and is_home("/".join(parts[:-length]), home):
             return _mark(agent.title)
     return None
+
+
+def filled_directory_of(path: str, home: str, *, everything: bool) -> Mark | None:
+    """Why files of names that nobody knows, put into this directory or in its place, could switch a guard off.
+
+    `everything`: they bring directories with them whose names may begin with a dot, so that a home counts, too. A path
+    whose last name says nothing (`.claude/*`) stands for whatever lies in its directory.
+    """
+    whole = path.rstrip("/")
+    parent, _, name = whole.rpartition("/")
+    if is_wild(name):
+        return agent_directory_of(whole, home, gone=True) or (
+            None if says_enough(name) or name.endswith(_PROSE) else agent_directory_of(parent, home, gone=True)
+        )
+    if everything and is_home(whole, home):
+        return Mark("is a home, in which agents keep their settings, with the hooks that watch over them")
+    return agent_directory_of(whole, home, gone=True)
 
 
 def _in_home(name: str) -> KnownAgent | None:

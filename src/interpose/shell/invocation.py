@@ -113,6 +113,12 @@ class Lowering(Protocol):
     def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
         """The command creates, replaces or changes `path`. `append=True`, `in_place=True`, ... as details."""
 
+    def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
+        """Files land in the directory `path`, or in its place: only one of this `name`, or whatever the source holds.
+
+        `everything`: with directories whose names may begin with a dot. States nothing but `guard.tamper`.
+        """
+
     def delete(self, path: Word | str, **details: Any) -> None:
         """The command removes `path`. Details: `recursive`, `forced`."""
 

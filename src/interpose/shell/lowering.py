@@ -13,6 +13,7 @@ from interpose.paths import (
     could_find_ours,
     could_list_ours,
     device_of,
+    filled_directory_of,
     holds_ours,
     is_certain,
     mentions_ours,
@@ -207,6 +208,15 @@ class CommandLowering:
             elif details.get("in_place"):
                 new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
             files[where] = new
+
+    def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
+        where = self._place(path)
+        home = self.walker.home
+        mark = filled_directory_of(where, home, everything=everything)
+        if mark is None or (name and tamper_of(f"{where.rstrip('/')}/{name}", home) is None):
+            return
+        self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                  reason=f"What is put there is not known, and it {mark.reason}")  # fmt: skip
 
     def _remember_link(self, where: str, target: str) -> None:
         links = self.walker.links

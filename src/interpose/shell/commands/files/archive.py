@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs, standard_input
+from interpose.shell.commands.shared.unpacking import unpack_members
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
@@ -162,11 +165,24 @@ def unzip(inv: Invocation, low: Lowering) -> None:
     if opts.has("-p", "-c") or inv.name == "funzip":
         low.output(content)
         return
-    _unpack(opts.value("-d") if inv.name == "unzip" else opts.value("-o"), content, low)
+    chosen = [] if inv.name == "unar" else _chosen(inv.args, opts.operands[1:])
+    target = opts.value("-d") if inv.name == "unzip" else opts.value("-o")
+    _unpack(target, content, low, chosen, flat=opts.has("-j"))
 
 
-def _unpack(target: Word | None, content: Stream, low: Lowering) -> None:
-    low.write(target or Word("."), content, extracted=True)
+def _chosen(args: tuple[Word, ...], members: tuple[Word, ...]) -> list[Word]:
+    """What stands behind -x is left out."""
+    end = next((at for at, word in enumerate(args) if word.text == "-x"), len(args))
+    return [member for member in members if any(member is word for word in args[:end])]
+
+
+def _unpack(
+    target: Word | None, content: Stream, low: Lowering, members: Sequence[Word] = (), *, flat: bool = False
+) -> None:
+    """`members`: all that is unpacked, if any are named. `flat`: without their directories."""
+    place = target or Word(".")
+    low.write(place, content, extracted=True)
+    unpack_members(place, members, content, low, flat=flat)
 
 
 _SEVEN_READS = frozenset({"l", "t", "h", "i", "b"})
@@ -193,7 +209,8 @@ def seven_zip(inv: Invocation, low: Lowering) -> None:
         if any(word.text == "-so" for word in switches) or kind == "p":
             low.output(content)
         else:
-            _unpack(place or named, content, low)
+            chosen = members if named is None else members[:-1]
+            _unpack(place or named, content, low, chosen, flat=kind == "e")
     elif kind in tuple("aumfdcrs"):
         content = Stream(None, joined(low.read(member, recursive=True) for member in members).taints)
         low.write(archive, content)

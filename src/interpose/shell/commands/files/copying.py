@@ -49,22 +49,28 @@ def _transfer(inv: Invocation, low: Lowering, values: tuple[str, ...] = ("-t", "
     says_nothing(opts, low)
     into = opts.value("-t")
     operands = opts.operands
+    whole = opts.has("--parents")
     if into is not None:
-        return Transfer(tuple((source, _inside(into, source)) for source in operands), opts)
+        return Transfer(tuple((source, _inside(into, source, whole=whole)) for source in operands), opts)
     if len(operands) < 2:
         return Transfer(tuple((source, _inside(Word("."), source)) for source in operands), opts)
     *sources, target = operands
-    if len(sources) > 1 or _names_directory(target):
-        return Transfer(tuple((source, _inside(target, source)) for source in sources), opts)
+    if len(sources) > 1 or whole or (_names_directory(target, low) and not opts.has("-T")):
+        return Transfer(tuple((source, _inside(target, source, whole=whole)) for source in sources), opts)
     return Transfer(((sources[0], target),), opts)
 
 
-def _names_directory(target: Word) -> bool:
-    return target.text.endswith(("/", "/.", "/..")) or target.text in (".", "..", "~")
+def _names_directory(target: Word, low: Lowering) -> bool:
+    return (
+        target.text.endswith(("/", "/.", "/.."))
+        or target.text in (".", "..", "~")
+        or low.path(target) in (low.home, low.cwd)
+    )
 
 
-def _inside(directory: Word, source: Word) -> Word:
-    name = source.text.rstrip("/").rpartition("/")[2]
+def _inside(directory: Word, source: Word, *, whole: bool = False) -> Word:
+    """Where a source lands in a directory. `whole`: with all of its path."""
+    name = source.text.strip("/") if whole else source.text.rstrip("/").rpartition("/")[2]
     text = f"{directory.text.rstrip('/')}/{name}" if name not in ("", ".", "..") else directory.text
     return Word(text, directory.span, directory.glob, directory.quoted, directory.taints | source.taints)
 
@@ -77,20 +83,36 @@ def _read(source: Word, low: Lowering, *, recursive: bool) -> Stream:
     return EMPTY_STREAM if _is_null(low.path(source)) else low.read(source, recursive=recursive)
 
 
-def _write(target: Word, source: Word, content: Stream, low: Lowering) -> None:
+def _write(target: Word, source: Word, content: Stream, low: Lowering, *, tree: bool, merged: bool = False) -> None:
+    """`tree`: the source may be a directory. `merged`: what lies in it then lands in the target itself."""
     if _is_null(low.path(target)):
         return
     if _is_null(low.path(source)):
         low.write(target, content, emptied=True)
     else:
         low.write(target, content)
+        if TREE in source.taints:
+            # What was found is here by the name of where it was found.
+            low.fill(f"{low.path(target)}/*")
+            low.fill(low.path(target).rpartition("/")[0])
+        # Directories need no slash at their end: `cp settings.json .claude` may put it inside.
+        # A directory that is named lands in a home under its name; with a dot at its end all lands that is in it.
+        everything = tree and (merged or source.text.endswith(("/.", "/..")) or source.text in (".", ".."))
+        low.fill(target, name="" if tree else _name_inside(target, source), everything=everything)
+
+
+def _name_inside(target: Word, source: Word) -> str:
+    """The name of a single file if its target is a directory; nothing if the name is not known."""
+    name = source.text.rpartition("/")[2]
+    return name if source.known and not source.glob and not target.glob else ""
 
 
 @command("cp", "gcp")
 def cp(inv: Invocation, low: Lowering) -> None:
     transfer = _transfer(inv, low)
     for source, target in transfer.pairs:
-        _write(target, source, _read(source, low, recursive=transfer.opts.has("-r")), low)
+        tree = transfer.opts.has("-r")
+        _write(target, source, _read(source, low, recursive=tree), low, tree=tree, merged=transfer.opts.has("-T"))
 
 
 @command("mv", "gmv")
@@ -102,7 +124,7 @@ def mv(inv: Invocation, low: Lowering) -> None:
             continue
         content = low.read(source, moved=True)
         low.delete(source, recursive=True, moved=True)
-        _write(target, source, content, low)
+        _write(target, source, content, low, tree=True)
 
 
 @command("rename", "prename", "file-rename", "mmv")
@@ -125,6 +147,9 @@ def ln(inv: Invocation, low: Lowering) -> None:
             path = low.path(f"{low.path(link).rpartition('/')[0]}/{source.text}")
         content = EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True)
         details = {"link": path} if symbolic else {"linked": path}
+        if source.glob or not source.known:
+            # Before the link is there: afterwards its name leads elsewhere.
+            low.fill(link)
         low.write(link, content, emptied=_is_null(path), **details)
 
 
@@ -144,7 +169,7 @@ def install(inv: Invocation, low: Lowering) -> None:
             _state_mode(directory, mode, low)
         return
     for source, target in transfer.pairs:
-        _write(target, source, _read(source, low, recursive=TREE in source.taints), low)
+        _write(target, source, _read(source, low, recursive=TREE in source.taints), low, tree=False)
         _state_mode(target, mode, low)
         if strip is not None:
             low.run((strip, target), via="install --strip-program")

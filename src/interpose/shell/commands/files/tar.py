@@ -6,6 +6,7 @@ from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.remote_operands import is_remote, upload
 from interpose.shell.commands.shared.streams import informs
+from interpose.shell.commands.shared.unpacking import unpack_members
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 from interpose.shell.streams import joined
@@ -132,12 +133,13 @@ def _extract(inv: Invocation, opts: Options, archive: Word | None, base: Word | 
         return
     target = base or Word(".")
     low.write(target, content, extracted=True)
-    members = [word for word in opts.operands if word.known and not word.glob]
-    for member in members:
-        low.write(_under(base, member), content, extracted=True)
+    renamed = opts.has("--strip-components", "--transform", "-T")
+    unpack_members(target, opts.operands, content, low, renamed=renamed)
+    for top in opts.values("--one-top-level"):
+        low.fill(_under(base, top), everything=True)
     if opts.has("--recursive-unlink"):
         low.delete(target, recursive=True, forced=True)
-    if opts.has("-P") and not members:
+    if opts.has("-P") and not opts.operands:
         # Names in the archive may begin with a slash: it decides where it is written.
         low.emit("fs.write", "/", certainty="possible", extracted=True)
 

@@ -240,6 +240,8 @@ def worktree(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _WORKTREE_OPTIONS)
     if informs(opts):
         return
+    for place in opts.operands[1:2] if opts.word(0) == "add" else opts.operands[2:3] if opts.word(0) == "move" else ():
+        low.fill(call.at(place))
     if opts.word(0) == "remove" and switched(opts, "--force"):
         discard(call, low, texts(opts.operands[1:]), forced=True, rule="git-worktree-remove",
                 instead=suggest("git worktree remove", opts.operands[1:]),
@@ -266,6 +268,8 @@ def submodule(call: GitCall, low: Lowering) -> None:
             low.run(code, via="git submodule foreach")
         return
     opts = read_options(call, _SUBMODULE_OPTIONS)
+    for place in opts.operands[2:3] if opts.word(0) == "add" else ():
+        low.fill(call.at(place))
     if informs(opts) or not switched(opts, "--force"):
         return
     if opts.word(0) in ("deinit", "update"):

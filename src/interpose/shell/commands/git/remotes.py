@@ -152,6 +152,7 @@ def clone(call: GitCall, low: Lowering) -> None:
         low.emit("net.download", word.text, at=word)
     for directory in (*opts.operands[1:2], *opts.values("--separate-git-dir")):
         low.write(call.at(directory), directory=True)
+        low.fill(call.at(directory))
 
 
 _REMOTE_OPTIONS = options(

@@ -221,6 +221,7 @@ def mv(call: GitCall, low: Lowering) -> None:
     if informs(opts) or switched(opts, "--dry-run") or len(opts.operands) < 2:
         return
     low.write(call.at(opts.operands[-1]))
+    low.fill(call.at(opts.operands[-1]))
 
 
 @subcommand("clear", "clear-soft")

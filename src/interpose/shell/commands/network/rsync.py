@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.remote_operands import is_remote, upload
@@ -52,6 +54,7 @@ def rsync(inv: Invocation, low: Lowering) -> None:
     if target is None:
         return
     _write(target, sources[0], content, low)
+    _fill(target, sources, low)
     if opts.has(*_DELETES):
         _mirror(target, low)
     if opts.has("--remove-source-files", "--remove-sent-files"):
@@ -78,6 +81,20 @@ def _write(target: Word, source: Word | None, content: Stream, low: Lowering) ->
         )
         return
     low.write(target, content, directory=target.text.endswith("/"))
+
+
+def _fill(target: Word, sources: Sequence[Word | None], low: Lowering) -> None:
+    """A source with a slash at its end stands for what lies in it; another lands under its own name."""
+    if is_remote(target):
+        return
+    for source in sources:
+        name = source.text.rpartition("/")[2].rpartition(":")[2] if source is not None else ""
+        if source is None or name in ("", ".", ".."):
+            low.fill(target, everything=True)
+            continue
+        single = source.known and not source.glob
+        low.fill(target, name=name if single else "")
+        low.fill(Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints))
 
 
 def _mirror(target: Word, low: Lowering) -> None:

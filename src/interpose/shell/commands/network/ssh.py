@@ -147,6 +147,15 @@ def scp(inv: Invocation, low: Lowering) -> None:
     copy(low, tuple(sources), target, recursive=recursive)
 
 
+def _fill(target: Word, source: Word, low: Lowering, *, recursive: bool) -> None:
+    """A target that is a directory gets what comes under the name that it has there."""
+    name = source.text.rpartition(":")[2].rstrip("/").rpartition("/")[2]
+    single = source.known and not source.glob and "*" not in name and not recursive
+    low.fill(target, name=name if single else "", everything=recursive and name == ".")
+    if recursive and name not in ("", ".", ".."):
+        low.fill(Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints))
+
+
 def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: bool) -> None:
     """Copy `sources` to `target`, each of which may be `host:path`."""
     host, path = remote(target)
@@ -156,6 +165,7 @@ def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: b
             low.emit("net.download", source.text, at=source)
             if not host:
                 low.write(target, REMOTE)
+                _fill(target, source, low, recursive=recursive)
         elif host:
             content = low.read(source, recursive=recursive)
             low.emit(

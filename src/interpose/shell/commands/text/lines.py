@@ -195,7 +195,9 @@ def split(inv: Invocation, low: Lowering) -> None:
     )
     if informs(opts):
         return
-    if len(opts.operands) > 2 or (len(opts.operands) == 2 and not opts.given and opts.word(0).isalpha()):
+    prefix = opts.word(1) or "x"
+    bare = not opts.given and opts.word(0).isalpha() and "/" not in prefix
+    if len(opts.operands) > 2 or (len(opts.operands) == 2 and bare):
         # coreutils' split takes a file and a prefix; what takes more is a service's tool of the same name.
         general(inv, low)
         return
@@ -204,8 +206,14 @@ def split(inv: Invocation, low: Lowering) -> None:
     if code is not None:
         low.shell(code, via="split --filter")
         return
-    prefix = opts.word(1) or "x"
     low.write(f"{prefix}aa", Stream(None, content.taints))
+    _fill_beside(prefix, low)
+
+
+def _fill_beside(prefix: str, low: Lowering) -> None:
+    """One of many suffixes, or one that is chosen, completes whatever name is wanted."""
+    if "/" in prefix:
+        low.fill(prefix.rpartition("/")[0] or "/")
 
 
 @command("csplit", "gcsplit")
@@ -216,6 +224,7 @@ def csplit(inv: Invocation, low: Lowering) -> None:
     content = inputs(inv, opts.operands[:1], low)
     prefix = opts.value("-f")
     low.write(f"{prefix.text if prefix else 'xx'}00", Stream(None, content.taints))
+    _fill_beside(prefix.text if prefix else "", low)
 
 
 @command("sd", "rpl", "sad", "fastmod", "codemod", "ruplacer")
