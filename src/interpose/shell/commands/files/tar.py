@@ -139,7 +139,7 @@ def _extract(inv: Invocation, opts: Options, archive: Word | None, base: Word | 
         low.fill(_under(base, top), everything=True)
     if opts.has("--recursive-unlink"):
         low.delete(target, recursive=True, forced=True)
-    if opts.has("-P") and not opts.operands:
+    if opts.has("-P") and not any(word.known and not word.glob for word in opts.operands):
         # Names in the archive may begin with a slash: it decides where it is written.
         low.emit("fs.write", "/", certainty="possible", extracted=True)
 

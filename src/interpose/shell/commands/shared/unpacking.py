@@ -11,13 +11,12 @@ def unpack_members(
     place: Word, members: Sequence[Word], content: Stream, low: Lowering, *, flat: bool = False, renamed: bool = False
 ) -> None:
     """State what lands in `place`. `flat`: without directories. `renamed`: under other names than those given."""
-    named = [member for member in members if member.known and not member.glob and "*" not in member.text]
-    for member in named:
-        low.write(_under(place, member, flat=flat), content, extracted=True)
     for member in members:
+        if member.known and not member.glob:
+            low.write(_under(place, member, flat=flat), content, extracted=True)
         # `.claude` and `.claude/*` bring whatever the archive holds there.
         low.fill(_under(place, member, flat=flat))
-    if renamed or not members or len(named) < len(members):
+    if renamed or not members or any(not word.known or word.glob or "*" in word.text for word in members):
         low.fill(place, everything=True)
 
 
