@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from time import sleep
 from typing import Self
 
 from msgspec import Struct
@@ -34,6 +35,7 @@ from interpose.types import Context, ToolCall
 
 CLOSING = 10.0
 _BATCH = 1000
+_ATTEMPTS, _PAUSE = 50, 0.1
 _PARTING = 2.0
 
 
@@ -99,6 +101,18 @@ class Ledger:
         journal = Journal(self._journals(claimed.folder.path), segment_bytes=self._segment_bytes)
         return Storage(claimed.chain, journal, self._shipping, self.keys.checkpoints, self.store.tampered)
 
+    def _reopen_store(self) -> None:
+        """Whoever recovered the files may still be closing them. Raises StoreError if they can't be had for long."""
+        for left in range(_ATTEMPTS, 0, -1):
+            try:
+                self.store.reopen()
+            except StoreError:
+                if left == 1:
+                    raise
+                sleep(_PAUSE)
+            else:
+                return
+
     def _renewed(self, why: str, end: Chain) -> Storage | None:
         """Other storage, once `audit recover` was run because somebody was at this one. In the writer's thread.
 
@@ -107,7 +121,7 @@ class Ledger:
         if not self._recovery.is_done(self.writer_name, why):
             return None
         unshipped = self._shipping.stop()
-        self.store.reopen()
+        self._reopen_store()
         make_directory(self.directory)
         old, folder = self.writer_name, Folder(self._folder.path)
         known = self.store.head(old)

@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from itertools import chain
 from pathlib import Path
@@ -172,6 +172,10 @@ class SqliteStore(EntryReader):
             away = self._watch is not None and self._watch.is_away()
             self.close()
             self._closed, self._durable, self._last = False, False, None
+            if old is not None and not away:  # what it knows of the log is of before: two views of one file don't agree
+                with suppress(sqlite3.Error):
+                    old.close()
+                old = None
             self._begin_writing()
             if old is None:
                 return
