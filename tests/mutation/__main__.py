@@ -57,8 +57,8 @@ def main() -> int:
     print(f"{len(drawn)} of {len(everything)} mutants, seed {options.seed}", flush=True)  # noqa: T201 - a report
     with tempfile.TemporaryDirectory(prefix="mutant") as place:
         shutil.copytree(SOURCE, Path(place) / "interpose", ignore=shutil.ignore_patterns("__pycache__"))
-        if broken := [suite for suite in WHOLE if _fails(place, suite)]:
-            sys.exit(f"the tests fail without a mutant: {broken}")
+        if broken := "".join(_failure(place, suite) for suite in WHOLE):
+            sys.exit(f"the tests fail without a mutant:\n{broken}")
     survived = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for placed, suite in zip(drawn, pool.map(_killed_by, drawn), strict=True):
@@ -89,6 +89,11 @@ def _killed_by(placed: Placed) -> str:
 
 
 def _fails(place: str, tests: tuple[str, ...]) -> bool:
+    return _failure(place, tests) != ""
+
+
+def _failure(place: str, tests: tuple[str, ...]) -> str:
+    """How the tests end if they fail; nothing if they pass."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
     environment = os.environ | {"PYTHONPATH": place, "PYTHONDONTWRITEBYTECODE": "1", "CI": "1"}
     try:
@@ -102,8 +107,8 @@ def _fails(place: str, tests: tuple[str, ...]) -> bool:
             timeout=SECONDS,
         )
     except subprocess.TimeoutExpired:
-        return True  # it hangs: that is noticed, too
-    return done.returncode != 0
+        return "they hang\n"  # that is noticed, too
+    return done.stdout.decode()[-1000:] or "no tests\n" if done.returncode else ""
 
 
 if __name__ == "__main__":
