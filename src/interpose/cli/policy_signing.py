@@ -72,10 +72,15 @@ def sign_files(args: argparse.Namespace) -> int:
 
 
 def _private(file: Path) -> bytes:
-    with file.open("rb") as opened:
-        if why := why_not_ours(file, os.fstat(opened.fileno()), private=True):
-            raise UsageError(f"{file}: the key can't be used: {why}")
-        said = opened.read(1000)
+    try:
+        with file.open("rb") as opened:
+            if why := why_not_ours(file, os.fstat(opened.fileno()), private=True):
+                raise UsageError(f"{file}: the key can't be used: {why}")
+            said = opened.read(1000)
+    except OSError as error:
+        raise UsageError(
+            f"{file}: the key can't be read: {error.strerror}; `interpose policy keygen` makes one"
+        ) from None
     try:
         found = b64decode(said.strip(), validate=True)
     except NoBase64Error:
