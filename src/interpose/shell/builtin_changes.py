@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.invocation import UNKNOWN, Invocation, Stream, Word
-from interpose.shell.state import UNSET, Variable
+from interpose.shell.state import FROM_ENVIRONMENT, MAX_ALTERNATIVES, UNSET, Arguments, Variable
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
@@ -24,7 +24,7 @@ def _alias(walker: Walker, inv: Invocation) -> None:
     for word in inv.args:
         name, equals, text = word.text.partition("=")
         if equals:
-            walker.state.aliases[name] = text
+            walker.state.aliases[name] = (text,)
 
 
 def _unalias(walker: Walker, inv: Invocation) -> None:
@@ -47,24 +47,31 @@ def _unset(walker: Walker, inv: Invocation) -> None:
 def _set(walker: Walker, inv: Invocation) -> None:
     texts = [word.text for word in inv.args]
     if "--" in texts:
-        walker.state.arguments = inv.args[texts.index("--") + 1 :]
+        walker.state.arguments = (inv.args[texts.index("--") + 1 :],)
         return
     for position, text in enumerate(texts):
         if text in ("-o", "+o"):
             return
         if not text.startswith(("-", "+")):
-            walker.state.arguments = inv.args[position:]
+            walker.state.arguments = (inv.args[position:],)
             return
 
 
 def _shift(walker: Walker, inv: Invocation) -> None:
-    arguments = walker.state.arguments
     count = inv.args[0].text if inv.args else "1"
-    if arguments is not None:
-        if not count.isdecimal():
-            walker.state.arguments = None
-        elif int(count[:9]) <= len(arguments):
-            walker.state.arguments = arguments[int(count[:9]) :]
+    shifted = (_shifted(arguments, count) for arguments in walker.state.arguments)
+    walker.state.arguments = tuple(dict.fromkeys(ways for arguments in shifted for ways in arguments))
+
+
+def _shifted(arguments: Arguments, count: str) -> tuple[Arguments, ...]:
+    """What the arguments may be afterwards."""
+    if arguments is None:
+        return (None,)
+    if count.isdecimal():
+        number = int(count[:9])
+        return (arguments[number:] if number <= len(arguments) else arguments,)
+    # Not known by how many: each of them may be the first.
+    return tuple(arguments[number:] for number in range(min(len(arguments), MAX_ALTERNATIVES - 1) + 1))
 
 
 def _declare(walker: Walker, inv: Invocation) -> None:
@@ -90,6 +97,10 @@ def _declare(walker: Walker, inv: Invocation) -> None:
             walker.assign(name, _attributed(walker, value, options.has, before if append else None))
         elif inv.name in ("local", "declare", "typeset") and walker.active and not exports and before is None:
             variables[name] = UNSET
+        if options.has("-i") and not equals:
+            variables[name] = replace(variables.get(name, FROM_ENVIRONMENT), integer=True)
+        if options.has("-n") and not equals:
+            variables[name] = replace(variables.get(name, UNSET), reference=True)
         if exports and name in variables:
             variables[name] = replace(variables[name], exported=True)
         if (inv.name == "readonly" or options.has("-r")) and name in variables:
@@ -102,7 +113,7 @@ def _attributed(walker: Walker, value: Word, has: Callable[..., bool], before: V
         return Variable(text, value.taints, reference=True)
     if has("-i"):
         number = walker.expander.arithmetic(text)
-        text = UNKNOWN if number is None else str(number)
+        return Variable(UNKNOWN if number is None else str(number), value.taints, integer=True)
     if before is not None:
         text = before.text + text
     if has("-l", "-u"):
@@ -115,10 +126,14 @@ def _read(walker: Walker, inv: Invocation) -> None:
     options = parse(inv.args, values=("-a", "-d", "-i", "-n", "-N", "-p", "-t", "-u"))
     descriptor = options.value("-u")
     stream = inv.stdin if descriptor is None else _opened(walker, descriptor.text)
-    if stream is None or stream.text is None or options.has("-n", "-N"):
+    if stream is None or stream.text is None:
         return
     delimiter = options.value("-d")
     line = stream.text.partition("\n" if delimiter is None else delimiter.text[:1] or "\0")[0]
+    if (count := options.value("-n", "-N")) is not None:
+        if not count.text.isdecimal():
+            return
+        line = (stream.text if options.has("-N") else line)[: int(count.text[:9])]
     if not options.has("-r"):
         line = _ESCAPED.sub(r"\1", line)
     ifs = dict(inv.env).get("IFS") or walker.state.variables.get("IFS")
@@ -173,7 +188,7 @@ def _hash(walker: Walker, inv: Invocation) -> None:
     path = options.value("-p")
     if path is not None:
         for word in options.operands:
-            walker.state.hashed[word.text] = path.text
+            walker.state.hashed[word.text] = (path.text,)
 
 
 def _cd(walker: Walker, inv: Invocation) -> None:
@@ -197,6 +212,12 @@ def _popd(walker: Walker, _inv: Invocation) -> None:
         walker.assign("DIRSTACK", Variable(stack.text, items=stack.items[:-1]))
 
 
+def _shopt(walker: Walker, inv: Invocation) -> None:
+    """Once patterns may match nothing, they are taken to: switching it off again does not bring certainty back."""
+    if any(word.text == "nullglob" for word in inv.args) and not any(word.text == "-u" for word in inv.args):
+        walker.nullglob = True
+
+
 CHANGES: dict[str, Change] = {
     "cd": _cd,
     "pushd": _pushd,
@@ -215,6 +236,7 @@ CHANGES: dict[str, Change] = {
     "mapfile": _mapfile,
     "readarray": _mapfile,
     "hash": _hash,
+    "shopt": _shopt,
 }
 """Applied after the command's handler."""
 

@@ -31,8 +31,20 @@ MAX_LOOP_VALUES = 8
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
+LOOPS = (While, For, ArithmeticFor)
+
+
 def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> Stream:
     """What a compound command prints, its redirections aside."""
+    if not isinstance(node, LOOPS):
+        return _once(walker, node, stdin, piped)
+    walker.loops += 1
+    out = _once(walker, node, stdin, piped)
+    walker.loops -= 1
+    return out
+
+
+def _once(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> Stream:
     match node:
         case CommandGroup(body, _, subshell):
             return walker.subshell(body, stdin, piped=piped) if subshell else walker.run(body, stdin, piped=piped)
@@ -125,20 +137,18 @@ def _repeat(walker: Walker, body: Sequence, stdin: Stream | None, piped: bool) -
 
 def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream:
     values: list[Word] = []
-    if node.words is None:
-        values = (
-            [Word(UNKNOWN, taints=frozenset({"param"}))]
-            if walker.state.arguments is None
-            else [*walker.state.arguments]
-        )
-    else:
-        words = node.words
+    words = node.words
 
-        def collect() -> Stream:
+    def collect() -> Stream:
+        if words is not None:
             values.extend(field for word in words for field in walker.expander.fields(word))
-            return EMPTY_STREAM
+        elif (arguments := walker.expander.arguments()) is None:
+            values.append(Word(UNKNOWN, taints=frozenset({"param"})))
+        else:
+            values.extend(arguments)
+        return EMPTY_STREAM
 
-        walker.each_alternative(collect)
+    walker.each_alternative(collect)
     outs: list[Stream] = []
     for value in values[:MAX_LOOP_VALUES]:
         walker.assign(node.name, Variable(value.text, value.taints))

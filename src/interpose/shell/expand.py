@@ -10,7 +10,7 @@ from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
 from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.parameters import ExpansionResult
-from interpose.shell.state import FROM_ENVIRONMENT, State, Variable
+from interpose.shell.state import FROM_ENVIRONMENT, Arguments, State, Variable
 from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.parser import expansions_of
 from interpose.shell.syntax.tree import (
@@ -216,7 +216,8 @@ class Expander:
             if position:
                 fields.close()
             if quoted:
-                fields.add(text, True, values.taints)
+                # `"$@"` and `"${x[@]}"` may be no word at all: a word that is nothing else is not held by its quotes.
+                fields.add(text, text != UNKNOWN, values.taints)
             elif values.whole:
                 fields.add(text, False, values.taints)
             else:
@@ -244,6 +245,11 @@ class Expander:
     def cwd(self) -> str:
         cwds = self.shell.state.cwds
         return cwds[0] if len(cwds) == 1 else cwds[self.shell.pick("cwd", len(cwds))]
+
+    def arguments(self) -> Arguments:
+        """The positional arguments."""
+        ways = self.shell.state.arguments
+        return ways[0] if len(ways) == 1 else ways[self.shell.pick("@", len(ways))]
 
     # Values
 

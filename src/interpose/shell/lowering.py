@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from interpose.paths import (
@@ -25,6 +26,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
+from interpose.shell import vanishing
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -325,13 +327,19 @@ class CommandLowering:
             scope = _SCOPES.get(via, "child")
             if via == "trap":
                 self.walker.traps.append((text, _span(code, self.inv), (*self.via, via), taints))
-            out = self.walker.run_code(
+            self._add(self._each_reading(code, text, lambda text: self.walker.run_code(
                 text, span=_span(code, self.inv), via=(*self.via, via), taints=taints, args=args,
                 stdin=None if isinstance(code, Stream) else self.inv.stdin, scope=scope, env=self.inv.env,
-            )  # fmt: skip
-            self._add(out)
+            )))  # fmt: skip
         else:
             self._add(Stream(None, taints | {"shell"}))
+
+    def _each_reading(self, code: Word | Stream | str, text: str, run: Callable[[str], Stream]) -> Stream:
+        """Run code. Parts of its input that may be nothing are also left out; of words, the command saw to that."""
+        if not isinstance(code, Stream) or UNKNOWN not in text:
+            return run(text)
+        bare = text.replace(UNKNOWN, "")
+        return vanishing.either_way(self.walker, lambda: run(text), [lambda: run(bare)])
 
     def run(
         self,
@@ -356,7 +364,7 @@ class CommandLowering:
         first = len(self.walker.effects)
         if analyse is not None and self.walker.deeper(self.inv.span):
             self.walker.budget.spend(steps_of_program(text))
-            analyse(text, self, via)
+            self._each_reading(code, text, lambda text: analyse(text, self, via) or EMPTY_STREAM)
             self.walker.depth -= 1
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,

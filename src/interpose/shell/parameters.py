@@ -68,7 +68,7 @@ def _bad(expander: Expander, part: Parameter) -> ExpansionResult:
 
 def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[ExpansionResult, bool | None]:
     """The values of a parameter, and whether it is set (None: it may come from outside)."""
-    arguments = expander.shell.state.arguments
+    arguments = expander.arguments() if name in "@*#" else None
     if name in "@*":
         if arguments is None:
             return ExpansionResult((UNKNOWN,), _PARAM, name == "@"), None
@@ -94,7 +94,7 @@ def _positional(expander: Expander, number: int) -> tuple[ExpansionResult, bool 
     if number == 0:
         zero = expander.shell.state.zero
         return ExpansionResult((zero.text,), zero.taints), True
-    arguments = expander.shell.state.arguments
+    arguments = expander.arguments()
     if arguments is None:
         return ExpansionResult((UNKNOWN,), _PARAM), None
     if number > len(arguments):
@@ -105,7 +105,7 @@ def _positional(expander: Expander, number: int) -> tuple[ExpansionResult, bool 
 
 def _element(expander: Expander, variable: Variable, subscript: RawWord) -> ExpansionResult:
     key = expander.single(subscript)
-    items = variable.items if variable.items is not None else (("0", variable.text),)
+    items = variable.items if variable.items is not None else (("0", variable.text),) if variable.is_set else ()
     if key.text in ("@", "*"):
         return ExpansionResult(tuple(text for _, text in items), variable.taints, key.text == "@")
     if variable.outside:

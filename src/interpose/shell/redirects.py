@@ -115,7 +115,18 @@ def _read(word: Word, low: CommandLowering) -> Stream:
     if _network(word):
         low.emit("net.download", word.text, at=word)
         return _REMOTE
-    return low.read(word)
+    stream = low.read(word)
+    if bare := _bare(word):
+        low.walker.doubt += 1
+        stream = Stream(None, stream.taints | low.read(bare).taints)
+        low.walker.doubt -= 1
+    return stream
+
+
+def _bare(word: Word) -> Word | None:
+    """The target without its unknown parts, which may be nothing."""
+    text = word.text.replace(UNKNOWN, "") if UNKNOWN in word.text else ""
+    return replace(word, text=text) if text else None
 
 
 def _input(opening: Descriptors, redirect: Redirect, stream: Stream) -> None:
@@ -148,6 +159,10 @@ def _output(opening: Descriptors, redirect: Redirect, word: Word, operator: str,
         stream = low.read(word) if operator == "<>" else Stream()
         channel = Channel("file", word, stream, append=operator in (">>", "&>>", "<>"))
         opening.files.append(channel)
+        if bare := _bare(word):
+            low.walker.doubt += 1
+            low.write(bare, Stream(), append=channel.append)
+            low.walker.doubt -= 1
     opening.channels[number] = channel
     if operator in ("&>", "&>>") or (operator == ">&" and redirect.fd is None):
         opening.channels[2] = channel

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.shell import vanishing
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
@@ -21,11 +22,11 @@ from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocatio
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
-from interpose.shell.state import Variable
+from interpose.shell.state import MORE_BODIES, Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.budget import CHARACTERS, ExhaustedError
-from interpose.shell.syntax.tree import Assignment, RawWord, Simple, Span
+from interpose.shell.syntax.tree import Assignment, Node, RawWord, Simple, Span
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
@@ -77,20 +78,19 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
         else:
             fields.extend(expander.fields(raw))
     walker.budget.spend(len(fields))
-    if not (node.redirects or node.assignments or walker.state.fds or node.declared):
-        out = (
-            walker.invoke(tuple(fields), span=node.span, stdin=stdin, via=walker.via, piped=piped)
-            if fields
-            else EMPTY_STREAM
-        )
-    else:
-        out = _redirected(walker, node, fields, stdin, piped)
+    out = vanishing.judge(walker, tuple(fields), lambda words: _placed(walker, node, words, stdin, piped))
     if walker.waiting > mark:
         walker.drain(out, mark)
     return out
 
 
-def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream | None, piped: bool) -> Stream:
+def _placed(walker: Walker, node: Simple, fields: tuple[Word, ...], stdin: Stream | None, piped: bool) -> Stream:
+    if node.redirects or node.assignments or walker.state.fds or node.declared:
+        return _redirected(walker, node, fields, stdin, piped)
+    return walker.invoke(fields, span=node.span, stdin=stdin, via=walker.via, piped=piped) if fields else EMPTY_STREAM
+
+
+def _redirected(walker: Walker, node: Simple, fields: tuple[Word, ...], stdin: Stream | None, piped: bool) -> Stream:
     opening = opened(walker, node.redirects, stdin, node.span)
     if not fields:
         for assignment in node.assignments:
@@ -109,7 +109,7 @@ def _redirected(walker: Walker, node: Simple, fields: list[Word], stdin: Stream 
     _reverse_shell(fields[0], opening)
     for name, value in env:
         environment.assign(name, value, opening.lowering, base_name(fields[0].text))
-    out = walker.invoke(tuple(fields), span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
+    out = walker.invoke(fields, span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
     for assignment in node.declared:
         assign(walker, assignment)
     if opening.files and walker.success:
@@ -179,8 +179,20 @@ def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> S
     Shells that are not interactive leave aliases alone, so the command itself is looked at as well.
     """
     name = node.words[0].plain or ""
-    text = walker.state.aliases.pop(name)
+    texts = walker.state.aliases.pop(name)
     before = walker.state.copy()
+    outs = [run(walker, node, stdin, piped)]
+    for text in texts:
+        plain, walker.state = walker.state, before.copy()
+        outs.append(joined([walker.run(item, stdin, piped=piped) for item in _replaced(walker, text, node)]))
+        walker.state.merge(plain)
+    walker.state.aliases.setdefault(name, texts)
+    walker.success = None
+    return either(outs)
+
+
+def _replaced(walker: Walker, text: str, node: Simple) -> list[Node]:
+    """What an alias stands for, with what stood behind it."""
     parsed = parse(text, walker.budget, fixed=node.words[0].span)
     items = list(parsed.script.items)
     if items and isinstance(last := items[-1], Simple):
@@ -190,13 +202,7 @@ def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> S
         )  # fmt: skip
     elif len(node.words) > 1:
         items.append(replace(node, words=node.words[1:]))
-    out = joined([walker.run(item, stdin, piped=piped) for item in items])
-    replaced, walker.state = walker.state, before
-    plain = run(walker, node, stdin, piped)
-    walker.state.merge(replaced)
-    walker.state.aliases.setdefault(name, text)
-    walker.success = None
-    return either([out, plain])
+    return items
 
 
 def base_name(text: str) -> str:
@@ -240,11 +246,29 @@ def invoke(
     else:
         out = _handle(walker, inv, via)
         if name in LEAVING and not external:
-            walker.left = True
+            walker.left = _leaves(walker, inv)
         if walker.state.functions and not external and "/" not in first.text:
             _not_found(walker, inv)
     walker.depth -= 1
     return out
+
+
+def _leaves(walker: Walker, inv: Invocation) -> bool:
+    """Whether nothing behind this command runs for certain: outside of a loop `break` does nothing."""
+    if len(inv.args) > 1 or any(not word.text.isdecimal() or int(word.text[:9]) == 0 for word in inv.args):
+        # `return $?` and `exit 0` leave; whatever else stands there may be an error, and what follows runs.
+        return inv.name in ("exit", "return") and len(inv.args) == 1 and _can_leave(walker, inv.name)
+    return _can_leave(walker, inv.name)
+
+
+def _can_leave(walker: Walker, name: str) -> bool:
+    match name:
+        case "exit":
+            return True
+        case "return":
+            return walker.returns > 0
+        case _:
+            return walker.loops > 0
 
 
 def _hashed(
@@ -252,12 +276,15 @@ def _hashed(
 ) -> Stream:
     """The shell was told where this command lies: that program runs, unless it is a builtin after all."""
     name = inv.argv0.text
-    path = walker.state.hashed.pop(name)
-    program = replace(inv.argv0, text=path, glob=False)
-    out = invoke(walker, (program, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True)
-    plain = invoke(walker, words, inv.span, inv.stdin, via, inv.env, inv.piped_out, external)
-    walker.state.hashed.setdefault(name, path)
-    return either([out, plain])
+    paths = walker.state.hashed.pop(name)
+    programs = [replace(inv.argv0, text=path, glob=False) for path in paths]
+    outs = [
+        invoke(walker, (program, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True)
+        for program in programs
+    ]
+    outs.append(invoke(walker, words, inv.span, inv.stdin, via, inv.env, inv.piped_out, external))
+    walker.state.hashed.setdefault(name, paths)
+    return either(outs)
 
 
 NOT_FOUND = ("command_not_found_handle", "command_not_found_handler")
@@ -361,19 +388,25 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
             return Stream()
     outer = walker.state.arguments
     running.append(walker.forks)
+    loops, walker.loops = walker.loops, 0
+    walker.returns += 1
     walker.locals.append({})
     outs: list[Stream] = []
     before = walker.state.copy() if len(bodies) > 1 else None
     for body in bodies:
         if body is None:
             continue
-        walker.state.arguments = inv.args if len(running) < MAX_RECURSION else None
+        if body is MORE_BODIES:
+            walker.give_up("too-many-ways", "A function has more bodies than are looked at", inv.span)
+        walker.state.arguments = (inv.args if len(running) < MAX_RECURSION else None,)
         for variable, value in inv.env:
             walker.assign(variable, Variable(value.text, value.taints))
         outs.append(walker.run(body, inv.stdin, piped=inv.piped_out))
         if before is not None:
             walker.state.merge(before)
     walker.left = False
+    walker.loops = loops
+    walker.returns -= 1
     for variable, value_before in walker.locals.pop().items():
         if value_before is None:
             walker.state.variables.pop(variable, None)

@@ -11,10 +11,16 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
-from interpose.shell.syntax.tree import Node
+from interpose.shell.syntax.tree import Node, Sequence
 
-MAX_ALTERNATIVES = 4
-"""How many values a variable may have on different branches before it counts as unknown."""
+MAX_ALTERNATIVES = 16
+"""How many values a variable, a function, an alias or the arguments may have on different branches."""
+
+CUT = "cut"
+"""The taint of a value that stands for more alternatives than are looked at: whoever uses it is asked about."""
+
+Arguments = tuple[Word, ...] | None
+"""Positional arguments; None when they are not known."""
 
 
 class Variable(Struct, frozen=True):
@@ -31,6 +37,8 @@ class Variable(Struct, frozen=True):
     outside: bool = False
     readonly: bool = False
     reference: bool = False
+    integer: bool = False
+    """What is assigned to it is an expression."""
     others: tuple[Variable, ...] = ()
 
 
@@ -40,6 +48,9 @@ UNSET = Variable("", is_set=False)
 
 NO_FUNCTION: tuple[Node | None, ...] = (None,)
 """On some branch the name is no function, and an ordinary command runs."""
+
+MORE_BODIES: Node = Sequence(())
+"""Stands for the bodies of a function that has more of them than are looked at."""
 
 
 class Channel(Struct, frozen=True):
@@ -70,11 +81,11 @@ class State:
         self.variables: dict[str, Variable] = {}
         self.functions: dict[str, tuple[Node | None, ...]] = {}
         self.exported_functions: set[str] = set()
-        self.aliases: dict[str, str] = {}
-        self.hashed: dict[str, str] = {}
+        self.aliases: dict[str, tuple[str, ...]] = {}
+        self.hashed: dict[str, tuple[str, ...]] = {}
         self.files: dict[str, Stream] = {}
         self.fds: dict[int, Channel] = {}
-        self.arguments: tuple[Word, ...] | None = None
+        self.arguments: tuple[Arguments, ...] = (None,)
         self.zero = Word("bash")
 
     def copy(self) -> State:
@@ -117,11 +128,12 @@ class State:
             for name in self.functions.keys() | other.functions.keys():
                 ours, others = self.functions.get(name, NO_FUNCTION), other.functions.get(name, NO_FUNCTION)
                 if ours is not others:
-                    bodies = {id(body): body for body in (*ours, *others)}
-                    self.functions[name] = tuple(bodies.values())[:MAX_ALTERNATIVES]
+                    bodies = tuple({id(body): body for body in (*ours, *others)}.values())
+                    cut = len(bodies) > MAX_ALTERNATIVES
+                    self.functions[name] = (*bodies[:MAX_ALTERNATIVES], MORE_BODIES) if cut else bodies
         self.exported_functions |= other.exported_functions
-        self.aliases = other.aliases | self.aliases
-        self.hashed = other.hashed | self.hashed
+        self.aliases = _both(self.aliases, other.aliases)
+        self.hashed = _both(self.hashed, other.hashed)
         if self.files != other.files:
             for path, stream in other.files.items():
                 mine_ = self.files.get(path)
@@ -131,7 +143,19 @@ class State:
                     self.files[path] = Stream(None, mine_.taints | stream.taints)
         self.fds = other.fds | self.fds
         if self.arguments != other.arguments:
-            self.arguments = None
+            known = tuple(dict.fromkeys((*self.arguments, *other.arguments)))
+            self.arguments = known if len(known) <= MAX_ALTERNATIVES else ((Word(UNKNOWN, taints=frozenset({CUT})),),)
+
+
+def _both(mine: dict[str, tuple[str, ...]], theirs: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:
+    """Texts by name, from two branches. Of too many the last is unknown."""
+    if mine == theirs:
+        return mine
+    merged = theirs | mine
+    for name in mine.keys() & theirs.keys():
+        texts = tuple(dict.fromkeys((*mine[name], *theirs[name])))
+        merged[name] = texts if len(texts) <= MAX_ALTERNATIVES else (*texts[:MAX_ALTERNATIVES], UNKNOWN)
+    return merged
 
 
 def either(one: Variable, other: Variable) -> Variable:
@@ -144,5 +168,5 @@ def either(one: Variable, other: Variable) -> Variable:
     values = list(flat)
     if len(values) > MAX_ALTERNATIVES:
         taints = frozenset().union(*(value.taints for value in values))
-        return Variable(UNKNOWN, taints, exported=one.exported or other.exported)
+        return Variable(UNKNOWN, taints | {CUT}, exported=one.exported or other.exported)
     return replace(values[0], others=tuple(values[1:]))

@@ -36,11 +36,12 @@ from interpose.shell.syntax.tree import (
     Span,
 )
 from interpose.shell.syntax.words import MAX_NESTING
+from interpose.shell.vanishing import meaning
 from interpose.types import Effect, FrozenDict
 
 TABLES = frozenset({"BASH_ALIASES", "BASH_CMDS"})
 """Arrays of bash that are no data: they say what its commands are."""
-MAX_COMBINATIONS = 8
+MAX_COMBINATIONS = 64
 COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
 MAX_FAULTS = 100
@@ -83,6 +84,9 @@ class Walker:
         self.success: bool | None = True
         self.likely = False
         self.left = False
+        self.loops = 0
+        self.returns = 0
+        self.nullglob = False
         self.faulted: State | None = None
         self._faults = 0
         self._choice: dict[str, int] = {}
@@ -137,19 +141,20 @@ class Walker:
         names = [name for name in touched if name not in outer]
         combinations = product(*(range(touched[name]) for name in names))
         outs, after = [out], self.state
-        self.doubt += 1
+        always = _proven(self.effects[first:])
         for combination in islice(combinations, 1, MAX_COMBINATIONS):
             self.state = before.copy()
             self._choice = outer | dict(zip(names, combination, strict=True))
+            mark = len(self.effects)
             outs.append(once())
+            always &= _proven(self.effects[mark:])
             after.merge(self.state)
         if next(combinations, None) is not None:
             self.give_up("too-many-ways", "Its words depend on more choices than are looked at", (0, 0))
-        self.doubt -= 1
         self.state, self._choice = after, outer
         self.effects[first:] = [
             replace(effect, certainty="possible")
-            if effect.certainty == "proven" and not effect.details.get("ours")
+            if effect.certainty == "proven" and meaning(effect) not in always and not effect.details.get("ours")
             else effect
             for effect in self.effects[first:]
         ]
@@ -160,8 +165,12 @@ class Walker:
     def assign(self, name: str, variable: Variable) -> None:
         before = self.state.variables.get(name)
         if before is not None and before != UNSET:
-            if before.reference and before.text != name and not variable.reference:
+            if before.reference and not before.text and not variable.reference:
+                variable = replace(variable, reference=True)
+            elif before.reference and before.text != name and not variable.reference:
                 name, before = before.text, self.state.variables.get(before.text, FROM_ENVIRONMENT)
+            if before.integer:
+                variable = self._evaluated(variable)
             if before.readonly:
                 # The assignment fails, and what follows may still run.
                 variable = either_of(before, variable)
@@ -173,6 +182,12 @@ class Walker:
                 self.set_entry(name, key, Word(text, taints=variable.taints))
         elif name == "BASH_ARGV0":
             self.state.zero = Word(variable.text, taints=variable.taints)
+
+    def _evaluated(self, variable: Variable) -> Variable:
+        """What an integer variable keeps of what it is given; evaluating that may run commands."""
+        numbers = [self.expander.arithmetic(text) for text in dict(variable.items or (("0", variable.text),)).values()]
+        text = UNKNOWN if not numbers or numbers[0] is None else str(numbers[0])
+        return replace(variable, text=text, integer=True) if variable.items is None else variable
 
     def table_of(self, name: str) -> str:
         """The table of bash's own that a variable is or refers to, or an empty text."""
@@ -191,9 +206,9 @@ class Walker:
             self.lowering(value.span).emit("opaque", table, certainty="unknown", rule="computed-command",
                 reason="Which command is replaced by another is only known when it runs")  # fmt: skip
         elif table == "BASH_ALIASES":
-            self.state.aliases[key] = value.text
+            self.state.aliases[key] = (value.text,)
         else:
-            self.state.hashed[key] = value.text
+            self.state.hashed[key] = (value.text,)
 
     def fault(self) -> None:
         """An expansion may fail, which skips the rest of its line: what follows may see the state as it is now."""
@@ -271,17 +286,21 @@ class Walker:
         parsed = parse(text, self.budget, fixed=span, depth=0)
         outer_via, outer_taints, outer_state = self.via, self.code_taints, self.state
         outer_arguments = outer_state.arguments
+        outer_left, outer_loops, outer_returns = self.left, self.loops, self.returns
+        own = scope != "shell"
+        sourced = not own and via[-1:] in (("source",), (".",))
+        self.loops, self.returns = (0, 0) if own else (outer_loops, outer_returns + sourced)
         self.via, self.code_taints = via, taints
         match scope:
             case "child":
                 self.state = _child(outer_state, env)
-                self.state.arguments = None if args is None else args[1:]
+                self.state.arguments = (None if args is None else args[1:],)
                 self.state.zero = args[0] if args else Word("bash")
             case "copy":
                 self.state = outer_state.copy()
             case "shell":
                 if args:
-                    self.state.arguments = args
+                    self.state.arguments = (args,)
         out = self.script(parsed, stdin)
         if scope == "shell":
             if args:
@@ -290,6 +309,10 @@ class Walker:
             self.keep_files(outer_state)
             self.state = outer_state
         self.via, self.code_taints = outer_via, outer_taints
+        self.loops, self.returns = outer_loops, outer_returns
+        if own or sourced:
+            # What leaves a child or a file that was read does not leave this shell.
+            self.left = outer_left
         self.depth -= 1
         return out
 
@@ -421,6 +444,11 @@ class Walker:
         out = opening.finish(out, opening.lowering)
         self.drain(out, mark)
         return out
+
+
+def _proven(effects: list[Effect]) -> set[tuple[object, ...]]:
+    """What happens for certain on one way; what happens so on every way is certain."""
+    return {meaning(effect) for effect in effects if effect.certainty == "proven"}
 
 
 def _child(state: State, env: tuple[tuple[str, Word], ...]) -> State:

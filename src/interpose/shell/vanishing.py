@@ -1,0 +1,108 @@
+"""Words that may be nothing: a command with words from outside is judged without them as well.
+
+`bash $x -c '...'` with `x` unset is `bash -c '...'`, `find . -del${x}ete` is `find . -delete`. What is not known is
+never known to be there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from interpose.shell.invocation import UNKNOWN, Stream, Word
+from interpose.shell.state import CUT
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+    from interpose.types import Effect
+
+Fields = tuple[Word, ...]
+
+MAX_TOGETHER = 3
+"""Up to so many such words every combination is looked at; of more only some of them."""
+
+ONLY_TALK = frozenset({"echo", "test", "[", "true", ":"})
+"""Commands that do nothing whatever their words are; what they print keeps its unknown parts."""
+
+
+def judge(walker: Walker, fields: Fields, run: Callable[[Fields], Stream]) -> Stream:
+    """What a command prints. What it would do without the words that may be nothing is added as possible."""
+    places = [place for place, word in enumerate(fields) if _may_vanish(word, nullglob=walker.nullglob)]
+    if not places or fields[0].text in ONLY_TALK:
+        return run(fields)
+    if any(CUT in fields[place].taints for place in places):
+        walker.give_up("too-many-ways", "Its words depend on more choices than are looked at", fields[0].span)
+    return either_way(
+        walker, lambda: run(fields), (partial(run, _without(fields, absent)) for absent in _absent(places))
+    )
+
+
+def either_way(walker: Walker, run: Callable[[], Stream], others: Iterable[Callable[[], Stream]]) -> Stream:
+    """What is printed. What only the others would do is possible, and takes nothing from what is certain."""
+    first, before = len(walker.effects), walker.state
+    walker.state = before.copy()
+    outs = [run()]
+    after, success, left = walker.state, walker.success, walker.left
+    walker.doubt += 1
+    for other in others:
+        walker.state = before.copy()
+        known = {meaning(effect) for effect in walker.effects[first:]}
+        mark = len(walker.effects)
+        outs.append(other())
+        walker.effects[mark:] = [effect for effect in walker.effects[mark:] if meaning(effect) not in known]
+        if not walker.state.same(after):
+            after.merge(walker.state)
+        success = success if walker.success == success else None
+        left = left and walker.left
+    walker.doubt -= 1
+    walker.state, walker.success, walker.left = after, success, left
+    return _printed(outs)
+
+
+def _printed(outs: list[Stream]) -> Stream:
+    """What was printed with all words: its unknown parts stand for what may be missing, and nothing else differs."""
+    first = outs[0]
+    taints = frozenset[str]().union(*(out.taints for out in outs))
+    known = first.text is not None and all(out.text is not None and _bare(out) == _bare(first) for out in outs[1:])
+    return Stream(first.text if known else None, taints)
+
+
+def _bare(out: Stream) -> str:
+    return (out.text or "").replace(UNKNOWN, "")
+
+
+def _may_vanish(word: Word, *, nullglob: bool) -> bool:
+    """Whether a part of the word may be missing. `"$x"` alone stays a word, though an empty one."""
+    if UNKNOWN in word.text:
+        return not word.quoted or word.text.strip(UNKNOWN) != ""
+    return nullglob and word.glob
+
+
+def _absent(places: list[int]) -> Iterator[tuple[int, ...]]:
+    """Which words are missing, each time: at first all of them."""
+    if len(places) <= MAX_TOGETHER:
+        for count in range(len(places), 0, -1):
+            yield from combinations(places, count)
+    else:
+        yield tuple(places)
+        yield tuple(places[:-1])
+        yield from ((place,) for place in places[:MAX_TOGETHER])
+
+
+def _without(fields: Fields, absent: tuple[int, ...]) -> Fields:
+    left: list[Word] = []
+    for place, word in enumerate(fields):
+        if place not in absent:
+            left.append(word)
+        elif text := word.text.replace(UNKNOWN, "") if UNKNOWN in word.text else "":
+            left.append(replace(word, text=text))
+    return tuple(left)
+
+
+def meaning(effect: Effect) -> tuple[object, ...]:
+    """What an effect says, however sure it is."""
+    return effect.kind, effect.resource, effect.details
