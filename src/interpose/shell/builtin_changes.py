@@ -88,7 +88,7 @@ def _declare(walker: Walker, inv: Invocation) -> None:
             continue
         if "[" in name and equals:
             base, _, key = name.partition("[")
-            walker.set_entry(base, key.removesuffix("]"), Word(text, word.span, taints=word.taints))
+            walker.assign_element(base, key.removesuffix("]"), Word(text, word.span, taints=word.taints))
         if "[" in name or not name:
             continue
         before = variables.get(name)
@@ -144,10 +144,15 @@ def _read(walker: Walker, inv: Invocation) -> None:
         items = tuple((str(index), text) for index, text in enumerate(fields))
         walker.assign(array.text, Variable(fields[0] if fields else "", stream.taints, items))
         return
-    names = [word.text for word in options.operands if "[" not in word.text] or ["REPLY"]
+    names = [word.text for word in options.operands] or ["REPLY"]
     fields = [line] if names == ["REPLY"] else _fields(line, separators, len(names))
     for index, name in enumerate(names):
-        walker.assign(name, Variable(fields[index] if index < len(fields) else "", stream.taints))
+        text = fields[index] if index < len(fields) else ""
+        base, bracket, key = name.partition("[")
+        if bracket:
+            walker.assign_element(base, key.removesuffix("]"), Word(text, taints=stream.taints))
+        else:
+            walker.assign(name, Variable(text, stream.taints))
 
 
 def _opened(walker: Walker, number: str) -> Stream | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from interpose.shell.endless import is_constant, is_endless, spawns
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
-from interpose.shell.state import State, Variable
+from interpose.shell.state import CUT, State, Variable
 from interpose.shell.streams import joined
 from interpose.shell.syntax.tree import (
     ArithmeticCommand,
@@ -27,7 +27,7 @@ from interpose.shell.syntax.tree import (
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
 
-MAX_LOOP_VALUES = 8
+MAX_LOOP_VALUES, MAX_TELLING_VALUES = 8, 64
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
@@ -150,16 +150,23 @@ def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream
 
     walker.each_alternative(collect)
     outs: list[Stream] = []
-    for value in values[:MAX_LOOP_VALUES]:
+    telling = _telling([value.text for value in values])
+    for value in [value for value in values if value.text in telling]:
         walker.assign(node.name, Variable(value.text, value.taints))
         outs.append(walker.run(node.body, stdin, piped=piped))
         walker.left = False
-    if len(values) > MAX_LOOP_VALUES or not all(value.known for value in values):
-        rest = frozenset().union(*(value.taints for value in values))
+    if CUT in telling or len(values) > MAX_LOOP_VALUES or not all(value.known for value in values):
+        rest = frozenset().union(*(value.taints for value in values)) | (telling & {CUT})
         walker.assign(node.name, Variable(UNKNOWN, rest))
         outs.append(Stream(None, _repeat(walker, node.body, stdin, piped).taints))
     walker.success = None
     return joined(outs)
+
+
+def _telling(texts: list[str]) -> frozenset[str]:
+    """The values of a loop that are looked at one by one. Many numbers differ in nothing; CUT if others are left."""
+    found = dict.fromkeys(text for place, text in enumerate(texts) if place < MAX_LOOP_VALUES or not text.isdecimal())
+    return frozenset([*found][:MAX_TELLING_VALUES] + [CUT] * (len(found) > MAX_TELLING_VALUES))
 
 
 def _case(walker: Walker, node: CaseCommand, stdin: Stream | None, piped: bool) -> Stream:
@@ -204,4 +211,5 @@ def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
     if not isinstance(last, Simple) or not last.words or last.words[0].plain != "read":
         return None
     lines = stdin.text.removesuffix("\n").split("\n")
-    return lines if len(lines) <= MAX_LOOP_VALUES else [*lines[:MAX_LOOP_VALUES], UNKNOWN]
+    telling = _telling(lines)
+    return lines if len(lines) <= MAX_LOOP_VALUES else [*(line for line in lines if line in telling), UNKNOWN]

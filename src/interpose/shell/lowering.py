@@ -362,9 +362,15 @@ class CommandLowering:
             return
         analyse = lower_of(language)
         first = len(self.walker.effects)
+
+        def analysed(text: str) -> Stream:
+            if analyse is not None:
+                analyse(text, self, via)
+            return EMPTY_STREAM
+
         if analyse is not None and self.walker.deeper(self.inv.span):
             self.walker.budget.spend(steps_of_program(text))
-            self._each_reading(code, text, lambda text: analyse(text, self, via) or EMPTY_STREAM)
+            self._each_reading(code, text, analysed)
             self.walker.depth -= 1
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
@@ -441,10 +447,8 @@ class CommandLowering:
         base = name.partition("[")[0]
         if base == name:
             self.walker.assign(name, Variable(value.text, value.taints))
-        elif self.walker.table_of(base):
-            self.walker.set_entry(base, name.partition("[")[2].removesuffix("]"), value)
         else:
-            self.walker.assign(base, Variable(UNKNOWN, value.taints))
+            self.walker.assign_element(base, name.partition("[")[2].removesuffix("]"), value)
 
 
 def _span(code: Word | Stream | str, inv: Invocation) -> tuple[int, int]:

@@ -9,7 +9,7 @@ from msgspec import Struct
 from interpose.shell import patterns
 from interpose.shell.invocation import NOTHING, UNKNOWN
 from interpose.shell.secret_names import is_secret_name
-from interpose.shell.state import Variable
+from interpose.shell.state import CUT, MAX_ALTERNATIVES, Variable
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import Parameter, RawWord
 
@@ -112,14 +112,23 @@ def _element(expander: Expander, variable: Variable, subscript: RawWord) -> Expa
         expander.arithmetic(key.text)
         return ExpansionResult((UNKNOWN,), variable.taints)
     found = dict(items)
-    if key.text in found:
+    certain = not any(UNKNOWN in name for name in found)
+    if certain and key.text in found:
         return ExpansionResult((found[key.text],), variable.taints)
     number = expander.arithmetic(key.text)
-    if number is None:
-        return ExpansionResult((UNKNOWN,), variable.taints)
+    if number is None or not certain:
+        return _any_of(expander, variable, tuple(dict.fromkeys(found.values())))
     if number < 0:
         return ExpansionResult((items[number][1] if -number <= len(items) else "",), variable.taints)
     return ExpansionResult((found.get(str(number), ""),), variable.taints)
+
+
+def _any_of(expander: Expander, variable: Variable, texts: tuple[str, ...]) -> ExpansionResult:
+    """An element of an array, not known which."""
+    if not 0 < len(texts) < MAX_ALTERNATIVES:
+        return ExpansionResult((UNKNOWN,), variable.taints | ({CUT} if texts else NOTHING))
+    choice = expander.shell.pick(f"[{texts}]", len(texts) + 1)
+    return ExpansionResult((texts[choice] if choice < len(texts) else UNKNOWN,), variable.taints)
 
 
 def _indirect(expander: Expander, part: Parameter) -> ExpansionResult:

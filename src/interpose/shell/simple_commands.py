@@ -25,7 +25,7 @@ from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import MORE_BODIES, Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
-from interpose.shell.syntax.budget import CHARACTERS, ExhaustedError
+from interpose.shell.syntax.budget import ExhaustedError
 from interpose.shell.syntax.tree import Assignment, Node, RawWord, Simple, Span
 
 if TYPE_CHECKING:
@@ -37,8 +37,11 @@ SUCCEEDING = frozenset({"true", ":", "export", "declare", "local", "readonly", "
 """Commands that succeed, so that what follows `&&` happens."""
 LIKELY = frozenset({"cd", "pushd", "popd", "mkdir", "touch"})
 """Commands that are taken to succeed as far as the directory of what follows goes."""
-WRAPPED = frozenset({"rm", "dd", "shred", "wipefs", "mkfs", "sudo", "bash", "sh", "zsh", "chmod", "chown"})
-"""Commands that are looked for in the arguments of a command we do not know."""
+SUBCOMMANDS = frozenset({
+    "init", "view", "script", "command", "ex", "reg", "halt", "reboot", "shutdown", "poweroff", "delete", "drop",
+    "grant", "alter", "update", "format", "erase",
+})  # fmt: skip
+"""Commands whose names other tools use for their own: `hexo init site` runs no init."""
 _MAX_GLOB_MATCHES = 8
 _MAX_WRAPPED = 6
 _MATCHING = 100
@@ -144,7 +147,7 @@ def assign(walker: Walker, assignment: Assignment) -> None:
                 taints |= value.taints
                 continue
             for field in expander.fields(raw):
-                items.append((str(len(items)), field.text))
+                items.append((_next_key(items), field.text))
                 taints |= field.taints
         walker.assign(assignment.name, Variable(items[0][1] if items else "", taints, tuple(items)))
         return
@@ -159,18 +162,18 @@ def assign(walker: Walker, assignment: Assignment) -> None:
     walker.assign(assignment.name, Variable(text, taints))
 
 
+def _next_key(items: list[tuple[str, str]]) -> str:
+    """The index behind the last one."""
+    last = items[-1][0] if items else "-1"
+    return str(int(last[:9]) + 1) if last == "-1" or last.isdecimal() else str(len(items))
+
+
 def _assign_element(walker: Walker, assignment: Assignment, before: Variable | None, value: Word) -> None:
-    subscript = assignment.subscript or RawWord((), (0, 0), "")
-    key = walker.expander.single(subscript).text
-    if walker.table_of(assignment.name):
-        walker.set_entry(assignment.name, key, value)
-        return
-    number = walker.expander.arithmetic(key)
-    walker.budget.spend(1 + len(before.items or ()) // CHARACTERS * 4 if before is not None else 1)
-    items = dict((before.items if before.items is not None else (("0", before.text),)) if before is not None else ())
-    items[key if number is None else str(number)] = value.text
-    taints = value.taints | (before.taints if before is not None else NOTHING)
-    walker.assign(assignment.name, Variable(items.get("0", ""), taints, tuple(items.items())))
+    key = walker.expander.single(assignment.subscript or RawWord((), (0, 0), "")).text
+    if assignment.append and before is not None:
+        old = dict(before.items or (("0", before.text),)).get(key, "")
+        value = replace(value, text=old + value.text)
+    walker.assign_element(assignment.name, key, value)
 
 
 def _alias(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
@@ -361,12 +364,18 @@ def _is_pattern(name: str) -> bool:
 
 def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
     """A command that we do not know may be a wrapper: if a whole command stands in its arguments, it may run."""
+    from interpose.shell.commands.shared.verbs import TEXT_TOOLS
+
+    if inv.name in TEXT_TOOLS:
+        return
     for index, word in enumerate(inv.args[:_MAX_WRAPPED]):
-        if base_name(word.text) in WRAPPED and not word.quoted and len(inv.args) > index + 1:
+        name = base_name(word.text)
+        if name in SUBCOMMANDS or word.quoted or len(inv.args) == index + 1:
+            continue
+        if handler_of(name) is not None:
             walker.doubt += 1
             low.run(inv.args[index:], via=inv.name)
             walker.doubt -= 1
-            return
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:

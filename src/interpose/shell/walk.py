@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import islice, product
+from math import prod
 from typing import Literal
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from interpose.shell.state import FROM_ENVIRONMENT, UNSET, Channel, State, Varia
 from interpose.shell.state import either as either_of
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
-from interpose.shell.syntax.budget import COMMAND, EFFECT, Budget
+from interpose.shell.syntax.budget import CHARACTERS, COMMAND, EFFECT, Budget
 from interpose.shell.syntax.tree import (
     AndOr,
     BackgroundJob,
@@ -41,7 +42,7 @@ from interpose.types import Effect, FrozenDict
 
 TABLES = frozenset({"BASH_ALIASES", "BASH_CMDS"})
 """Arrays of bash that are no data: they say what its commands are."""
-MAX_COMBINATIONS = 64
+MAX_COMBINATIONS, FEW_COMBINATIONS = 64, 8
 COPROCESS_OUT, COPROCESS_IN = 63, 60
 MAX_TRAPS = 16
 MAX_FAULTS = 100
@@ -140,9 +141,11 @@ class Walker:
         outer = self._choice
         names = [name for name in touched if name not in outer]
         combinations = product(*(range(touched[name]) for name in names))
+        # Nobody can say what too many choices do: some of them are looked at, and a person is asked.
+        limit = MAX_COMBINATIONS if prod(touched[name] for name in names) <= MAX_COMBINATIONS else FEW_COMBINATIONS
         outs, after = [out], self.state
         always = _proven(self.effects[first:])
-        for combination in islice(combinations, 1, MAX_COMBINATIONS):
+        for combination in islice(combinations, 1, limit):
             self.state = before.copy()
             self._choice = outer | dict(zip(names, combination, strict=True))
             mark = len(self.effects)
@@ -209,6 +212,21 @@ class Walker:
             self.state.aliases[key] = (value.text,)
         else:
             self.state.hashed[key] = (value.text,)
+
+    def assign_element(self, name: str, key: str, value: Word) -> None:
+        """`a[key]=value`. Under a key that is not known the element is kept, too."""
+        if self.table_of(name):
+            self.set_entry(name, key, value)
+            return
+        before = self.state.variables.get(name)
+        number = self.expander.arithmetic(key)
+        items: dict[str, str] = {}
+        if before is not None:
+            self.budget.spend(1 + len(before.items or ()) // CHARACTERS * 4)
+            items = dict(before.items if before.items is not None else (("0", before.text),) if before.is_set else ())
+        items[key if number is None else str(number)] = value.text
+        taints = value.taints | (before.taints if before is not None else NOTHING)
+        self.assign(name, Variable(items.get("0", ""), taints, tuple(items.items())))
 
     def fault(self) -> None:
         """An expansion may fail, which skips the rest of its line: what follows may see the state as it is now."""

@@ -49,6 +49,9 @@ def posix_shell(inv: Invocation, low: Lowering) -> None:
         if operands:
             input_as_code(operands[0], low)
             low.shell(operands[0], via=inv.name, args=operands[1:], dialect=dialect)
+            if len(operands) > 1 and operands[0].text.isalpha():
+                # Only the first word is code. Whoever writes `sh -c rm -rf x` means all of it: so do we.
+                low.run(operands, via=inv.name)
     elif options.has("-s") or not operands or operands[0].text == "-":
         if inv.stdin is not None:
             low.shell(inv.stdin, via=inv.name, args=(Word(inv.name), *operands), dialect=dialect)
