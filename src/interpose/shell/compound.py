@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from interpose.shell.endless import is_constant, is_endless, spawns
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream, Word
 from interpose.shell.state import CUT, State, Variable
 from interpose.shell.streams import joined
 from interpose.shell.syntax.tree import (
@@ -116,8 +116,7 @@ def _while(walker: Walker, condition: Sequence, body: Sequence, stdin: Stream | 
     lines = _lines_for(condition, stdin)
     if lines is None:
         return _repeat(walker, whole, stdin, piped)
-    outs = [_repeat(walker, whole, Stream(line + "\n", stdin.taints if stdin else NOTHING), piped) for line in lines]
-    return joined(outs)
+    return joined([_repeat(walker, whole, line, piped) for line in lines])
 
 
 def _repeat(walker: Walker, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
@@ -203,7 +202,7 @@ def _test(walker: Walker, tokens: tuple[str | RawWord, ...]) -> None:
     walker.success = None
 
 
-def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
+def _lines_for(condition: Sequence, stdin: Stream | None) -> list[Stream] | None:
     """The lines that `while read` goes through, when they are known and few."""
     if stdin is None or not stdin.text or not condition.items:
         return None
@@ -212,4 +211,6 @@ def _lines_for(condition: Sequence, stdin: Stream | None) -> list[str] | None:
         return None
     lines = stdin.text.removesuffix("\n").split("\n")
     telling = _telling(lines)
-    return lines if len(lines) <= MAX_LOOP_VALUES else [*(line for line in lines if line in telling), UNKNOWN]
+    known = [Stream(line + "\n", stdin.taints) for line in lines if line in telling]
+    more = len(lines) > MAX_LOOP_VALUES
+    return [*known, Stream(UNKNOWN + "\n", stdin.taints | (telling & {CUT}))] if more else known

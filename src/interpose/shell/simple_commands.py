@@ -368,7 +368,8 @@ def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
 
     if inv.name in TEXT_TOOLS:
         return
-    for index, word in enumerate(inv.args[:_MAX_WRAPPED]):
+    for index in _starts(inv.args):
+        word = inv.args[index]
         name = base_name(word.text)
         if name in SUBCOMMANDS or word.quoted or len(inv.args) == index + 1:
             continue
@@ -376,6 +377,13 @@ def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
             walker.doubt += 1
             low.run(inv.args[index:], via=inv.name)
             walker.doubt -= 1
+
+
+def _starts(args: tuple[Word, ...]) -> list[int]:
+    """Where the command of a wrapper may begin: among its first words, or behind `--`."""
+    near = list(range(min(len(args), _MAX_WRAPPED)))
+    marks = [index + 1 for index, word in enumerate(args[:-1]) if word.text == "--"][:1]
+    return near if not marks or marks[0] < _MAX_WRAPPED else near + marks
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:

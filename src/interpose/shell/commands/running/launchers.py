@@ -133,6 +133,25 @@ def hyperfine(inv: Invocation, low: Lowering) -> None:
         low.shell(text, via="hyperfine", dialect="sh")
 
 
+_RTK_MODES = frozenset({"proxy", "err", "test", "summary", "log", "run"})
+_RTK = Wrapper(flags="vu", long=("verbose", "ultra-compact", "skip-env"))
+
+
+@command("rtk")
+def rtk(inv: Invocation, low: Lowering) -> None:
+    """`rtk git status` shortens what `git status` prints; some of its modes stand in front of any command."""
+    peeled = peel(inv.args, _RTK, low)
+    words = peeled.inner[1:] if peeled.inner and peeled.inner[0].text in _RTK_MODES else peeled.inner
+    if not peeled.informs:
+        run_inner(words, low, "rtk")
+
+
+@command("sandbox-exec")
+def sandbox_exec(inv: Invocation, low: Lowering) -> None:
+    options = parse(inv.args, values=("-f", "-n", "-p", "-D"), stop=True)
+    run_inner(options.operands, low, "sandbox-exec")
+
+
 def joined(words: tuple[Word, ...]) -> Word:
     """Words as a tool puts them together before it gives them to a shell."""
     return Word(
