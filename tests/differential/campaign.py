@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from tests.differential import commands, words, wrappers
+from tests.differential import commands, vanishing, words, wrappers
 from tests.differential.bash import prepare, run
 from tests.differential.compare import compare
 from tests.differential.generator import COMMANDS, WORDS, Generator
@@ -19,7 +19,7 @@ from tests.differential.generator import COMMANDS, WORDS, Generator
 BATCH = 50
 KEPT = 100
 """How many scripts of each outcome are kept to be shown."""
-CATALOGUES = (commands, words, wrappers)
+CATALOGUES = (commands, vanishing, words, wrappers)
 """The modules that fill the tables of constructs by being imported."""
 
 

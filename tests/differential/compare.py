@@ -36,16 +36,18 @@ def _call_predicted(call: tuple[str, ...], analysis: Analysis) -> bool:
 
 
 def _fits(args: tuple[str, ...], text: str) -> bool:
-    """Whether the real arguments are these. An unknown or glob word may be any number of words."""
+    """Whether the real arguments are these.
+
+    An unknown or glob word may be one or more words. That it may be none must have been predicted.
+    """
     known = "\037".join(args)
     if known == text:
         return True
     loose = [arg for arg in args if _is_loose(arg)]
     if not loose or len(loose) > 4:
         return bool(loose)
-    pieces = [".*" if _is_loose(arg) else re.escape(arg) + "\037?" for arg in args]
-    pattern = "\037?".join(pieces)
-    return re.fullmatch(pattern, text, re.DOTALL) is not None
+    pieces = [".*" if _is_loose(arg) else re.escape(arg) for arg in args]
+    return re.fullmatch("\037".join(pieces), text, re.DOTALL) is not None
 
 
 def _is_loose(arg: str) -> bool:
