@@ -294,6 +294,10 @@ class Expander:
             return found if index == 0 else found.others[index - 1]
         return found
 
+    def changed(self, name: str) -> Variable | None:
+        """A variable that this text has set, as it is before it is changed; None if it has not."""
+        return self.variable(name) if name in self.shell.state.variables else None
+
     def _environment(self, name: str) -> str | None:
         if name == "HOME":
             return self.shell.home

@@ -210,6 +210,9 @@ def _default(
 ) -> ExpansionResult:
     """`-`, `=`, `?`, `+` and their colon forms. An unset variable takes the default: it is what is meant."""
     empty = part.operator.startswith(":") and all(not text for text in base.texts)
+    if part.operator.startswith(":") and is_set and not "".join(base.texts).strip(UNKNOWN) and not empty:
+        # Set, but to what nobody knows: it may be empty.
+        empty = expander.shell.pick(f":{part.name}", 2) == 1
     absent = is_set is not True or empty
     if part.operator.endswith("+"):
         if is_set is None and expander.shell.pick(f"+{part.name}", 2) == 1:

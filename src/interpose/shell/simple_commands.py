@@ -135,10 +135,10 @@ def _reverse_shell(word: Word, opening: Descriptors) -> None:
 def assign(walker: Walker, assignment: Assignment) -> None:
     """Set a variable or the elements of an array."""
     expander = walker.expander
-    before = walker.state.variables.get(assignment.name)
+    before = expander.changed(assignment.name) if assignment.append else None
     if assignment.items is not None:
-        items = list(before.items or ()) if before is not None and assignment.append else []
-        taints = before.taints if before is not None and assignment.append else NOTHING
+        items = list(before.items or ()) if before is not None else []
+        taints = before.taints if before is not None else NOTHING
         for key, raw in assignment.items:
             if key is not None:
                 value = expander.single(raw)

@@ -218,7 +218,7 @@ class Walker:
         if self.table_of(name):
             self.set_entry(name, key, value)
             return
-        before = self.state.variables.get(name)
+        before = self.expander.changed(name)
         number = self.expander.arithmetic(key)
         items: dict[str, str] = {}
         if before is not None:
