@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream, Word
 from interpose.shell.state import ERR, NULL, OUT, Channel, Variable
 from interpose.shell.syntax.tree import HereDocument, Redirect, Span
+from interpose.shell.vanishing import is_install
 
 if TYPE_CHECKING:
     from interpose.shell.lowering import CommandLowering
@@ -129,6 +130,16 @@ def _bare(word: Word) -> Word | None:
     return replace(word, text=text) if text else None
 
 
+def _write_bare(bare: Word, channel: Channel, low: CommandLowering) -> None:
+    effects = low.walker.effects
+    mark = len(effects)
+    low.walker.doubt += 1
+    low.write(bare, Stream(), append=channel.append)
+    low.walker.doubt -= 1
+    if channel.target.text.startswith(f"{UNKNOWN}/"):
+        effects[mark:] = [effect for effect in effects[mark:] if not is_install(effect, low.home)]
+
+
 def _input(opening: Descriptors, redirect: Redirect, stream: Stream) -> None:
     number = redirect.fd or 0
     opening.channels[number] = Channel("input", stream=stream)
@@ -159,10 +170,8 @@ def _output(opening: Descriptors, redirect: Redirect, word: Word, operator: str,
         stream = low.read(word) if operator == "<>" else Stream()
         channel = Channel("file", word, stream, append=operator in (">>", "&>>", "<>"))
         opening.files.append(channel)
-        if bare := _bare(word):
-            low.walker.doubt += 1
-            low.write(bare, Stream(), append=channel.append)
-            low.walker.doubt -= 1
+        if (bare := _bare(word)) is not None:
+            _write_bare(bare, channel, low)
     opening.channels[number] = channel
     if operator in ("&>", "&>>") or (operator == ">&" and redirect.fd is None):
         opening.channels[2] = channel

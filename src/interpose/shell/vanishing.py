@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
-from itertools import combinations
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -22,11 +21,12 @@ if TYPE_CHECKING:
 
 Fields = tuple[Word, ...]
 
-MAX_TOGETHER = 3
-"""Up to so many such words every combination is looked at; of more only some of them."""
+MAX_ALONE = 3
+"""Of so many words that may be missing each is also looked at as the only one that is."""
 
 ONLY_TALK = frozenset({"echo", "test", "[", "true", ":"})
 """Commands that do nothing whatever their words are; what they print keeps its unknown parts."""
+KEPT_TREES = ("/etc/", "/boot/", "/dev/", "/root/", "/proc/", "/sys/")
 
 
 def judge(walker: Walker, fields: Fields, run: Callable[[Fields], Stream]) -> Stream:
@@ -36,13 +36,17 @@ def judge(walker: Walker, fields: Fields, run: Callable[[Fields], Stream]) -> St
         return run(fields)
     if any(CUT in fields[place].taints for place in places):
         walker.give_up("too-many-ways", "Its words depend on more choices than are looked at", fields[0].span)
-    return either_way(
-        walker, lambda: run(fields), (partial(run, _without(fields, absent)) for absent in _absent(places))
-    )
+    others = (partial(run, _without(fields, absent)) for absent in _absent(fields, places))
+    return either_way(walker, lambda: run(fields), others, rootless=any(_is_below(fields[place]) for place in places))
 
 
-def either_way(walker: Walker, run: Callable[[], Stream], others: Iterable[Callable[[], Stream]]) -> Stream:
-    """What is printed. What only the others would do is possible, and takes nothing from what is certain."""
+def either_way(
+    walker: Walker, run: Callable[[], Stream], others: Iterable[Callable[[], Stream]], *, rootless: bool = False
+) -> Stream:
+    """What is printed. What only the others would do is possible, and takes nothing from what is certain.
+
+    `rootless`: a path below an unknown directory is among the words.
+    """
     first, before = len(walker.effects), walker.state
     walker.state = before.copy()
     outs = [run()]
@@ -53,7 +57,11 @@ def either_way(walker: Walker, run: Callable[[], Stream], others: Iterable[Calla
         known = {meaning(effect) for effect in walker.effects[first:]}
         mark = len(walker.effects)
         outs.append(other())
-        walker.effects[mark:] = [effect for effect in walker.effects[mark:] if meaning(effect) not in known]
+        walker.effects[mark:] = [
+            effect
+            for effect in walker.effects[mark:]
+            if meaning(effect) not in known and not (rootless and is_install(effect, walker.home))
+        ]
         if not walker.state.same(after):
             after.merge(walker.state)
         success = success if walker.success == success else None
@@ -82,15 +90,19 @@ def _may_vanish(word: Word, *, nullglob: bool) -> bool:
     return nullglob and word.glob
 
 
-def _absent(places: list[int]) -> Iterator[tuple[int, ...]]:
-    """Which words are missing, each time: at first all of them."""
-    if len(places) <= MAX_TOGETHER:
-        for count in range(len(places), 0, -1):
-            yield from combinations(places, count)
-    else:
-        yield tuple(places)
-        yield tuple(places[:-1])
-        yield from ((place,) for place in places[:MAX_TOGETHER])
+def _absent(fields: Fields, places: list[int]) -> Iterator[tuple[int, ...]]:
+    """Which words lose what is not known of them, each time. Of parts always all; of whole words all, one or none."""
+    parts = tuple(place for place in places if _left_of(fields[place]))
+    whole = [place for place in places if place not in parts]
+    yield tuple(places)
+    if parts and whole:
+        yield parts
+    if len(whole) > 1:
+        yield from ((*parts, place) for place in whole[:MAX_ALONE])
+
+
+def _left_of(word: Word) -> str:
+    return word.text.replace(UNKNOWN, "") if UNKNOWN in word.text else ""
 
 
 def _without(fields: Fields, absent: tuple[int, ...]) -> Fields:
@@ -98,9 +110,18 @@ def _without(fields: Fields, absent: tuple[int, ...]) -> Fields:
     for place, word in enumerate(fields):
         if place not in absent:
             left.append(word)
-        elif text := word.text.replace(UNKNOWN, "") if UNKNOWN in word.text else "":
+        elif text := _left_of(word):
             left.append(replace(word, text=text))
     return tuple(left)
+
+
+def _is_below(word: Word) -> bool:
+    return word.text.startswith(f"{UNKNOWN}/")
+
+
+def is_install(effect: Effect, home: str) -> bool:
+    """Whether this only puts a file where programs lie: what `$DESTDIR/usr/bin/x` is for without a directory."""
+    return effect.kind == "fs.write" and not effect.resource.startswith((*KEPT_TREES, home))
 
 
 def meaning(effect: Effect) -> tuple[object, ...]:
