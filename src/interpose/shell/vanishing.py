@@ -121,7 +121,7 @@ def _is_below(word: Word) -> bool:
 
 def is_install(effect: Effect, home: str) -> bool:
     """Whether this only puts a file where programs lie: what `$DESTDIR/usr/bin/x` is for without a directory."""
-    return effect.kind == "fs.write" and not effect.resource.startswith((*KEPT_TREES, home))
+    return effect.kind in ("fs.write", "fs.permission") and not effect.resource.startswith((*KEPT_TREES, home))
 
 
 def meaning(effect: Effect) -> tuple[object, ...]:
