@@ -121,7 +121,8 @@ def _is_below(word: Word) -> bool:
 
 def is_install(effect: Effect, home: str) -> bool:
     """Whether this only puts a file where programs lie: what `$DESTDIR/usr/bin/x` is for without a directory."""
-    return effect.kind in ("fs.write", "fs.permission") and not effect.resource.startswith((*KEPT_TREES, home))
+    plain = effect.kind == "fs.write" or (effect.kind == "fs.permission" and not effect.details.get("recursive"))
+    return plain and not effect.resource.startswith((*KEPT_TREES, home))
 
 
 def meaning(effect: Effect) -> tuple[object, ...]:
