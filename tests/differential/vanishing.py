@@ -58,6 +58,12 @@ command("array that goes on")(
 )
 
 
+command("last word")(lambda g, d: f": {g.stub()}; $_ {g.plain()}")
+command("list with another mark")(
+    lambda g, d: f"readarray -d, -t ma < <(printf '{g.plain()},{g.plain()}'); {g.stub()} \"${{ma[@]}}\""
+)
+
+
 @command("alias from a branch")
 def _alias(g: Generator, depth: int) -> str:
     one, other = (f"alias ab{depth}='{g.stub()} {which}'" for which in ("one", "two"))

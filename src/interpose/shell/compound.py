@@ -27,7 +27,7 @@ from interpose.shell.syntax.tree import (
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
 
-MAX_LOOP_VALUES, MAX_TELLING_VALUES = 8, 64
+MAX_LOOP_VALUES, MAX_TELLING_VALUES, MAX_ROUNDS = 8, 64, 12
 NUMERIC_TESTS = frozenset({"-eq", "-ne", "-lt", "-le", "-gt", "-ge"})
 
 
@@ -56,6 +56,8 @@ def _once(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> 
             return _for(walker, node, stdin, piped)
         case ArithmeticFor(expressions, body, _):
             text = walker.expander.single(expressions).text
+            if (counted := _count(walker, text.split(";"), body, stdin, piped)) is not None:
+                return counted
             for expression in text.split(";")[:3]:
                 walker.expander.arithmetic(expression)
             for name in set(re.findall(r"[A-Za-z_]\w*", text)):
@@ -117,6 +119,31 @@ def _while(walker: Walker, condition: Sequence, body: Sequence, stdin: Stream | 
     if lines is None:
         return _repeat(walker, whole, stdin, piped)
     return joined([_repeat(walker, whole, line, piped) for line in lines])
+
+
+def _count(walker: Walker, expressions: list[str], body: Sequence, stdin: Stream | None, piped: bool) -> Stream | None:
+    """A loop whose numbers are known and few, round by round; None if it is another one."""
+    if len(expressions) != 3 or not expressions[1].strip():
+        return None
+    start, condition, step = expressions
+    before = walker.state.copy()
+    walker.expander.arithmetic(start)
+    outs: list[Stream] = []
+    for _ in range(MAX_ROUNDS):
+        number = walker.expander.arithmetic(condition)
+        if number is None:
+            break
+        if number == 0:
+            walker.success = None
+            return joined(outs)
+        outs.append(walker.run(body, stdin, piped=piped))
+        if walker.left:
+            # Left for good or only for this round.
+            break
+        walker.expander.arithmetic(step)
+    walker.left = False
+    walker.state = before
+    return None
 
 
 def _repeat(walker: Walker, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
-from interpose.shell import parameters
+from interpose.shell import parameters, patterns
 from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
 from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
@@ -40,6 +40,7 @@ class Shell(Protocol):
     home: str
     budget: Budget
     code_taints: frozenset[str]
+    last_word: Word | None
 
     def substitute(self, body: Sequence) -> Stream:
         """Run a command substitution."""
@@ -63,7 +64,7 @@ class Shell(Protocol):
 class FieldBuilder:
     """The words being built from one raw word."""
 
-    __slots__ = ("done", "glob", "pieces", "quoted", "span", "started", "taints")
+    __slots__ = ("done", "extended", "glob", "pieces", "quoted", "span", "started", "taints")
 
     def __init__(self, span: Span) -> None:
         self.span = span
@@ -73,6 +74,7 @@ class FieldBuilder:
     def _clear(self) -> None:
         self.pieces: list[str] = []
         self.glob = False
+        self.extended = False
         self.quoted = False
         self.started = False
         self.taints: frozenset[str] = NOTHING
@@ -86,13 +88,17 @@ class FieldBuilder:
             self.taints = self.taints | taints
         if not quoted and not self.glob and _GLOB.search(text):
             self.glob = True
+        if text == "(" and not quoted:
+            # Only an extended pattern leaves a bracket of its own.
+            self.extended = True
 
     def close(self) -> None:
         if self.started:
             text = "".join(self.pieces)
-            self.done.append(
-                Word(text if len(text) <= _MAX_TEXT else UNKNOWN, self.span, self.glob, self.quoted, self.taints)
-            )
+            ways = [text if len(text) <= _MAX_TEXT else UNKNOWN]
+            if self.extended:
+                ways = patterns.alternatives(ways[0])
+            self.done.extend(Word(way, self.span, self.glob, self.quoted, self.taints) for way in ways)
         self._clear()
 
     def split(self, text: str, taints: frozenset[str], separators: str) -> None:

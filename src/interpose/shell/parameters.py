@@ -80,6 +80,8 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Exp
         return (_UNKNOWN if arguments is None else ExpansionResult((str(len(arguments)),))), True
     if not (name[0].isalpha() or name[0] == "_"):
         return _UNKNOWN, True
+    if name == "_" and (last := expander.shell.last_word) is not None:
+        return ExpansionResult((last.text,), last.taints), True
     variable = expander.variable(name)
     is_set = None if variable.outside else variable.is_set
     if subscript is None:

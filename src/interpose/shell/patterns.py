@@ -57,6 +57,29 @@ def _regex(pattern: str, greedy: bool) -> re.Pattern[str] | None:
         return None
 
 
+_EXTENDED = re.compile(r"([@?*+!])\(([^()]*)\)")
+_MAX_WORDS = 16
+
+
+def alternatives(text: str) -> list[str]:
+    """The words that an extended pattern may stand for: `@(a|b)c` is `ac` or `bc`. What is not simple becomes `*`."""
+    words = [text]
+    for _ in range(3):
+        if not any(_EXTENDED.search(word) for word in words):
+            return words
+        words = list(dict.fromkeys(new for word in words for new in _unfolded(word)))[:_MAX_WORDS]
+    return [_EXTENDED.sub("*", word) for word in words]
+
+
+def _unfolded(word: str) -> list[str]:
+    found = _EXTENDED.search(word)
+    if found is None:
+        return [word]
+    kind, inner = found.groups()
+    ways = ["*"] if kind == "!" else [*inner.split("|"), *([""] if kind in "?*" else [])]
+    return [word[: found.start()] + way + word[found.end() :] for way in ways]
+
+
 def _class(inner: str) -> str:
     named = {
         "[:alpha:": "A-Za-z",

@@ -84,6 +84,8 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
     out = vanishing.judge(walker, tuple(fields), lambda words: _placed(walker, node, words, stdin, piped))
     if walker.waiting > mark:
         walker.drain(out, mark)
+    if fields:
+        walker.last_word = fields[-1]
     return out
 
 
@@ -106,13 +108,14 @@ def _redirected(walker: Walker, node: Simple, fields: tuple[Word, ...], stdin: S
         walker.state.fds = opening.channels
         out = opening.finish(EMPTY_STREAM, opening.lowering)
         for channel in opening.files:
-            # What is written later through the descriptor is not known yet.
-            walker.feed(channel.target.text, Stream())
+            walker.keep_feeding(channel.target.text)
         return out
     _reverse_shell(fields[0], opening)
     for name, value in env:
         environment.assign(name, value, opening.lowering, base_name(fields[0].text))
+    outer, walker.state.fds = walker.state.fds, {**walker.state.fds, **opening.inner()}
     out = walker.invoke(fields, span=node.span, stdin=opening.stdin, via=walker.via, env=env, piped=piped)
+    walker.state.fds = outer
     for assignment in node.declared:
         assign(walker, assignment)
     if opening.files and walker.success:
@@ -158,7 +161,9 @@ def assign(walker: Walker, assignment: Assignment) -> None:
     text, taints = value.text, value.taints
     if assignment.append:
         old = expander.variable(assignment.name)
-        text, taints = old.text + text, taints | old.taints
+        if not (old.outside and assignment.name.islower()):
+            # A name in small letters that nobody set begins empty: that is what whoever appends to it means.
+            text, taints = old.text + text, taints | old.taints
     walker.assign(assignment.name, Variable(text, taints))
 
 

@@ -88,6 +88,8 @@ class Walker:
         self.loops = 0
         self.returns = 0
         self.nullglob = False
+        self.last_word: Word | None = None
+        self.fed: dict[str, tuple[Sequence, Stream]] = {}
         self.faulted: State | None = None
         self._faults = 0
         self._choice: dict[str, int] = {}
@@ -282,6 +284,21 @@ class Walker:
         for _, body, content in feeds:
             self.subshell(body, content or default)
 
+    def keep_feeding(self, path: str) -> None:
+        """The shell's own output goes to a process substitution from now on: it is run when something is written."""
+        self.fed.update({name: (body, EMPTY_STREAM) for name, body, _ in self._feeds if name == path})
+        self._feeds = [feed for feed in self._feeds if feed[0] != path]
+
+    def write_on(self, path: str, content: Stream) -> None:
+        """More is written to a process substitution that the shell keeps open."""
+        if path in self.fed:
+            body, before = self.fed.pop(path)
+            written = joined((before, content))
+            outer, self.state.fds = self.state.fds, {}
+            self.subshell(body, written)
+            self.state.fds = outer
+            self.fed[path] = (body, written)
+
     @property
     def waiting(self) -> int:
         return len(self._feeds)
@@ -342,7 +359,10 @@ class Walker:
         return self.run(parsed.script, stdin)
 
     def finish(self) -> None:
-        """Traps run last, with the state the script has then."""
+        """Traps run last, with the state the script has then, and whoever was given nothing to read yet."""
+        for body, written in self.fed.values():
+            if written is EMPTY_STREAM:
+                self.subshell(body, Stream())
         for text, span, via, taints in self.traps[:MAX_TRAPS]:
             self.run_code(text, span=span, via=via, taints=taints, scope="copy")
 

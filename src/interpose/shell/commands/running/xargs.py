@@ -59,13 +59,20 @@ def xargs(inv: Invocation, low: Lowering) -> None:
             words = tuple(_replaced(word, marker, item) for word in peeled.inner)
             run_inner(words if words != peeled.inner else (*peeled.inner, item), low, "xargs")
     elif options.has("-n", "--max-args", "-L", "-l", "--max-lines"):
-        for item in items:
-            run_inner((*peeled.inner, item), low, "xargs")
+        for group in _groups(items, options.value("-n", "--max-args")):
+            run_inner((*peeled.inner, *group), low, "xargs")
     else:
         if len(peeled.inner) == 1 and "output" in source.taints and base_name(peeled.inner[0]) in POSIX_SHELLS:
             low.emit("opaque", peeled.inner[0].text, certainty="possible", at=peeled.inner[0], rule="found-code",
                      reason="Whatever was found is run as a script")  # fmt: skip
         run_inner((*peeled.inner, *items), low, "xargs")
+
+
+def _groups(items: list[Word], size: Word | None) -> list[list[Word]]:
+    """The items that are given to one run each."""
+    number = int(size.text[:4]) if size is not None and size.text.isdecimal() else 1
+    step = max(number, 1)
+    return [items[place : place + step] for place in range(0, len(items), step)]
 
 
 def _state_injection(words: tuple[Word, ...], marker: str, low: Lowering) -> None:
