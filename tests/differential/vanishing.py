@@ -60,7 +60,7 @@ command("array that goes on")(
 
 command("last word")(lambda g, d: f": {g.stub()}; $_ {g.plain()}")
 command("list with another mark")(
-    lambda g, d: f"readarray -d, -t ma < <(printf '{g.plain()},{g.plain()}'); {g.stub()} \"${{ma[@]}}\""
+    lambda g, d: f'readarray -d, -t ma < <(printf %s,%s {g.plain()} {g.plain()}); {g.stub()} "${{ma[@]}}"'
 )
 
 
