@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from fnmatch import translate
-from functools import cache, lru_cache
+from functools import cache
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -14,9 +12,8 @@ from interpose.shell import vanishing
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
-from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
+from interpose.shell.commands.shared.handler_table import Handler, handler_of
 from interpose.shell.commands.shared.shell_setup import prints_setup
-from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
@@ -27,6 +24,7 @@ from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.budget import ExhaustedError
 from interpose.shell.syntax.tree import Assignment, Node, RawWord, Simple, Span
+from interpose.shell.unknown_commands import base_name, is_pattern, run_computed, run_unknown
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
@@ -37,15 +35,6 @@ SUCCEEDING = frozenset({"true", ":", "export", "declare", "local", "readonly", "
 """Commands that succeed, so that what follows `&&` happens."""
 LIKELY = frozenset({"cd", "pushd", "popd", "mkdir", "touch"})
 """Commands that are taken to succeed as far as the directory of what follows goes."""
-SUBCOMMANDS = frozenset({
-    "init", "view", "script", "command", "ex", "reg", "halt", "reboot", "shutdown", "poweroff", "delete", "drop",
-    "grant", "alter", "update", "format", "erase",
-})  # fmt: skip
-"""Commands whose names other tools use for their own: `hexo init site` runs no init."""
-_MAX_GLOB_MATCHES = 8
-_MAX_WRAPPED = 6
-_MATCHING = 100
-"""Steps that it takes to try a glob on all commands that we know."""
 MAX_RECURSION = 3
 
 
@@ -74,14 +63,20 @@ def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stre
 def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
     mark = walker.waiting
     fields: list[Word] = []
+    computed = False
     expander = walker.expander
     for raw in node.words:
         if raw.plain is not None:
             fields.append(Word(raw.plain, raw.span))
         else:
+            computed = True
             fields.extend(expander.fields(raw))
     walker.budget.spend(len(fields))
-    out = vanishing.judge(walker, tuple(fields), lambda words: _placed(walker, node, words, stdin, piped))
+    words = tuple(fields)
+    if computed:
+        out = vanishing.judge(walker, words, lambda words: _placed(walker, node, words, stdin, piped))
+    else:
+        out = _placed(walker, node, words, stdin, piped)
     if walker.waiting > mark:
         walker.drain(out, mark)
     if fields:
@@ -213,15 +208,6 @@ def _replaced(walker: Walker, text: str, node: Simple) -> list[Node]:
     return items
 
 
-def base_name(text: str) -> str:
-    """A command's name without directory and `.exe`."""
-    if "/" in text:
-        text = text.rpartition("/")[2]
-    elif "\\" in text:
-        text = text.rpartition("\\")[2]
-    return text[:-4] if text[-4:].lower() == ".exe" else text
-
-
 def invoke(
     walker: Walker,
     words: tuple[Word, ...],
@@ -249,8 +235,8 @@ def invoke(
             out = either([out, _handle(walker, inv, via)])
     elif first.text in walker.state.hashed:
         out = _hashed(walker, inv, words, via, external=external)
-    elif UNKNOWN in name or (first.glob and not first.quoted and _is_pattern(name)) or not name:
-        out = _computed(walker, inv, words, via)
+    elif UNKNOWN in name or (first.glob and not first.quoted and is_pattern(name)) or not name:
+        out = run_computed(walker, inv, words, via)
     else:
         out = _handle(walker, inv, via)
         if name in LEAVING and not external:
@@ -330,8 +316,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     walker.via = via
     try:
         if handler is None:
-            _unknown(inv, low, general)
-            _wrapped(walker, inv, low)
+            run_unknown(inv, low, general)
         else:
             handler(inv, low)
     except (ExhaustedError, RecursionError, ImportError):
@@ -347,48 +332,6 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
         return EMPTY_STREAM
     return low.result
-
-
-def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
-    """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
-    low.emit("process.exec", inv.argv0.text, at=inv.argv0, unknown=True)
-    if reason := doubt_about(inv.name, inv.argv0.text):
-        low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
-    folded = handler_of(inv.name.lower())
-    if folded is not None:
-        low.walker.doubt += 1
-        folded(replace(inv, name=inv.name.lower()), low)
-        low.walker.doubt -= 1
-    else:
-        general(inv, low)
-
-
-def _is_pattern(name: str) -> bool:
-    return name != "[" and not {"*", "?", "["}.isdisjoint(name)
-
-
-def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
-    """A command that we do not know may be a wrapper: if a whole command stands in its arguments, it may run."""
-    from interpose.shell.commands.shared.verbs import TEXT_TOOLS
-
-    if inv.name in TEXT_TOOLS:
-        return
-    for index in _starts(inv.args):
-        word = inv.args[index]
-        name = base_name(word.text)
-        if name in SUBCOMMANDS or word.quoted or len(inv.args) == index + 1:
-            continue
-        if handler_of(name) is not None:
-            walker.doubt += 1
-            low.run(inv.args[index:], via=inv.name)
-            walker.doubt -= 1
-
-
-def _starts(args: tuple[Word, ...]) -> list[int]:
-    """Where the command of a wrapper may begin: among its first words, or behind `--`."""
-    near = list(range(min(len(args), _MAX_WRAPPED)))
-    marks = [index + 1 for index, word in enumerate(args[:-1]) if word.text == "--"][:1]
-    return near if not marks or marks[0] < _MAX_WRAPPED else near + marks
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
@@ -439,45 +382,6 @@ def _call(walker: Walker, name: str, inv: Invocation) -> Stream:
         walker.active.pop(key, None)
     walker.state.arguments = outer
     return joined(outs)
-
-
-def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tuple[str, ...]) -> Stream:
-    """The command word is not known. What is known of it may still be the whole of it."""
-    first = inv.argv0
-    low = CommandLowering(walker, inv, via)
-    if not first.text and (first.quoted or not first.taints):
-        return Stream()
-    if {"remote", "decoded"} & first.taints:
-        low.emit("code.remote", first.text, at=first, rule="remote-code")
-    else:
-        low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
-                 reason="Which command runs is only known when it runs")  # fmt: skip
-    walker.doubt += 1
-    outs = [Stream(None, low.taints)]
-    if UNKNOWN in first.text:
-        rest = replace(first, text=first.text.replace(UNKNOWN, ""), glob=False, taints=NOTHING)
-        remaining = (rest, *words[1:]) if rest.text else words[1:]
-        if remaining and UNKNOWN not in remaining[0].text:
-            outs.append(invoke(walker, remaining, inv.span, inv.stdin, via, inv.env, inv.piped_out, False))
-    else:
-        walker.budget.spend(_MATCHING)
-        for name in _matching(inv.name):
-            known = replace(first, text=name, glob=False)
-            outs.append(invoke(walker, (known, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True))
-    walker.doubt -= 1
-    return Stream(None, joined(outs).taints)
-
-
-@lru_cache(maxsize=256)
-def _matching(pattern: str) -> list[str]:
-    """The commands we know that a glob in command position may stand for."""
-    if not pattern or pattern.count("*") > 3 or len(pattern) > 40:
-        return []
-    compiled = re.compile(translate(pattern))
-    load()
-    matching = [name for name in HANDLERS if compiled.match(name)]
-    # Not in the order of the table: that is the order in which files happen to be imported.
-    return sorted(matching, key=lambda name: (len(name), name))[:_MAX_GLOB_MATCHES]
 
 
 @cache

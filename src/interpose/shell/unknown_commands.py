@@ -1,0 +1,136 @@
+"""Commands that nobody knows: computed names, patterns, tools without a handler that may run another command."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import translate
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from interpose.shell.commands import load
+from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
+from interpose.shell.disguises import doubt_about
+from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.lowering import CommandLowering
+from interpose.shell.streams import joined
+
+if TYPE_CHECKING:
+    from interpose.shell.walk import Walker
+
+SUBCOMMANDS = frozenset({
+    "init", "view", "script", "command", "ex", "reg", "halt", "reboot", "shutdown", "poweroff", "delete", "drop",
+    "grant", "alter", "update", "format", "erase",
+})  # fmt: skip
+"""Commands whose names other tools use for their own: `hexo init site` runs no init."""
+_MAX_GLOB_MATCHES = 8
+_MAX_WRAPPED = 6
+_MATCHING = 100
+"""Steps that it takes to try a glob on all commands that we know."""
+
+
+def base_name(text: str) -> str:
+    """A command's name without directory and `.exe`."""
+    if "/" in text:
+        text = text.rpartition("/")[2]
+    elif "\\" in text:
+        text = text.rpartition("\\")[2]
+    return text[:-4] if text[-4:].lower() == ".exe" else text
+
+
+def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
+    """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
+    low.emit("process.exec", inv.argv0.text, at=inv.argv0, unknown=True)
+    if reason := doubt_about(inv.name, inv.argv0.text):
+        low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
+    folded = handler_of(inv.name.lower())
+    if folded is not None:
+        low.walker.doubt += 1
+        folded(replace(inv, name=inv.name.lower()), low)
+        low.walker.doubt -= 1
+    else:
+        general(inv, low)
+    _wrapped(low.walker, inv, low)
+
+
+def is_pattern(name: str) -> bool:
+    return name != "[" and not {"*", "?", "["}.isdisjoint(name)
+
+
+def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
+    """A command that we do not know may be a wrapper: if a whole command stands in its arguments, it may run."""
+    found = [place for place in _starts(inv.args) if base_name(inv.args[place].text) in HANDLERS]
+    if not found or _takes_text(inv.name):
+        return
+    for place in found:
+        word = inv.args[place]
+        if base_name(word.text) not in SUBCOMMANDS and not word.quoted and len(inv.args) > place + 1:
+            walker.doubt += 1
+            low.run(inv.args[place:], via=inv.name)
+            walker.doubt -= 1
+
+
+def _takes_text(name: str) -> bool:
+    from interpose.shell.commands.shared.verbs import TEXT_TOOLS
+
+    return name in TEXT_TOOLS
+
+
+def _starts(args: tuple[Word, ...]) -> range | list[int]:
+    """Where the command of a wrapper may begin: among its first words, or behind `--`."""
+    if len(args) <= _MAX_WRAPPED:
+        return range(len(args))
+    marks = [index + 1 for index, word in enumerate(args[:-1]) if word.text == "--"][:1]
+    return [*range(_MAX_WRAPPED), *marks]
+
+
+def run_computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tuple[str, ...]) -> Stream:
+    """The command word is not known. What is known of it may still be the whole of it."""
+    first = inv.argv0
+    low = CommandLowering(walker, inv, via)
+    if not first.text and (first.quoted or not first.taints):
+        return Stream()
+    if {"remote", "decoded"} & first.taints:
+        low.emit("code.remote", first.text, at=first, rule="remote-code")
+    else:
+        low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
+                 reason="Which command runs is only known when it runs")  # fmt: skip
+    walker.doubt += 1
+    outs = [Stream(None, low.taints)]
+    if UNKNOWN in first.text:
+        rest = replace(first, text=first.text.replace(UNKNOWN, ""), glob=False, taints=NOTHING)
+        remaining = (rest, *words[1:]) if rest.text else words[1:]
+        if remaining and UNKNOWN not in remaining[0].text:
+            outs.append(
+                walker.invoke(remaining, span=inv.span, stdin=inv.stdin, via=via, env=inv.env, piped=inv.piped_out)
+            )
+    else:
+        walker.budget.spend(_MATCHING)
+        for name in _matching(inv.name):
+            known = replace(first, text=name, glob=False)
+            outs.append(
+                walker.invoke(
+                    (known, *words[1:]),
+                    span=inv.span,
+                    stdin=inv.stdin,
+                    via=via,
+                    env=inv.env,
+                    piped=inv.piped_out,
+                    external=True,
+                )
+            )
+    walker.doubt -= 1
+    return Stream(None, joined(outs).taints)
+
+
+@lru_cache(maxsize=256)
+def _matching(pattern: str) -> list[str]:
+    """The commands we know that a glob in command position may stand for."""
+    if not pattern or pattern.count("*") > 3 or len(pattern) > 40:
+        return []
+    compiled = re.compile(translate(pattern))
+    load()
+    matching = [name for name in HANDLERS if compiled.match(name)]
+    # Not in the order of the table: that is the order in which files happen to be imported.
+    return sorted(matching, key=lambda name: (len(name), name))[:_MAX_GLOB_MATCHES]
