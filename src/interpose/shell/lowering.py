@@ -195,7 +195,7 @@ class CommandLowering:
     def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
         where = self.path(path) if "link" in details else self._place(path)
         if where in _HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
-            self.walker.feed(where, content or Stream(None, self.taints))
+            self.walker.feeds.feed(where, content or Stream(None, self.taints))
             return
         self._state("fs.write", where, path, details)
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))

@@ -55,7 +55,7 @@ class Descriptors:
             case "file":
                 if stdout not in self.files:
                     low.write(stdout.target, out, append=True)
-                    low.walker.write_on(stdout.target.text, out)
+                    low.walker.feeds.write(stdout.target.text, out)
             case "net":
                 unseen = out.text is None or UNKNOWN in out.text
                 low.emit("net.upload", stdout.target.text, at=stdout.target, secret="secret" in out.taints, file=unseen)

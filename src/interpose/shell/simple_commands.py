@@ -61,7 +61,7 @@ def run(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stre
 
 
 def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> Stream:
-    mark = walker.waiting
+    mark = walker.feeds.waiting
     fields: list[Word] = []
     computed = False
     expander = walker.expander
@@ -77,8 +77,8 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
         out = vanishing.judge(walker, words, lambda words: _placed(walker, node, words, stdin, piped))
     else:
         out = _placed(walker, node, words, stdin, piped)
-    if walker.waiting > mark:
-        walker.drain(out, mark)
+    if walker.feeds.waiting > mark:
+        walker.feeds.drain(out, mark)
     if fields:
         walker.last_word = fields[-1]
     return out
@@ -103,7 +103,7 @@ def _redirected(walker: Walker, node: Simple, fields: tuple[Word, ...], stdin: S
         walker.state.fds = opening.channels
         out = opening.finish(EMPTY_STREAM, opening.lowering)
         for channel in opening.files:
-            walker.keep_feeding(channel.target.text)
+            walker.feeds.keep(channel.target.text)
         return out
     _reverse_shell(fields[0], opening)
     for name, value in env:

@@ -13,6 +13,7 @@ from interpose.shell import compound, simple_commands
 from interpose.shell.expand import Expander
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
+from interpose.shell.process_substitutions import Feeds
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.simple_commands import Ran
 from interpose.shell.state import FROM_ENVIRONMENT, UNSET, Channel, State, Variable
@@ -89,13 +90,11 @@ class Walker:
         self.returns = 0
         self.nullglob = False
         self.last_word: Word | None = None
-        self.fed: dict[str, tuple[Sequence, Stream]] = {}
         self.faulted: State | None = None
         self._faults = 0
         self._choice: dict[str, int] = {}
         self._trial = Alternative()
-        self._descriptors = 63
-        self._feeds: list[tuple[str, Sequence, Stream | None]] = []
+        self.feeds = Feeds(self)
 
     # Bounds
 
@@ -265,43 +264,7 @@ class Walker:
             outer.files = self.state.files
 
     def process(self, part: CommandSubstitution) -> Word:
-        path = f"/dev/fd/{self._descriptors}"
-        self._descriptors = self._descriptors - 1 or 9_999
-        if part.kind == "<(":
-            stream = self.subshell(part.body, None, piped=True)
-            self.state.files[path] = stream
-            return Word(path, part.span, taints=stream.taints)
-        self._feeds.append((path, part.body, None))
-        return Word(path, part.span)
-
-    def feed(self, path: str, content: Stream) -> None:
-        """Something was written to a descriptor path: if it is a process substitution, that is its input."""
-        self._feeds = [(name, body, content if name == path else old) for name, body, old in self._feeds]
-
-    def drain(self, default: Stream, mark: int) -> None:
-        """Run the `>(...)` of a command after it: what the command wrote is what they read."""
-        feeds, self._feeds = self._feeds[mark:], self._feeds[:mark]
-        for _, body, content in feeds:
-            self.subshell(body, content or default)
-
-    def keep_feeding(self, path: str) -> None:
-        """The shell's own output goes to a process substitution from now on: it is run when something is written."""
-        self.fed.update({name: (body, EMPTY_STREAM) for name, body, _ in self._feeds if name == path})
-        self._feeds = [feed for feed in self._feeds if feed[0] != path]
-
-    def write_on(self, path: str, content: Stream) -> None:
-        """More is written to a process substitution that the shell keeps open."""
-        if path in self.fed:
-            body, before = self.fed.pop(path)
-            written = joined((before, content))
-            outer, self.state.fds = self.state.fds, {}
-            self.subshell(body, written)
-            self.state.fds = outer
-            self.fed[path] = (body, written)
-
-    @property
-    def waiting(self) -> int:
-        return len(self._feeds)
+        return self.feeds.start(part)
 
     def run_code(
         self,
@@ -360,9 +323,7 @@ class Walker:
 
     def finish(self) -> None:
         """Traps run last, with the state the script has then, and whoever was given nothing to read yet."""
-        for body, written in self.fed.values():
-            if written is EMPTY_STREAM:
-                self.subshell(body, Stream())
+        self.feeds.finish()
         for text, span, via, taints in self.traps[:MAX_TRAPS]:
             self.run_code(text, span=span, via=via, taints=taints, scope="copy")
 
@@ -473,14 +434,14 @@ class Walker:
         redirects = node.redirects
         if not redirects:
             return compound.run(self, node, stdin, piped)
-        mark = self.waiting
+        mark = self.feeds.waiting
         opening: Descriptors = opened(self, redirects, stdin, redirects[0].span)
         outer = self.state.fds
         self.state.fds = opening.inner()
         out = compound.run(self, node, opening.stdin, piped)
         self.state.fds = outer
         out = opening.finish(out, opening.lowering)
-        self.drain(out, mark)
+        self.feeds.drain(out, mark)
         return out
 
 
