@@ -63,6 +63,6 @@ class Feeds:
 
     def finish(self) -> None:
         """Run those that were kept open and given nothing to read."""
-        for body, written in self._open.values():
+        for body, written in list(self._open.values()):
             if written is EMPTY_STREAM:
                 self._walker.subshell(body, Stream())
