@@ -281,6 +281,22 @@ def _hashed(
     return either(outs)
 
 
+def _with_each_input(inv: Invocation, low: CommandLowering, handler: Handler) -> None:
+    """Let a handler speak. Parts of its input that may be nothing are also left out."""
+    text = inv.stdin.text if inv.stdin is not None else None
+    if inv.stdin is None or text is None or UNKNOWN not in text or not (bare := text.replace(UNKNOWN, "").strip()):
+        handler(inv, low)
+        return
+    other = replace(inv, stdin=Stream(bare, inv.stdin.taints))
+
+    def heard(inv: Invocation) -> Stream:
+        low.inv = inv
+        handler(inv, low)
+        return EMPTY_STREAM
+
+    vanishing.either_way(low.walker, lambda: heard(inv), [lambda: heard(other)])
+
+
 NOT_FOUND = ("command_not_found_handle", "command_not_found_handler")
 """What bash and zsh call when there is no such command, with all of its words."""
 
@@ -318,7 +334,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         if handler is None:
             run_unknown(inv, low, general)
         else:
-            handler(inv, low)
+            _with_each_input(inv, low, handler)
     except (ExhaustedError, RecursionError, ImportError):
         # An ImportError is never the command's: a module of ours, or what it stands on, is missing.
         raise

@@ -60,21 +60,20 @@ def is_pattern(name: str) -> bool:
 
 def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
     """A command that we do not know may be a wrapper: if a whole command stands in its arguments, it may run."""
-    found = [place for place in _starts(inv.args) if base_name(inv.args[place].text) in HANDLERS]
-    if not found or _takes_text(inv.name):
+    from interpose.shell.commands.shared.verb_tables import CLIS
+    from interpose.shell.commands.shared.verbs import TEXT_TOOLS
+
+    if inv.name in TEXT_TOOLS:
         return
-    for place in found:
+    for place in _starts(inv.args):
         word = inv.args[place]
-        if base_name(word.text) not in SUBCOMMANDS and not word.quoted and len(inv.args) > place + 1:
+        name = base_name(word.text)
+        if (name not in HANDLERS and name not in CLIS) or name in SUBCOMMANDS or word.quoted:
+            continue
+        if len(inv.args) > place + 1 or inv.stdin is not None:
             walker.doubt += 1
             low.run(inv.args[place:], via=inv.name)
             walker.doubt -= 1
-
-
-def _takes_text(name: str) -> bool:
-    from interpose.shell.commands.shared.verbs import TEXT_TOOLS
-
-    return name in TEXT_TOOLS
 
 
 def _starts(args: tuple[Word, ...]) -> range | list[int]:

@@ -72,11 +72,13 @@ def either_way(
 
 
 def _printed(outs: list[Stream]) -> Stream:
-    """What was printed with all words: its unknown parts stand for what may be missing, and nothing else differs."""
+    """What was printed. If only what is unknown differs, it is kept as it stands; else each of them may be read."""
     first = outs[0]
     taints = frozenset[str]().union(*(out.taints for out in outs))
-    known = first.text is not None and all(out.text is not None and _bare(out) == _bare(first) for out in outs[1:])
-    return Stream(first.text if known else None, taints)
+    if first.text is not None and all(out.text is not None and _bare(out) == _bare(first) for out in outs[1:]):
+        return Stream(first.text, taints)
+    texts = dict.fromkeys(UNKNOWN if out.text is None else out.text for out in outs)
+    return Stream("\n".join(texts), taints) if len(texts) > 1 else Stream(None, taints)
 
 
 def _bare(out: Stream) -> str:
