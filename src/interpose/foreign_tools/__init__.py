@@ -1,0 +1,66 @@
+"""Tools that nobody knows, by what they carry: programs, the words of their names, what they send, files they name."""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from interpose.foreign_tools.arguments import leaves_of
+from interpose.foreign_tools.deeds import deeds
+from interpose.foreign_tools.named_files import NamedFile, named_files
+from interpose.foreign_tools.programs import Script, scripts
+from interpose.foreign_tools.sending import sent_secrets, taken_from_page
+from interpose.foreign_tools.tool_names import ToolWords, tool_words
+from interpose.tool_descriptions import description_of
+from interpose.tools import KNOWN_TOOL_NAMES
+from interpose.types import Effect, ToolCall
+
+__all__ = ["Carried", "NamedFile", "Script", "carried_by", "is_understood"]
+
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_RUNS = frozenset({"sql", "browser", "canvas", "cron", "gateway", "nodes"})
+"""Known tools that may carry a program."""
+_SENDS = frozenset({"message", "web_fetch", "web_search", "browser"})
+"""Known tools that send what they are given to others."""
+
+
+class Carried(Struct, frozen=True):
+    """What a call carries."""
+
+    scripts: tuple[Script, ...] = ()
+    effects: tuple[Effect, ...] = ()
+    files: tuple[NamedFile, ...] = ()
+
+
+_NOTHING = Carried()
+
+
+def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
+    """What a call carries, as far as its names, its arguments and its server's description tell.
+
+    `as_file_tool`: its name and its paths say what it does to files, so that no verb of its name says more.
+    """
+    known = call.name in _KNOWN
+    if known and call.name not in _RUNS and call.name not in _SENDS:
+        return _NOTHING
+    name = call.original_name or call.name
+    tool = ToolWords((), ("sql", "query")) if call.name == "sql" else tool_words(name)
+    said = description_of(name, call.name)
+    leaves = leaves_of(call.arguments, {key: text.lower() for key, text in said.arguments})
+    effects: tuple[Effect, ...] = ()
+    if not known and not as_file_tool:
+        effects = deeds(tool, name, leaves, hinted=said.destructive)
+    if not as_file_tool:
+        outward = said.open_world or call.name in _SENDS
+        effects += sent_secrets(tool, name, leaves, outward=outward)
+        effects += taken_from_page(name, leaves)
+    programs = scripts(tool, call.arguments, leaves) if call.name not in ("message", "web_search") else ()
+    files = named_files(tool, leaves) if not as_file_tool and call.name not in ("message", "web_search") else ()
+    return Carried(programs, effects, files)
+
+
+def is_understood(call: ToolCall) -> bool:
+    """Whether anybody can say something of such a call: its tool is known, or it carries what can be read."""
+    if call.name in _KNOWN:
+        return True
+    carried = carried_by(call)
+    return bool(carried.scripts or carried.effects or carried.files)

@@ -1,0 +1,52 @@
+"""The files that a tool names which is no file tool by its name: what it attaches, uploads, opens, or writes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+from interpose.foreign_tools.arguments import Leaf
+from interpose.foreign_tools.tool_names import ToolWords
+from interpose.tool_words import word_set
+
+_WRITES = word_set(
+    """
+    write save append put create update store overwrite make touch set prepend upsert export download edit
+    replace patch modify insert rewrite dump render generate record capture
+    """
+)
+_BY_VALUE = ("/", "~/", "~\\", "./", "../", "file:", "FILE:", "File:", "\\\\")
+_LISTS = frozenset({"list", "ls", "glob", "tree", "exists", "stat", "find"})
+_MOST = 100
+_LONGEST = 4_096
+
+
+class NamedFile(Struct, frozen=True):
+    """A path that a call names, what is done with it, and the text that would be put there."""
+
+    path: str
+    kind: Literal["read", "write"]
+    text: str = ""
+
+
+def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, ...]:
+    """Every path among the arguments, by the name of the argument or by what it looks like."""
+    if not _LISTS.isdisjoint(tool.own):
+        return ()
+    content = "\n".join(leaf.text for leaf in leaves if leaf.is_content)
+    writes = bool(content) or not _WRITES.isdisjoint(tool.own)
+    found: dict[NamedFile, None] = {}
+    for leaf in leaves:
+        text = leaf.text.strip()
+        if not text or len(text) > _LONGEST or text.split() != [text]:
+            continue
+        looks = text.startswith(_BY_VALUE) or text[1:3] in (":\\", ":/")
+        if not looks and (not leaf.is_path or leaf.is_content or text.startswith(("http:", "https:"))):
+            continue
+        found[NamedFile(text, "read")] = None
+        if leaf.is_destination or (writes and leaf.is_path and not leaf.is_url):
+            found[NamedFile(text, "write", content)] = None
+        if len(found) >= _MOST:
+            break
+    return tuple(found)

@@ -1,0 +1,318 @@
+"""The programs that a call carries, each as a shell text that means the same: a command as it stands, Python as
+`python3 -c ...`, SQL as a client's argument, `git_reset(mode="hard")` as `git reset --hard`.
+
+INVARIANT: every reading that is possible is taken, and none takes the place of another. An argument may add a reading
+(`language: lua`); it never removes one.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from interpose.foreign_tools import program_words as told
+from interpose.foreign_tools.arguments import Leaf, json_object
+from interpose.foreign_tools.tool_names import ToolWords
+from interpose.tool_words import words_of
+from interpose.tools import environment_of, typed_of
+from interpose.types import ToolCall, freeze
+
+Counts = Literal["all", "clear", "fatal"]
+"""Which effects of a text count: all, also what nobody understands; what is understood; what would be refused."""
+
+MOST_SCRIPTS = 40
+_MOST_MAPS = 200
+_LONGEST_GUESS = 2_000
+_LANGUAGE_KEYS = frozenset(
+    {"language", "lang", "runtime", "kernel", "interpreter", "engine", "shell", "syntax", "dialect"}
+)
+_ARGUMENT_KEYS = frozenset({"args", "argv", "arguments", "flags", "options", "params", "parameters"})
+_WHERE = frozenset({"repo", "repository", "cwd", "workdir", "workspace", "project", "root"})
+_HTTP = frozenset({"http", "https", "request", "rest", "api", "webhook", "curl", "call", "fetch", "url", "web"})
+_CHANGING = frozenset({"post", "put", "patch", "delete"})
+_BODY = frozenset({"body", "data", "payload", "json", "form", "formdata", "content"})
+_META = frozenset(
+    {"id", "sessionid", "pid", "timeout", "cwd", "name", "title", "description", "session", "window", "pane"}
+)
+
+
+class Script(Struct, frozen=True):
+    """A shell text that does what a call would do. What is not `sure` is only possible."""
+
+    text: str
+    counts: Counts = "clear"
+    sure: bool = True
+
+
+def scripts(tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...]) -> tuple[Script, ...]:
+    """Every program text in the arguments, in every way in which it may be read."""
+    found: dict[Script, None] = {}
+    for script in _scripts(tool, arguments, leaves):
+        if script.text.strip():
+            found[script] = None
+        if len(found) >= MOST_SCRIPTS:
+            break
+    return tuple(found)
+
+
+def _scripts(tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+    if tool.own and (tool.own[0] in told.TALKS or tool.own[-1] in told.LOOKS_AT) and told.RUNS.isdisjoint(tool.own):
+        return
+    shell = is_shell(tool)
+    counts: Counts = "all" if shell else "clear"
+    program = _program(tool)
+    for text in _commands(arguments):
+        yield Script(text, counts)
+        yield from _shebang(text)
+        if program and text.split()[:1] != [program]:
+            yield Script(f"{program} {text}", sure=False)
+    yield from _requests(tool, arguments)
+    yield from _code(tool, leaves)
+    yield from _sql(tool, leaves)
+    if program:
+        yield from _as_program(program, tool, leaves)
+    yield from _as_plain_program(tool, leaves)
+    yield from _by_value(tool, leaves, shell=shell)
+
+
+def is_shell(tool: ToolWords) -> bool:
+    """Whether a name says that the tool runs commands."""
+    own = frozenset(tool.own)
+    if not own.isdisjoint(told.SHELLS):
+        return True
+    if not own.isdisjoint(told.BROWSERS) or not told.BROWSERS.isdisjoint(tool.server):
+        return False
+    if not own.isdisjoint(told.RUNS):
+        return not own.isdisjoint(told.RUN_OBJECTS) or not told.SHELL_SERVERS.isdisjoint(tool.server)
+    return bool(own) and own <= told.ALONE
+
+
+def _program(tool: ToolWords) -> str:
+    for word in (*tool.own, *tool.server):
+        if word in told.PROGRAMS:
+            return told.PROGRAMS[word]
+    return ""
+
+
+# Commands
+
+
+def _commands(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Every command among the arguments, at any depth, with the words, variables and input that stand beside it."""
+    for held in _maps(arguments):
+        words = ""
+        texts: list[str] = []
+        argv: list[str] = []
+        for key, value in held.items():
+            leaf = Leaf(words_of(str(key)), "")
+            if leaf.plain in _ARGUMENT_KEYS:
+                words = " ".join(_words(value))
+                argv = _command_texts(value) if leaf.plain == "argv" else argv
+            elif leaf.is_command:
+                texts += _command_texts(value)
+        texts = texts or argv
+        before, typed = _around(held) if texts else ("", "")
+        for text in texts:
+            line = f"{text} {words}" if words and texts is not argv else text
+            yield f"{before}{{ {line}\n}} <<< {shlex.quote(typed)}" if typed else f"{before}{line}"
+
+
+def _around(held: Mapping[str, Any]) -> tuple[str, str]:
+    call = ToolCall("exec", freeze(dict(held)))
+    return "".join(f"export {shlex.quote(one)}\n" for one in environment_of(call)), typed_of(call)
+
+
+def _command_texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list | tuple):
+        return []
+    if all(isinstance(word, str) for word in value):
+        # Words of one command, or several commands: which it is, only the tool knows.
+        lines = [word for word in value if isinstance(word, str) and " " in word.strip()]
+        return [shlex.join(value), *lines]
+    return [shlex.join(map(str, item)) for item in value if isinstance(item, list | tuple)]
+
+
+def _words(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | tuple):
+        yield shlex.join(map(str, value))
+    elif isinstance(value, dict):
+        yield from (shlex.quote(str(item)) for item in value.values() if isinstance(item, str | int))
+
+
+def _maps(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    pending: list[object] = [arguments]
+    for _ in range(_MOST_MAPS):
+        if not pending:
+            return
+        item = pending.pop(0)
+        if isinstance(item, dict):
+            yield item
+            pending.extend(item.values())
+        elif isinstance(item, list | tuple):
+            pending.extend(item)
+        elif isinstance(item, str) and (inner := json_object(item)) is not None:
+            pending.append(inner)
+
+
+def _shebang(text: str) -> Iterator[Script]:
+    if not text.startswith("#!"):
+        return
+    for word in words_of(text.partition("\n")[0].replace("/", " ")):
+        if runner := told.LANGUAGES.get(word.rstrip("0123456789.")):
+            yield Script(f"{runner} {shlex.quote(text)}")
+
+
+# Code
+
+
+def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+    if tool.has(told.BROWSERS):
+        return
+    named = _named_languages(tool)
+    runs = not told.RUNS.isdisjoint(tool.own)
+    if not runs and not named and not told.KEEPS.isdisjoint(tool.own):
+        return
+    asked = [runner for leaf in leaves if leaf.plain in _LANGUAGE_KEYS for runner in _languages(words_of(leaf.text))]
+    for leaf in leaves:
+        by_key = _languages(leaf.words) if leaf.is_code else ()
+        if not leaf.is_code and not (named and runs and not leaf.is_prose and "\n" in leaf.text):
+            continue
+        for line in _notebook_commands(leaf.text):
+            yield Script(line)
+        yield from _shebang(leaf.text)
+        quoted = shlex.quote(leaf.text)
+        for runner in dict.fromkeys((*named, *by_key, *asked)):
+            yield Script(f"{runner} {quoted}")
+        if not named:
+            yield from (Script(f"{runner} {quoted}", sure=False) for runner in told.GUESSED)
+            yield Script(leaf.text, "fatal", sure=False)
+
+
+def _named_languages(tool: ToolWords) -> tuple[str, ...]:
+    found = _languages((*tool.own, *tool.server))
+    joined = "".join(tool.own)
+    return (*found, *(told.LANGUAGES[name] for name in told.SPELLED_OUT if name in joined))
+
+
+def _languages(words: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(told.LANGUAGES[word] for word in words if word in told.LANGUAGES))
+
+
+def _notebook_commands(text: str) -> Iterator[str]:
+    """What a cell of a notebook gives to a shell: `!command`, `x = !command`, `%%bash`."""
+    head, _, rest = text.lstrip().partition("\n")
+    if head.startswith("%%") and _languages(words_of(head)) and "bash -c" in _languages(words_of(head)):
+        yield rest
+    for line in text.splitlines()[:500]:
+        bare = line.strip()
+        if bare.startswith(("!", "%sx ", "%system ", "%%!")):
+            yield bare.lstrip("!%").removeprefix("sx ").removeprefix("system ")
+        elif "= !" in bare or "=!" in bare:
+            yield bare.partition("!")[2]
+
+
+# SQL
+
+
+def _sql(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+    clients = tuple(dict.fromkeys(one for word in (*tool.own, *tool.server) for one in told.DATABASES.get(word, ())))
+    searches = not told.SEARCHES.isdisjoint(tool.own) or tool.has(told.VECTORS)
+    runs = not told.RUNS.isdisjoint(tool.own) or not told.QUERIES.isdisjoint(tool.own)
+    for leaf in leaves:
+        reads = leaf.is_sql or (leaf.is_query and not searches and (bool(clients) or runs))
+        if not reads and clients and not searches and not leaf.is_prose:
+            reads = runs or leaf.is_command
+        if not reads or not _starts_as_sql(leaf.text):
+            continue
+        for client in clients or told.ANY_DATABASE:
+            yield Script(f"{client} {shlex.quote(leaf.text)}", sure=leaf.is_sql or bool(clients))
+
+
+def _starts_as_sql(text: str) -> bool:
+    """Whether it may be SQL. A comment or a bracket in front, or a client's own command, is no sign against it."""
+    bare = text.lstrip(" \t\r\n;(")
+    if bare[:2] in ("--", "/*") or bare[:1] in ("#", "\\", ".", "$"):
+        return True
+    return "".join(c for c in bare[:12].partition(" ")[0].lower() if c.isalpha()) in told.SQL_STARTS or "\n" in bare
+
+
+# Requests and programs that tools are named after
+
+
+def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]:
+    """An HTTP request that changes something, as `curl` would make it."""
+    by_name = next((word for word in tool.own if word in _CHANGING), "") if tool.has(_HTTP) else ""
+    for held in _maps(arguments):
+        url = method = body = ""
+        for key, value in held.items():
+            leaf = Leaf(words_of(str(key)), "")
+            if not isinstance(value, str):
+                body = body or (str(value) if leaf.plain in _BODY and value else "")
+            elif leaf.is_url:
+                url = value
+            elif leaf.plain in ("method", "httpmethod", "verb"):
+                method = value.lower()
+            elif leaf.plain in _BODY:
+                body = value
+        method = method or by_name or ("post" if body and tool.has(_HTTP) else "")
+        if url and method in _CHANGING:
+            sent = f" --data-raw {shlex.quote(body[:_LONGEST_GUESS])}" if body else ""
+            yield Script(f"curl -X {method.upper()}{sent} {shlex.quote(url)}")
+
+
+def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+    """The call as a call of a program that has no subcommands: `chmod(path="/etc", mode="777")`."""
+    given = [leaf.text for leaf in leaves if len(leaf.text) < _LONGEST_GUESS and leaf.text not in ("true", "false")]
+    program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "")
+    for words in (given, given[::-1]) if program else ():
+        yield Script(shlex.join((program, *words)), sure=False)
+    if not told.INSTALLS.isdisjoint(tool.own) and not told.PACKAGES.isdisjoint(tool.own):
+        yield from (Script(f"{installer} {shlex.join(given)}", sure=False) for installer in told.INSTALLERS)
+
+
+def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+    """The call as a call of the program that the tool is named after: its words, then its arguments as operands, as
+    options, and as switches."""
+    named = [word for word in tool.own if told.PROGRAMS.get(word) != program and word not in told.RUNS]
+    if not named or len(leaves) > 40:
+        return
+    given = [leaf for leaf in leaves if _WHERE.isdisjoint(leaf.words) and len(leaf.text) < _LONGEST_GUESS]
+    head = shlex.join((program, *named))
+    operands = [leaf.text for leaf in given if leaf.text not in ("true", "false")]
+    options = [word for leaf in given for word in (f"--{'-'.join(leaf.words)}", leaf.text)]
+    switches = [f"--{leaf.text if leaf.text != 'true' else '-'.join(leaf.words)}" for leaf in given if _is_switch(leaf)]
+    for words in (operands, options, switches):
+        yield Script(f"{head} {shlex.join(words)}", sure=False)
+
+
+def _is_switch(leaf: Leaf) -> bool:
+    return leaf.text != "false" and leaf.text.replace("-", "").isalpha()
+
+
+# Texts under names that say nothing
+
+
+def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iterator[Script]:
+    """A text whose name says nothing. In a shell it may be the command; elsewhere only a catastrophe counts."""
+    types = not told.TYPES_IN.isdisjoint(tool.own)
+    runs = not told.RUNS.isdisjoint(tool.own) or frozenset(tool.own) <= (told.SHELLS | told.ALONE)
+    asked = 0
+    for leaf in leaves:
+        if leaf.is_command or leaf.plain in _META or len(leaf.text) > _LONGEST_GUESS or " " not in leaf.text.strip():
+            continue
+        if shell and (runs or types):
+            yield Script(leaf.text, sure=types and leaf.plain != "description", counts="clear")
+        elif asked < 20 and (
+            (not leaf.is_prose and not leaf.is_code and not leaf.is_path)
+            or tool.has(told.SCREENS)
+            or (runs and leaf.is_content)
+        ):
+            asked += 1
+            yield Script(leaf.text, "fatal", sure=False)
