@@ -6,6 +6,7 @@ A server's word is the word of a stranger. INVARIANT: it only ever tightens: `de
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any
@@ -25,6 +26,7 @@ class ToolDescription(Struct, frozen=True):
 
 
 _NOTHING_SAID = ToolDescription()
+_SERVER = re.compile(r"__|[.:/]")
 _lock = Lock()
 _described: dict[str, ToolDescription] = {}
 
@@ -45,10 +47,13 @@ def describe_tools(definitions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def description_of(*names: str) -> ToolDescription:
-    """What was said of a tool under any of its names."""
+    """What was said of a tool under any of its names: as the agent says it, and as its server does, without a prefix."""
     found = _NOTHING_SAID
-    for name in dict.fromkeys(map(_key, names)) if _described else ():
-        found = _joined(found, _described.get(name, _NOTHING_SAID))
+    if not _described:
+        return found
+    keys = [_key(name) for name in names]
+    for key in dict.fromkeys((*keys, *(_SERVER.split(key)[-1] for key in keys))):
+        found = _joined(found, _described.get(key, _NOTHING_SAID))
     return found
 
 

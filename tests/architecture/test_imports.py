@@ -62,7 +62,7 @@ MAY_USE: dict[str, set[str]] = {
     "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
     "shell": SHELL_TOOLS | {"types", "agents", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
-    "reading": {"types", "tools", "foreign_tools", "shell", "paths"},
+    "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
@@ -70,7 +70,7 @@ MAY_USE: dict[str, set[str]] = {
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
     "proof": LEAVES | {"config"},
-    "guards": LEAVES | {"agents", "formats", "tools", "reading", "shell", "paths", "secrets"},
+    "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},

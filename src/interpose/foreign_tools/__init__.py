@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from interpose.foreign_tools.arguments import leaves_of
-from interpose.foreign_tools.deeds import deeds
+from interpose.foreign_tools.deeds import deeds, reads_only
 from interpose.foreign_tools.named_files import NamedFile, named_files
 from interpose.foreign_tools.programs import Script, scripts
 from interpose.foreign_tools.sending import sent_secrets, taken_from_page
@@ -58,9 +58,8 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
     return Carried(programs, effects, files)
 
 
-def is_understood(call: ToolCall) -> bool:
-    """Whether anybody can say something of such a call: its tool is known, or it carries what can be read."""
-    if call.name in _KNOWN:
-        return True
-    carried = carried_by(call)
-    return bool(carried.scripts or carried.effects or carried.files)
+def is_understood(call: ToolCall, carried: Carried) -> bool:
+    """Whether anybody can say what such a call does: by its name, or by what it carries."""
+    tool = tool_words(call.original_name or call.name)
+    looks = any(script.counts != "fatal" for script in carried.scripts)
+    return bool(looks or carried.effects or carried.files or reads_only(tool))

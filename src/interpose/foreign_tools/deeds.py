@@ -71,6 +71,12 @@ def deeds(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, hinted: bool)
     return tuple(_effect(deed, name, certainty) for deed, certainty in found.items())
 
 
+def reads_only(tool: ToolWords) -> bool:
+    """Whether the first verb of a name says that the tool only looks, thinks or asks."""
+    verbs = told.READS | told.DESTROYS | told.MAKES | told.SENDS | told.STARTS | told.PUBLISHES
+    return next((word in told.READS for word in tool.own if word in verbs), False)
+
+
 def _effect(deed: Deed, name: str, certainty: Certainty) -> Effect:
     details: dict[str, object] = {"rule": deed.rule, "reason": f"The tool {name[:100]!r} {deed.reason}"}
     if deed.kind == "privilege":

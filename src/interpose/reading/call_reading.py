@@ -53,7 +53,8 @@ _FILE_TOOLS: dict[str, EffectKind] = {
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write", "delete": "fs.delete",
 }  # fmt: skip
 _MOVED = FrozenDict({"moved": True})
-_CARRY_NOTHING = frozenset(KNOWN_TOOL_NAMES) - {
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_CARRY_NOTHING = _KNOWN - {
     "sql", "browser", "canvas", "cron", "gateway", "nodes", "message", "web_fetch", "web_search",
 }  # fmt: skip
 """Known tools whose arguments are known, too."""
@@ -150,6 +151,15 @@ class Reading:
         seen = self.seen
         names_paths = seen.name in _FILE_TOOLS or seen.name in ("move", "copy")
         return carried_by(self.call, as_file_tool=names_paths and bool(paths_of(seen)))
+
+    @property
+    def understood(self) -> bool:
+        """Whether anybody can say what the call would do: its tool is known, or it carries what can be read."""
+        if self.carried is None or self.seen.name in _KNOWN:
+            return True
+        from interpose.foreign_tools import is_understood
+
+        return is_understood(self.call, self.carried)
 
     def _effects_carried(self, carried: Carried) -> Iterable[Effect]:
         yield from carried.effects
