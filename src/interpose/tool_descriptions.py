@@ -47,7 +47,7 @@ def describe_tools(definitions: Iterable[Mapping[str, Any]]) -> tuple[str, ...]:
 
 
 def description_of(*names: str) -> ToolDescription:
-    """What was said of a tool under any of its names: as the agent says it, and as its server does, without a prefix."""
+    """What was said of a tool under any of its names: as the agent says it, and as its server does."""
     found = _NOTHING_SAID
     if not _described:
         return found

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.foreign_tools.arguments import leaves_of
+from interpose.foreign_tools.arguments import MOST_VALUES, leaves_of
 from interpose.foreign_tools.deeds import deeds, reads_only
-from interpose.foreign_tools.named_files import NamedFile, named_files
-from interpose.foreign_tools.programs import Script, scripts
+from interpose.foreign_tools.named_files import MOST_FILES, NamedFile, named_files
+from interpose.foreign_tools.programs import MOST_SCRIPTS, Script, scripts
 from interpose.foreign_tools.sending import sent_secrets, taken_from_page
 from interpose.foreign_tools.tool_names import ToolWords, tool_words
 from interpose.tool_descriptions import description_of
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Effect, ToolCall
+from interpose.types import Effect, FrozenDict, ToolCall
 
 __all__ = ["Carried", "NamedFile", "Script", "carried_by", "is_understood"]
 
@@ -32,6 +32,13 @@ class Carried(Struct, frozen=True):
 
 
 _NOTHING = Carried()
+_MORE = Effect(
+    "opaque",
+    "",
+    "unknown",
+    details=FrozenDict({"rule": "too-many-values", "reason": "The call carries more values than are looked at"}),
+)
+"""INVARIANT: what was not looked at is not taken for harmless."""
 
 
 def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
@@ -45,16 +52,20 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
     name = call.original_name or call.name
     tool = ToolWords((), ("sql", "query")) if call.name == "sql" else tool_words(name)
     said = description_of(name, call.name)
-    leaves = leaves_of(call.arguments, {key: text.lower() for key, text in said.arguments})
+    schema = {key: text.lower() for key, text in said.arguments}
+    leaves = leaves_of(call.arguments, schema)
+    # INVARIANT: a path beside what a tool really takes must not make a file tool of it.
+    as_file_tool = as_file_tool and not any(leaf.is_id for leaf in leaves)
     effects: tuple[Effect, ...] = ()
     if not known and not as_file_tool:
         effects = deeds(tool, name, leaves, hinted=said.destructive)
-    if not as_file_tool:
-        outward = said.open_world or call.name in _SENDS
-        effects += sent_secrets(tool, name, leaves, outward=outward)
-        effects += taken_from_page(name, leaves)
-    programs = scripts(tool, call.arguments, leaves) if call.name not in ("message", "web_search") else ()
-    files = named_files(tool, leaves) if not as_file_tool and call.name not in ("message", "web_search") else ()
+    effects += sent_secrets(tool, name, leaves, outward=said.open_world or call.name in _SENDS)
+    effects += taken_from_page(name, leaves)
+    talks = call.name in ("message", "web_search")
+    programs = () if talks else scripts(tool, call.arguments, leaves, schema)
+    files = () if talks or as_file_tool else named_files(tool, leaves)
+    if len(leaves) > MOST_VALUES or len(programs) > MOST_SCRIPTS or len(files) > MOST_FILES:
+        effects += (_MORE,)
     return Carried(programs, effects, files)
 
 

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from msgspec import Struct
 
 from interpose.tool_words import word_set, words_of
 
-MOST_VALUES = 400
-"""How many values of one call are looked at."""
+MOST_VALUES = 5_000
+"""How many values of one call are looked at. What has more is a question."""
+_MOST_NUMBERS = 200
 _LONGEST_JSON = 65_536
-_DEEPEST_JSON = 3
+DEEPEST_JSON = 3
+"""How often a JSON text inside of a JSON text is opened."""
 
 _COMMAND = word_set("command commands cmd cmds commandline cmdline argv")
 _SCRIPT = word_set(
@@ -68,6 +71,11 @@ _PROSE = word_set(
     """
 )
 """Names under which people write sentences: a command in them is only mentioned."""
+_THINGS = word_set(
+    """
+    file files fileid fileids item items document folder object drive resource itemid documentid folderid
+    """
+)
 _CREDENTIAL = word_set(
     """
     authorization auth token apikey accesstoken password passwd secret credential credentials cookie bearer key
@@ -143,6 +151,13 @@ class Leaf(Struct, frozen=True):
         return self._is(_ACTION) or self.plain in _ACTION_NAMES
 
     @property
+    def is_id(self) -> bool:
+        """Whether it names a file or another thing by a number that some server gave it."""
+        return self.plain in ("id", "ids") or (
+            bool(self.words) and self.words[-1] in ("id", "ids") and not _THINGS.isdisjoint(self.words)
+        )
+
+    @property
     def is_prose(self) -> bool:
         """Whether people write sentences there."""
         return self.plain in _PROSE or (len(self.words) > 1 and self.words[-1] in _PROSE)
@@ -156,17 +171,16 @@ class Leaf(Struct, frozen=True):
 
 
 def leaves_of(arguments: dict[str, Any], said: dict[str, str]) -> tuple[Leaf, ...]:
-    """Every text among the arguments, those in lists, objects and JSON texts included; numbers and truths as texts."""
-    found: list[Leaf] = []
-    for leaf in _leaves(arguments, (), said, 0):
-        found.append(leaf)
-        if len(found) >= MOST_VALUES:
-            break
-    return tuple(found)
+    """Every text among the arguments, those in lists, objects and JSON texts included; numbers and truths as texts.
+
+    INVARIANT: there are more than `MOST_VALUES` of them exactly where some were left out.
+    """
+    return tuple(islice(_leaves(arguments, (), said, 0), MOST_VALUES + 1))
 
 
 def _leaves(value: object, above: tuple[str, ...], said: dict[str, str], opened: int) -> Iterator[Leaf]:
     pending: list[tuple[object, tuple[str, ...], bool]] = [(value, above, False)]
+    numbers = 0
     while pending:
         item, names, listed = pending.pop()
         if isinstance(item, dict):
@@ -176,9 +190,10 @@ def _leaves(value: object, above: tuple[str, ...], said: dict[str, str], opened:
         elif isinstance(item, str):
             name = names[-1] if names else ""
             yield Leaf(words_of(name), item, tuple(one.lower() for one in names[:-1]), said.get(name, ""), listed)
-            if opened < _DEEPEST_JSON and (inner := json_object(item)) is not None:
+            if opened < DEEPEST_JSON and (inner := json_object(item)) is not None:
                 yield from _leaves(inner, names, said, opened + 1)
-        elif isinstance(item, bool | int | float):
+        elif isinstance(item, bool | int | float) and numbers < _MOST_NUMBERS:
+            numbers += 1
             yield Leaf(words_of(names[-1] if names else ""), str(item).lower(), names[:-1])
 
 

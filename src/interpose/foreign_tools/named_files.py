@@ -18,7 +18,9 @@ _WRITES = word_set(
 )
 _BY_VALUE = ("/", "~/", "~\\", "./", "../", "file:", "FILE:", "File:", "\\\\")
 _LISTS = frozenset({"list", "ls", "glob", "tree", "exists", "stat", "find"})
-_MOST = 100
+MOST_FILES = 300
+"""How many files of one call are looked at. What names more is a question."""
+_MOST_TEXTS = 20
 _LONGEST = 4_096
 
 
@@ -34,8 +36,9 @@ def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, .
     """Every path among the arguments, by the name of the argument or by what it looks like."""
     if not _LISTS.isdisjoint(tool.own):
         return ()
-    content = "\n".join(leaf.text for leaf in leaves if leaf.is_content)
-    writes = bool(content) or not _WRITES.isdisjoint(tool.own)
+    # INVARIANT: each text is judged alone: one more beside it must not make it unreadable.
+    contents = [leaf.text for leaf in leaves if leaf.is_content]
+    writes = bool(contents) or not _WRITES.isdisjoint(tool.own)
     found: dict[NamedFile, None] = {}
     for leaf in leaves:
         text = leaf.text.strip()
@@ -46,7 +49,7 @@ def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, .
             continue
         found[NamedFile(text, "read")] = None
         if leaf.is_destination or (writes and leaf.is_path and not leaf.is_url):
-            found[NamedFile(text, "write", content)] = None
-        if len(found) >= _MOST:
+            found.update((NamedFile(text, "write", content), None) for content in (contents or [""])[:_MOST_TEXTS])
+        if len(found) > MOST_FILES:
             break
     return tuple(found)

@@ -134,3 +134,12 @@ VECTORS = word_set("chroma qdrant pinecone weaviate milvus documents embeddings 
 """Stores that are asked in sentences."""
 LOOKS_AT = word_set("checker validator linter explainer parser formatter analyzer")
 """Tools whose name says last that they run nothing: `sql_db_query_checker`."""
+HARMFUL = word_set(
+    """
+    rm rmdir dd mkfs shred wipefs find sudo doas chmod chown kill killall pkill curl wget bash sh zsh eval
+    python python3 perl ruby node nc ncat socat git docker kubectl helm terraform aws gcloud shutdown reboot
+    format del rd remove-item mv truncate crontab dropdb psql mysql redis-cli cat tar scp rsync ssh base64 env
+    unlink
+    """
+)
+"""Programs without which no text is a catastrophe."""

@@ -12,19 +12,22 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.foreign_tools import program_words as told
-from interpose.foreign_tools.arguments import Leaf, json_object
+from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object
 from interpose.foreign_tools.tool_names import ToolWords
-from interpose.tool_words import words_of
+from interpose.tool_words import word_set, words_of
 from interpose.tools import environment_of, typed_of
 from interpose.types import ToolCall, freeze
 
 Counts = Literal["all", "clear", "fatal"]
 """Which effects of a text count: all, also what nobody understands; what is understood; what would be refused."""
 
-MOST_SCRIPTS = 40
-_MOST_MAPS = 200
+MOST_SCRIPTS = 1_000
+"""How many texts of one call are read. What has more is a question."""
+_MOST_STEPS = 50_000
+_MOST_GUESSES = 64
 _LONGEST_GUESS = 2_000
 _LANGUAGE_KEYS = frozenset(
     {"language", "lang", "runtime", "kernel", "interpreter", "engine", "shell", "syntax", "dialect"}
@@ -34,6 +37,7 @@ _WHERE = frozenset({"repo", "repository", "cwd", "workdir", "workspace", "projec
 _HTTP = frozenset({"http", "https", "request", "rest", "api", "webhook", "curl", "call", "fetch", "url", "web"})
 _CHANGING = frozenset({"post", "put", "patch", "delete"})
 _BODY = frozenset({"body", "data", "payload", "json", "form", "formdata", "content"})
+_ONLY_TALKS = word_set("dryrun dry help version simulate whatif noop check explain preview plan")
 _META = frozenset(
     {"id", "sessionid", "pid", "timeout", "cwd", "name", "title", "description", "session", "window", "pane"}
 )
@@ -47,24 +51,28 @@ class Script(Struct, frozen=True):
     sure: bool = True
 
 
-def scripts(tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...]) -> tuple[Script, ...]:
-    """Every program text in the arguments, in every way in which it may be read."""
+def scripts(
+    tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...], said: Mapping[str, str]
+) -> tuple[Script, ...]:
+    """Every program text in the arguments, in every way in which it may be read. `said` is what a schema says."""
     found: dict[Script, None] = {}
-    for script in _scripts(tool, arguments, leaves):
+    for script in _scripts(tool, arguments, leaves, said):
         if script.text.strip():
             found[script] = None
-        if len(found) >= MOST_SCRIPTS:
+        if len(found) > MOST_SCRIPTS:
             break
     return tuple(found)
 
 
-def _scripts(tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...]) -> Iterator[Script]:
+def _scripts(
+    tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...], said: Mapping[str, str]
+) -> Iterator[Script]:
     if tool.own and (tool.own[0] in told.TALKS or tool.own[-1] in told.LOOKS_AT) and told.RUNS.isdisjoint(tool.own):
         return
     shell = is_shell(tool)
     counts: Counts = "all" if shell else "clear"
     program = _program(tool)
-    for text in _commands(arguments):
+    for text in _commands(arguments, said):
         yield Script(text, counts)
         yield from _shebang(text)
         if program and text.split()[:1] != [program]:
@@ -100,29 +108,33 @@ def _program(tool: ToolWords) -> str:
 # Commands
 
 
-def _commands(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """Every command among the arguments, at any depth, with the words, variables and input that stand beside it."""
+def _commands(arguments: Mapping[str, Any], said: Mapping[str, str]) -> Iterator[str]:
+    """Every command among the arguments, at any depth: as it stands, and with the words, the variables and the input
+    that stand beside it."""
     for held in _maps(arguments):
-        words = ""
         texts: list[str] = []
-        argv: list[str] = []
+        words: list[str] = []
         for key, value in held.items():
-            leaf = Leaf(words_of(str(key)), "")
+            leaf = Leaf(words_of(str(key)), "", said=said.get(str(key), ""))
             if leaf.plain in _ARGUMENT_KEYS:
-                words = " ".join(_words(value))
-                argv = _command_texts(value) if leaf.plain == "argv" else argv
+                words += _words(value)
+                texts += _command_texts(value) if leaf.plain == "argv" else ()
             elif leaf.is_command:
                 texts += _command_texts(value)
-        texts = texts or argv
-        before, typed = _around(held) if texts else ("", "")
+        before, inputs = _around(held) if texts else ("", ())
         for text in texts:
-            line = f"{text} {words}" if words and texts is not argv else text
-            yield f"{before}{{ {line}\n}} <<< {shlex.quote(typed)}" if typed else f"{before}{line}"
+            yield text
+            for line in (text, *(f"{text} {given}" for given in words)):
+                if before or line is not text:
+                    yield f"{before}{line}"
+                yield from (f"{before}{{ {line}\n}} <<< {shlex.quote(typed)}" for typed in inputs)
 
 
-def _around(held: Mapping[str, Any]) -> tuple[str, str]:
-    call = ToolCall("exec", freeze(dict(held)))
-    return "".join(f"export {shlex.quote(one)}\n" for one in environment_of(call)), typed_of(call)
+def _around(held: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
+    """The variables that stand beside a command, and each text that it may get on its input."""
+    variables = environment_of(ToolCall("exec", freeze(dict(held))))
+    typed = (typed_of(ToolCall("exec", freeze({key: value}))) for key, value in held.items())
+    return "".join(f"export {shlex.quote(one)}\n" for one in variables), tuple(text for text in typed if text)
 
 
 def _command_texts(value: object) -> list[str]:
@@ -147,18 +159,18 @@ def _words(value: object) -> Iterator[str]:
 
 
 def _maps(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    pending: list[object] = [arguments]
-    for _ in range(_MOST_MAPS):
+    pending: list[tuple[object, int]] = [(arguments, 0)]
+    for _ in range(_MOST_STEPS):
         if not pending:
             return
-        item = pending.pop(0)
+        item, opened = pending.pop()
         if isinstance(item, dict):
             yield item
-            pending.extend(item.values())
+            pending.extend((inner, opened) for inner in item.values())
         elif isinstance(item, list | tuple):
-            pending.extend(item)
-        elif isinstance(item, str) and (inner := json_object(item)) is not None:
-            pending.append(inner)
+            pending.extend((inner, opened) for inner in item)
+        elif isinstance(item, str) and opened < DEEPEST_JSON and (inner := json_object(item)) is not None:
+            pending.append((inner, opened + 1))
 
 
 def _shebang(text: str) -> Iterator[Script]:
@@ -184,8 +196,8 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
         by_key = _languages(leaf.words) if leaf.is_code else ()
         if not leaf.is_code and not (named and runs and not leaf.is_prose and "\n" in leaf.text):
             continue
-        for line in _notebook_commands(leaf.text):
-            yield Script(line)
+        if lines := "\n".join(_notebook_commands(leaf.text)):
+            yield Script(lines)
         yield from _shebang(leaf.text)
         quoted = shlex.quote(leaf.text)
         for runner in dict.fromkeys((*named, *by_key, *asked)):
@@ -210,7 +222,7 @@ def _notebook_commands(text: str) -> Iterator[str]:
     head, _, rest = text.lstrip().partition("\n")
     if head.startswith("%%") and _languages(words_of(head)) and "bash -c" in _languages(words_of(head)):
         yield rest
-    for line in text.splitlines()[:500]:
+    for line in text.splitlines():
         bare = line.strip()
         if bare.startswith(("!", "%sx ", "%system ", "%%!")):
             yield bare.lstrip("!%").removeprefix("sx ").removeprefix("system ")
@@ -248,23 +260,23 @@ def _starts_as_sql(text: str) -> bool:
 
 def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]:
     """An HTTP request that changes something, as `curl` would make it."""
-    by_name = next((word for word in tool.own if word in _CHANGING), "") if tool.has(_HTTP) else ""
+    by_name = [word for word in tool.own if word in _CHANGING] if tool.has(_HTTP) else []
     for held in _maps(arguments):
-        url = method = body = ""
+        urls: list[str] = []
+        methods, body = list(by_name), ""
         for key, value in held.items():
             leaf = Leaf(words_of(str(key)), "")
-            if not isinstance(value, str):
-                body = body or (str(value) if leaf.plain in _BODY and value else "")
-            elif leaf.is_url:
-                url = value
-            elif leaf.plain in ("method", "httpmethod", "verb"):
-                method = value.lower()
-            elif leaf.plain in _BODY:
-                body = value
-        method = method or by_name or ("post" if body and tool.has(_HTTP) else "")
-        if url and method in _CHANGING:
-            sent = f" --data-raw {shlex.quote(body[:_LONGEST_GUESS])}" if body else ""
-            yield Script(f"curl -X {method.upper()}{sent} {shlex.quote(url)}")
+            if leaf.plain in _BODY and value:
+                body = value if isinstance(value, str) else "..."
+                methods += ["post"] if tool.has(_HTTP) else []
+            elif isinstance(value, str) and leaf.is_url:
+                urls.append(value)
+            elif isinstance(value, str) and leaf.plain in ("method", "httpmethod", "verb"):
+                methods.append(value.lower())
+        sent = f" --data-raw {shlex.quote(body[:_LONGEST_GUESS])}" if body else ""
+        for method in dict.fromkeys(methods):
+            if method in _CHANGING:
+                yield from (Script(f"curl -X {method.upper()}{sent} {shlex.quote(url)}") for url in urls)
 
 
 def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
@@ -281,14 +293,18 @@ def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iter
     """The call as a call of the program that the tool is named after: its words, then its arguments as operands, as
     options, and as switches."""
     named = [word for word in tool.own if told.PROGRAMS.get(word) != program and word not in told.RUNS]
-    if not named or len(leaves) > 40:
+    if not named:
         return
     given = [leaf for leaf in leaves if _WHERE.isdisjoint(leaf.words) and len(leaf.text) < _LONGEST_GUESS]
+    # INVARIANT: what makes a program only talk (`dry_run`, `--help`) is read alone: it would make the rest harmless.
+    plain = [leaf for leaf in given if leaf.text[:1] != "-" and leaf.plain not in _ONLY_TALKS]
     head = shlex.join((program, *named))
     operands = [leaf.text for leaf in given if leaf.text not in ("true", "false")]
-    options = [word for leaf in given for word in (f"--{'-'.join(leaf.words)}", leaf.text)]
+    told_plainly = [leaf.text for leaf in plain if leaf.text not in ("true", "false")]
+    options = [[f"--{'-'.join(leaf.words)}", leaf.text] for leaf in plain]
     switches = [f"--{leaf.text if leaf.text != 'true' else '-'.join(leaf.words)}" for leaf in given if _is_switch(leaf)]
-    for words in (operands, options, switches):
+    alone = [*options[:_MOST_GUESSES], *([switch] for switch in switches[:_MOST_GUESSES])]
+    for words in (operands, told_plainly, [word for option in options for word in option], *alone):
         yield Script(f"{head} {shlex.join(words)}", sure=False)
 
 
@@ -303,16 +319,21 @@ def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iter
     """A text whose name says nothing. In a shell it may be the command; elsewhere only a catastrophe counts."""
     types = not told.TYPES_IN.isdisjoint(tool.own)
     runs = not told.RUNS.isdisjoint(tool.own) or frozenset(tool.own) <= (told.SHELLS | told.ALONE)
-    asked = 0
+    guesses = 0
     for leaf in leaves:
         if leaf.is_command or leaf.plain in _META or len(leaf.text) > _LONGEST_GUESS or " " not in leaf.text.strip():
             continue
         if shell and (runs or types):
-            yield Script(leaf.text, sure=types and leaf.plain != "description", counts="clear")
-        elif asked < 20 and (
-            (not leaf.is_prose and not leaf.is_code and not leaf.is_path)
-            or tool.has(told.SCREENS)
-            or (runs and leaf.is_content)
-        ):
-            asked += 1
+            yield Script(leaf.text, sure=types and leaf.plain != "description")
+        elif guesses < _MOST_GUESSES and _may_be_command(leaf, tool, runs=runs):
+            guesses += 1
             yield Script(leaf.text, "fatal", sure=False)
+
+
+def _may_be_command(leaf: Leaf, tool: ToolWords, *, runs: bool) -> bool:
+    if told.HARMFUL.isdisjoint(leaf.text[:_LONGEST_GUESS].replace("/", " ").replace(";", " ").split()):
+        return False
+    if tool.has(told.SCREENS) or (runs and leaf.is_content):
+        return True
+    named = replace(leaf, said="")  # INVARIANT: what a schema says excuses nothing
+    return not named.is_prose and not named.is_code and not named.is_path

@@ -31,7 +31,7 @@ _GUESSED = frozenset(
     }
 )  # fmt: skip
 """Kinds that only a name or a place gives away: people write such words to each other."""
-_LONGEST = 262_144
+_LONGEST, _SHORTEST = 1_048_576, 12
 
 
 _COOKIES = ("document.cookie", "localStorage", "sessionStorage")
@@ -56,17 +56,21 @@ def sent_secrets(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, outwar
     certainty: Certainty = "possible" if tool.has(_KEEPING) else "proven"
     left = _LONGEST
     for leaf in leaves:
-        if leaf.is_credential or left <= 0 or len(leaf.text) < 12:
+        if leaf.is_credential or len(leaf.text) < _SHORTEST:
             continue
-        text, left = leaf.text[:left], left - len(leaf.text)
-        kinds = [found.kind for found in _redactor().redact(text).found if found.kind not in _GUESSED]
+        left -= len(leaf.text)
+        if left < 0:  # INVARIANT: what was not searched is not taken for harmless.
+            return (_upload(name, "sends more than is searched for secrets", "possible"),)
+        kinds = [found.kind for found in _redactor().redact(leaf.text).found if found.kind not in _GUESSED]
         if kinds:
-            reason = (
-                f"The tool {name[:100]!r} sends a secret to others ({kinds[0]}), in {'_'.join(leaf.words) or 'a text'}"
-            )
-            details = FrozenDict({"secret": True, "rule": "exfiltration", "reason": reason})
-            return (Effect("net.upload", name, certainty, details=details),)
+            where = "_".join(leaf.words) or "a text"
+            return (_upload(name, f"sends a secret to others ({kinds[0]}), in {where}", certainty),)
     return ()
+
+
+def _upload(name: str, what: str, certainty: Certainty) -> Effect:
+    details = FrozenDict({"secret": True, "rule": "exfiltration", "reason": f"The tool {name[:100]!r} {what}"})
+    return Effect("net.upload", name, certainty, details=details)
 
 
 @cache

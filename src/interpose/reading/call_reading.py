@@ -149,8 +149,8 @@ class Reading:
         from interpose.foreign_tools import carried_by  # few calls need it, and hooks are in a hurry
 
         seen = self.seen
-        names_paths = seen.name in _FILE_TOOLS or seen.name in ("move", "copy")
-        return carried_by(self.call, as_file_tool=names_paths and bool(paths_of(seen)))
+        touches = seen.name in _FILE_TOOLS or seen.name in ("move", "copy")
+        return carried_by(self.call, as_file_tool=touches and bool(paths_of(seen)))
 
     @property
     def understood(self) -> bool:
