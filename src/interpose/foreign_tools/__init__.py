@@ -55,7 +55,7 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
     schema = {key: text.lower() for key, text in said.arguments}
     leaves = leaves_of(call.arguments, schema)
     # INVARIANT: a path beside what a tool really takes must not make a file tool of it.
-    as_file_tool = as_file_tool and not any(leaf.is_id for leaf in leaves)
+    as_file_tool = as_file_tool and not any(leaf.name.is_id for leaf in leaves)
     effects: tuple[Effect, ...] = ()
     if not known and not as_file_tool:
         effects = deeds(tool, name, leaves, hinted=said.destructive)

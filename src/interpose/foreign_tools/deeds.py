@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from interpose.foreign_tools import deed_words as told
+from interpose.foreign_tools.argument_names import argument_name
 from interpose.foreign_tools.arguments import Leaf
 from interpose.foreign_tools.programs import is_shell
 from interpose.foreign_tools.tool_names import ToolWords
@@ -53,16 +54,16 @@ def deeds(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, hinted: bool)
     for deed in _of_phrase(tool.own, tool):
         found.setdefault(deed, "proven")
     for leaf in leaves:
-        if leaf.is_action or (leaf.is_command and not shell and not leaf.listed and leaf.text.isidentifier()):
+        if leaf.name.is_action or (leaf.name.is_command and not shell and not leaf.listed and leaf.text.isidentifier()):
             for deed in _of_phrase(_action_words(leaf), tool):
                 found.setdefault(deed, "proven")
-        elif leaf.above and Leaf(words_of(leaf.above[-1]), "").is_command:  # `command: {dropDatabase: 1}`
-            for deed in _of_phrase(leaf.words, tool):
+        elif leaf.above and argument_name(leaf.above[-1]).is_command:  # `command: {dropDatabase: 1}`
+            for deed in _of_phrase(leaf.name.words, tool):
                 found.setdefault(deed, "proven")
-        elif (leaf.is_query or leaf.is_sql) and leaf.text.lstrip()[:8].lower() == "mutation":
+        elif (leaf.name.is_query or leaf.name.is_sql) and leaf.text.lstrip()[:8].lower() == "mutation":
             for deed in _of_mutation(leaf.text, tool):
                 found.setdefault(deed, "proven")
-        elif (leaf.is_query or leaf.is_sql) and _destroys_graph(leaf.text):
+        elif (leaf.name.is_query or leaf.name.is_sql) and _destroys_graph(leaf.text):
             found.setdefault(_DELETES_DATA, "possible")
         elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
             found.setdefault(_GRANTS, "proven")
@@ -86,7 +87,11 @@ def _effect(deed: Deed, name: str, certainty: Certainty) -> Effect:
 
 def _action_words(leaf: Leaf) -> tuple[str, ...]:
     text = leaf.text
-    if len(text) > _LONGEST_ACTION or len(text.split()) > 1 or ("method" in leaf.words and text.lower() in _METHODS):
+    if (
+        len(text) > _LONGEST_ACTION
+        or len(text.split()) > 1
+        or ("method" in leaf.name.words and text.lower() in _METHODS)
+    ):
         return ()  # an HTTP method is read with its address
     return words_of(text)
 
@@ -98,10 +103,10 @@ def _destroys_graph(text: str) -> bool:
 
 
 def _makes_public(leaf: Leaf) -> bool:
-    if leaf.plain in ("private", "isprivate"):
+    if leaf.name.plain in ("private", "isprivate"):
         return leaf.text == "false"
     value = leaf.text.lower().replace("-", "").replace("_", "")
-    return not told.PUBLIC_KEYS.isdisjoint(leaf.words) and value in told.PUBLIC
+    return not told.PUBLIC_KEYS.isdisjoint(leaf.name.words) and value in told.PUBLIC
 
 
 def _of_mutation(text: str, tool: ToolWords) -> Iterator[Deed]:

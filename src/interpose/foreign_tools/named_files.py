@@ -37,7 +37,7 @@ def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, .
     if not _LISTS.isdisjoint(tool.own):
         return ()
     # INVARIANT: each text is judged alone: one more beside it must not make it unreadable.
-    contents = [leaf.text for leaf in leaves if leaf.is_content]
+    contents = [leaf.text for leaf in leaves if leaf.name.is_content]
     writes = bool(contents) or not _WRITES.isdisjoint(tool.own)
     found: dict[NamedFile, None] = {}
     for leaf in leaves:
@@ -45,10 +45,10 @@ def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, .
         if not text or len(text) > _LONGEST or text.split() != [text]:
             continue
         looks = text.startswith(_BY_VALUE) or text[1:3] in (":\\", ":/")
-        if not looks and (not leaf.is_path or leaf.is_content or text.startswith(("http:", "https:"))):
+        if not looks and (not leaf.name.is_path or leaf.name.is_content or text.startswith(("http:", "https:"))):
             continue
         found[NamedFile(text, "read")] = None
-        if leaf.is_destination or (writes and leaf.is_path and not leaf.is_url):
+        if leaf.name.is_destination or (writes and leaf.name.is_path and not leaf.name.is_url):
             found.update((NamedFile(text, "write", content), None) for content in (contents or [""])[:_MOST_TEXTS])
         if len(found) > MOST_FILES:
             break

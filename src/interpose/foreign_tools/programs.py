@@ -12,9 +12,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from interpose.foreign_tools import program_words as told
+from interpose.foreign_tools.argument_names import argument_name
 from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object
 from interpose.foreign_tools.tool_names import ToolWords
 from interpose.tool_words import word_set, words_of
@@ -28,7 +28,7 @@ MOST_SCRIPTS = 1_000
 """How many texts of one call are read. What has more is a question."""
 _MOST_STEPS = 50_000
 _MOST_GUESSES = 64
-_LONGEST_GUESS = 2_000
+_LONGEST_GUESS, _LONGEST_CODE = 2_000, 32_768
 _LANGUAGE_KEYS = frozenset(
     {"language", "lang", "runtime", "kernel", "interpreter", "engine", "shell", "syntax", "dialect"}
 )
@@ -49,6 +49,10 @@ class Script(Struct, frozen=True):
     text: str
     counts: Counts = "clear"
     sure: bool = True
+
+
+UNREAD = Script("$WHAT_IS_TOO_LONG_TO_BE_READ_IN_EVERY_LANGUAGE", "all")
+"""A command that only shows when it runs. INVARIANT: what is not read is not taken for harmless."""
 
 
 def scripts(
@@ -115,11 +119,11 @@ def _commands(arguments: Mapping[str, Any], said: Mapping[str, str]) -> Iterator
         texts: list[str] = []
         words: list[str] = []
         for key, value in held.items():
-            leaf = Leaf(words_of(str(key)), "", said=said.get(str(key), ""))
-            if leaf.plain in _ARGUMENT_KEYS:
+            name = argument_name(str(key), said.get(str(key), ""))
+            if name.plain in _ARGUMENT_KEYS:
                 words += _words(value)
-                texts += _command_texts(value) if leaf.plain == "argv" else ()
-            elif leaf.is_command:
+                texts += _command_texts(value) if name.plain == "argv" else ()
+            elif name.is_command:
                 texts += _command_texts(value)
         before, inputs = _around(held) if texts else ("", ())
         for text in texts:
@@ -191,10 +195,12 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     runs = not told.RUNS.isdisjoint(tool.own)
     if not runs and not named and not told.KEEPS.isdisjoint(tool.own):
         return
-    asked = [runner for leaf in leaves if leaf.plain in _LANGUAGE_KEYS for runner in _languages(words_of(leaf.text))]
+    asked = [
+        runner for leaf in leaves if leaf.name.plain in _LANGUAGE_KEYS for runner in _languages(words_of(leaf.text))
+    ]
     for leaf in leaves:
-        by_key = _languages(leaf.words) if leaf.is_code else ()
-        if not leaf.is_code and not (named and runs and not leaf.is_prose and "\n" in leaf.text):
+        by_key = _languages(leaf.name.words) if leaf.name.is_code else ()
+        if not leaf.name.is_code and not (named and runs and not leaf.name.is_prose and "\n" in leaf.text):
             continue
         if lines := "\n".join(_notebook_commands(leaf.text)):
             yield Script(lines)
@@ -202,7 +208,9 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
         quoted = shlex.quote(leaf.text)
         for runner in dict.fromkeys((*named, *by_key, *asked)):
             yield Script(f"{runner} {quoted}")
-        if not named:
+        if not named and len(leaf.text) > _LONGEST_CODE:
+            yield UNREAD
+        elif not named:
             yield from (Script(f"{runner} {quoted}", sure=False) for runner in told.GUESSED)
             yield Script(leaf.text, "fatal", sure=False)
 
@@ -238,13 +246,13 @@ def _sql(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     searches = not told.SEARCHES.isdisjoint(tool.own) or tool.has(told.VECTORS)
     runs = not told.RUNS.isdisjoint(tool.own) or not told.QUERIES.isdisjoint(tool.own)
     for leaf in leaves:
-        reads = leaf.is_sql or (leaf.is_query and not searches and (bool(clients) or runs))
-        if not reads and clients and not searches and not leaf.is_prose:
-            reads = runs or leaf.is_command
+        reads = leaf.name.is_sql or (leaf.name.is_query and not searches and (bool(clients) or runs))
+        if not reads and clients and not searches and not leaf.name.is_prose:
+            reads = runs or leaf.name.is_command
         if not reads or not _starts_as_sql(leaf.text):
             continue
         for client in clients or told.ANY_DATABASE:
-            yield Script(f"{client} {shlex.quote(leaf.text)}", sure=leaf.is_sql or bool(clients))
+            yield Script(f"{client} {shlex.quote(leaf.text)}", sure=leaf.name.is_sql or bool(clients))
 
 
 def _starts_as_sql(text: str) -> bool:
@@ -265,13 +273,13 @@ def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]
         urls: list[str] = []
         methods, body = list(by_name), ""
         for key, value in held.items():
-            leaf = Leaf(words_of(str(key)), "")
-            if leaf.plain in _BODY and value:
+            name = argument_name(str(key))
+            if name.plain in _BODY and value:
                 body = value if isinstance(value, str) else "..."
                 methods += ["post"] if tool.has(_HTTP) else []
-            elif isinstance(value, str) and leaf.is_url:
+            elif isinstance(value, str) and name.is_url:
                 urls.append(value)
-            elif isinstance(value, str) and leaf.plain in ("method", "httpmethod", "verb"):
+            elif isinstance(value, str) and name.plain in ("method", "httpmethod", "verb"):
                 methods.append(value.lower())
         sent = f" --data-raw {shlex.quote(body[:_LONGEST_GUESS])}" if body else ""
         for method in dict.fromkeys(methods):
@@ -295,14 +303,16 @@ def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iter
     named = [word for word in tool.own if told.PROGRAMS.get(word) != program and word not in told.RUNS]
     if not named:
         return
-    given = [leaf for leaf in leaves if _WHERE.isdisjoint(leaf.words) and len(leaf.text) < _LONGEST_GUESS]
+    given = [leaf for leaf in leaves if _WHERE.isdisjoint(leaf.name.words) and len(leaf.text) < _LONGEST_GUESS]
     # INVARIANT: what makes a program only talk (`dry_run`, `--help`) is read alone: it would make the rest harmless.
-    plain = [leaf for leaf in given if leaf.text[:1] != "-" and leaf.plain not in _ONLY_TALKS]
+    plain = [leaf for leaf in given if leaf.text[:1] != "-" and leaf.name.plain not in _ONLY_TALKS]
     head = shlex.join((program, *named))
     operands = [leaf.text for leaf in given if leaf.text not in ("true", "false")]
     told_plainly = [leaf.text for leaf in plain if leaf.text not in ("true", "false")]
-    options = [[f"--{'-'.join(leaf.words)}", leaf.text] for leaf in plain]
-    switches = [f"--{leaf.text if leaf.text != 'true' else '-'.join(leaf.words)}" for leaf in given if _is_switch(leaf)]
+    options = [[f"--{'-'.join(leaf.name.words)}", leaf.text] for leaf in plain]
+    switches = [
+        f"--{leaf.text if leaf.text != 'true' else '-'.join(leaf.name.words)}" for leaf in given if _is_switch(leaf)
+    ]
     alone = [*options[:_MOST_GUESSES], *([switch] for switch in switches[:_MOST_GUESSES])]
     for words in (operands, told_plainly, [word for option in options for word in option], *alone):
         yield Script(f"{head} {shlex.join(words)}", sure=False)
@@ -321,10 +331,15 @@ def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iter
     runs = not told.RUNS.isdisjoint(tool.own) or frozenset(tool.own) <= (told.SHELLS | told.ALONE)
     guesses = 0
     for leaf in leaves:
-        if leaf.is_command or leaf.plain in _META or len(leaf.text) > _LONGEST_GUESS or " " not in leaf.text.strip():
+        if (
+            leaf.name.is_command
+            or leaf.name.plain in _META
+            or len(leaf.text) > _LONGEST_GUESS
+            or " " not in leaf.text.strip()
+        ):
             continue
         if shell and (runs or types):
-            yield Script(leaf.text, sure=types and leaf.plain != "description")
+            yield Script(leaf.text, sure=types and leaf.name.plain != "description")
         elif guesses < _MOST_GUESSES and _may_be_command(leaf, tool, runs=runs):
             guesses += 1
             yield Script(leaf.text, "fatal", sure=False)
@@ -333,7 +348,7 @@ def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iter
 def _may_be_command(leaf: Leaf, tool: ToolWords, *, runs: bool) -> bool:
     if told.HARMFUL.isdisjoint(leaf.text[:_LONGEST_GUESS].replace("/", " ").replace(";", " ").split()):
         return False
-    if tool.has(told.SCREENS) or (runs and leaf.is_content):
+    if tool.has(told.SCREENS) or (runs and leaf.name.is_content):
         return True
-    named = replace(leaf, said="")  # INVARIANT: what a schema says excuses nothing
+    named = argument_name("_".join(leaf.name.words))  # INVARIANT: what a schema says excuses nothing
     return not named.is_prose and not named.is_code and not named.is_path

@@ -41,7 +41,7 @@ _SENDING = ("fetch(", "XMLHttpRequest", "sendBeacon", "WebSocket", "new Image", 
 def taken_from_page(name: str, leaves: tuple[Leaf, ...]) -> tuple[Effect, ...]:
     """A script of a page that reads what a person is logged in with, and sends something."""
     for leaf in leaves:
-        text = leaf.text if leaf.is_code or leaf.is_command else ""
+        text = leaf.text if leaf.name.is_code or leaf.name.is_command else ""
         if any(word in text for word in _COOKIES) and any(word in text for word in _SENDING) and "//" in text:
             reason = f"A script that {name[:100]!r} runs in a page reads its login and sends something"
             details = FrozenDict({"secret": True, "rule": "page-secrets", "reason": reason})
@@ -56,14 +56,14 @@ def sent_secrets(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, outwar
     certainty: Certainty = "possible" if tool.has(_KEEPING) else "proven"
     left = _LONGEST
     for leaf in leaves:
-        if leaf.is_credential or len(leaf.text) < _SHORTEST:
+        if leaf.proves or len(leaf.text) < _SHORTEST:
             continue
         left -= len(leaf.text)
         if left < 0:  # INVARIANT: what was not searched is not taken for harmless.
             return (_upload(name, "sends more than is searched for secrets", "possible"),)
         kinds = [found.kind for found in _redactor().redact(leaf.text).found if found.kind not in _GUESSED]
         if kinds:
-            where = "_".join(leaf.words) or "a text"
+            where = "_".join(leaf.name.words) or "a text"
             return (_upload(name, f"sends a secret to others ({kinds[0]}), in {where}", certainty),)
     return ()
 

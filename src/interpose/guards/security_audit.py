@@ -73,7 +73,7 @@ class SecurityAudit:
         seen = seen_as(call)
         cwd = call.context.cwd or self.workspace or _here()
         starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, self.home))))
-        carried = reading_of(call, self.home).carried
+        carried = None if call.name in KINDS else reading_of(call, self.home).carried
         named = () if carried is None else tuple(Touch(file.path, file.kind, file.text) for file in carried.files)
         if seen.name not in KINDS:
             own = judge_named(call, starts, self.home, self.lookup) if seen.name not in _COMMANDS else Allow()

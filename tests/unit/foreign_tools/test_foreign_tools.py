@@ -73,7 +73,7 @@ def _at_home(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     forget_descriptions()
 
 
-@settings(max_examples=8000, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(row=st.sampled_from(HARMFUL), extra=st.dictionaries(KEYS, VALUES, min_size=1, max_size=4), first=st.booleans())
 def test_no_argument_makes_it_milder(row: dict[str, Any], extra: dict[str, Any], first: bool) -> None:
     given_arguments = row.get("args", {})
@@ -83,7 +83,7 @@ def test_no_argument_makes_it_milder(row: dict[str, Any], extra: dict[str, Any],
     assert WEIGHT[after] >= WEIGHT[before], f"{row['tool']} {both}: {before} became {after}"
 
 
-@settings(max_examples=2000, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     row=st.sampled_from([*HARMFUL, *HONEST]),
     hints=st.dictionaries(
