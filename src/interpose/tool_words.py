@@ -30,7 +30,7 @@ def words_of(name: str) -> tuple[str, ...]:
     return found
 
 
-_FILES = word_set("file files fs dir dirs directory directories folder folders path paths")
+_FILES = word_set("file files fs filesystem dir dirs directory directories folder folders path paths")
 _ABOUT_FILES = word_set(
     """
     info metadata history stat stats status size sizes exists permission permissions version versions url link

@@ -214,7 +214,8 @@ def seen_as(call: ToolCall) -> ToolCall:
 def _file_tool_behind(call: ToolCall) -> str:
     """The file tool that a foreign name describes in its own words, if the call names a path: `append_to_file`."""
     name = call.original_name or call.name
-    known = file_tool(words_of(name[len(namespace_of(name)) :]))
+    border = len(namespace_of(name))
+    known = file_tool(words_of(name[border:])) or file_tool((*words_of(name[border:]), *words_of(name[:border])))
     named = known and any(
         isinstance(path, str) and path.strip() for _, path in path_arguments(replace(call, name=known))
     )

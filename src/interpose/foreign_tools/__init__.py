@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from interpose.foreign_tools.arguments import MOST_VALUES, leaves_of
-from interpose.foreign_tools.deeds import deeds, reads_only
+from interpose.foreign_tools.deeds import deeds, lies_elsewhere, reads_only
 from interpose.foreign_tools.named_files import MOST_FILES, NamedFile, named_files
 from interpose.foreign_tools.programs import MOST_SCRIPTS, Script, scripts
 from interpose.foreign_tools.sending import sent_secrets, taken_from_page
@@ -55,7 +55,7 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
     schema = {key: text.lower() for key, text in said.arguments}
     leaves = leaves_of(call.arguments, schema)
     # INVARIANT: a path beside what a tool really takes must not make a file tool of it.
-    as_file_tool = as_file_tool and not any(leaf.name.is_id for leaf in leaves)
+    as_file_tool = as_file_tool and not any(leaf.name.is_id for leaf in leaves) and not lies_elsewhere(tool)
     effects: tuple[Effect, ...] = ()
     if not known and not as_file_tool:
         effects = deeds(tool, name, leaves, hinted=said.destructive)

@@ -21,7 +21,7 @@ _CODE = word_set(
     function fn cell cells program macro lambda script scripts
     """
 )
-_SQL = word_set("sql statement statements ddl dml cypher cql hql")
+_SQL = word_set("sql statement statements stmt stmts ddl dml cypher cql hql")
 _QUERY = word_set("query queries q")
 _PATH = word_set(
     """

@@ -27,10 +27,10 @@ EMPTIES = word_set("clear reset empty rollback restore revert overwrite discard 
 """Verbs that destroy only where their object is large."""
 LARGE = word_set(
     """
-    database databases db table tables collection collections index indexes indices bucket buckets queue queues
-    topic topics data all everything repository repo volume volumes cluster project account device disk calendar
-    inbox mailbox store keyspace schema stream dataset backup snapshot instance environment password hard
-    workspace history
+    migrate migration migrations database databases db table tables collection collections index indexes indices
+    bucket buckets queue queues topic topics data all everything repository repo volume volumes cluster project
+    account device disk calendar inbox mailbox store keyspace schema stream dataset backup snapshot instance
+    environment password hard workspace history
     """
 )
 SMALL = word_set(
@@ -61,7 +61,7 @@ DATA = word_set(
 STOPS = word_set(
     """
     stop shutdown halt suspend disable deactivate ban drain evict cordon kill poweroff pause detach mute silence
-    archive
+    archive dismiss
     """
 )
 STOPPED = word_set(
@@ -119,12 +119,12 @@ NO_MONEY = word_set(
     """
 )
 
-GRANTS = word_set("grant revoke invite share impersonate assume unshare unlock disarm")
+GRANTS = word_set("grant revoke invite share impersonate assume unshare unlock disarm authorize expose")
 GIVEN = word_set(
     """
     collaborator collaborators member members permission permissions acl role roles policy policies access grant
     invite invitation invitations sharing visibility public ownership owner admin administrator sudoer mfa 2fa
-    protection protections ruleset rulesets webhook webhooks
+    protection protections ruleset rulesets webhook webhooks tunnel tunnels ingress firewall iam
     """
 )
 KEYS = word_set("key keys token tokens credential credentials password secret")
@@ -201,3 +201,13 @@ PUBLIC_KEYS = word_set("visibility acl access public permission audience sharing
 PUBLIC = word_set("public publicread publicreadwrite anyone everyone allusers world true")
 OWN_PROCESSES = word_set("process processes session shell terminal commander command")
 """What an agent started itself."""
+OPENED = word_set("firewall port ports ingress tunnel gate door garage")
+FORCES = word_set("force forced forcepush forceupdate")
+PUSHES = word_set("push ref refs branch branches")
+REMOTE_FILES = word_set(
+    """
+    github gitlab bitbucket gitea gdrive drive dropbox onedrive sharepoint s3 box gcs huggingface
+    """
+)
+"""Servers whose files lie elsewhere: what is deleted there is no file of the project."""
+IDENTITIES = word_set("iam okta auth0 ldap identity keycloak entra cognito clerk")

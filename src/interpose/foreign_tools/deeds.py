@@ -41,6 +41,7 @@ _SENDS = Deed("world.change", "tool-sends", "sends a message to other people, wh
 _PAYS = Deed("world.change", "tool-pays", "moves money or property")
 _PUBLISHES = Deed("world.change", "tool-publishes", "publishes or deploys something that others use")
 _STARTS = Deed("world.change", "tool-starts", "starts a workflow, which may deploy or publish")
+_FORCES = Deed("world.change", "tool-forces", "overwrites what others have pushed")
 _APPROVES = Deed("world.change", "tool-approves", "agrees to something in somebody's name")
 _GRANTS = Deed("privilege", "tool-grants", "changes who may do what")
 _TELLS = Deed("secret.read", "tool-secret", "reads a secret, which would then be in the agent's memory and logs")
@@ -65,6 +66,8 @@ def deeds(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, hinted: bool)
                 found.setdefault(deed, "proven")
         elif (leaf.name.is_query or leaf.name.is_sql) and _destroys_graph(leaf.text):
             found.setdefault(_DELETES_DATA, "possible")
+        elif leaf.name.plain in told.FORCES and leaf.text == "true" and not told.PUSHES.isdisjoint(tool.own):
+            found.setdefault(_FORCES, "proven")
         elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
             found.setdefault(_GRANTS, "proven")
     if hinted and not found:
@@ -76,6 +79,11 @@ def reads_only(tool: ToolWords) -> bool:
     """Whether the first verb of a name says that the tool only looks, thinks or asks."""
     verbs = told.READS | told.DESTROYS | told.MAKES | told.SENDS | told.STARTS | told.PUBLISHES
     return next((word in told.READS for word in tool.own if word in verbs), False)
+
+
+def lies_elsewhere(tool: ToolWords) -> bool:
+    """Whether the files of a tool lie on a server of somebody else."""
+    return tool.has(told.REMOTE_FILES)
 
 
 def _effect(deed: Deed, name: str, certainty: Certainty) -> Effect:
@@ -130,6 +138,9 @@ def _of_phrase(words: tuple[str, ...], tool: ToolWords) -> Iterator[Deed]:
 
 def _of_words(words: list[str], objects: frozenset[str], tool: ToolWords) -> Iterator[Deed]:
     for index, word in enumerate(words):
+        if word == "open" and not objects.isdisjoint(told.OPENED):
+            yield _GRANTS
+            return
         if word in told.READS:
             if _tells_secret(words, objects, tool):
                 yield _TELLS
@@ -184,6 +195,8 @@ def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         return _PUBLISHES if word in told.ALWAYS_OUT or not objects.isdisjoint(told.RELEASED) else None
     if word in told.APPROVES and not objects.isdisjoint(told.APPROVED) and "review" not in objects:
         return _PAYS if not objects.isdisjoint(told.PAID) else _APPROVES
+    if word in told.MAKES and not objects.isdisjoint({"user", "users"}) and tool.has(told.IDENTITIES):
+        return _GRANTS
     return _made(word, objects) if word in told.MAKES else None
 
 

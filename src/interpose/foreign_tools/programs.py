@@ -34,10 +34,13 @@ _LANGUAGE_KEYS = frozenset(
 )
 _ARGUMENT_KEYS = frozenset({"args", "argv", "arguments", "flags", "options", "params", "parameters"})
 _WHERE = frozenset({"repo", "repository", "cwd", "workdir", "workspace", "project", "root"})
+_SQL_TEXTS = frozenset({"text", "input", "content", "body"})
 _HTTP = frozenset({"http", "https", "request", "rest", "api", "webhook", "curl", "call", "fetch", "url", "web"})
 _CHANGING = frozenset({"post", "put", "patch", "delete"})
 _BODY = frozenset({"body", "data", "payload", "json", "form", "formdata", "content"})
 _ONLY_TALKS = word_set("dryrun dry help version simulate whatif noop check explain preview plan")
+_TELLS_ABOUT = word_set("description reason explanation summary title justification purpose comment note intent")
+"""What an agent says about its command."""
 _META = frozenset(
     {"id", "sessionid", "pid", "timeout", "cwd", "name", "title", "description", "session", "window", "pane"}
 )
@@ -88,6 +91,8 @@ def _scripts(
         yield from _as_program(program, tool, leaves)
     yield from _as_plain_program(tool, leaves)
     yield from _by_value(tool, leaves, shell=shell)
+    for text in _word_lists(arguments):
+        yield Script(text, "clear" if shell else "fatal", sure=False)
 
 
 def is_shell(tool: ToolWords) -> bool:
@@ -132,6 +137,18 @@ def _commands(arguments: Mapping[str, Any], said: Mapping[str, str]) -> Iterator
                 if before or line is not text:
                     yield f"{before}{line}"
                 yield from (f"{before}{{ {line}\n}} <<< {shlex.quote(typed)}" for typed in inputs)
+
+
+def _word_lists(arguments: Mapping[str, Any]) -> Iterator[str]:
+    """Lists that may be the words of a command, alone or behind a program that stands beside them."""
+    for held in _maps(arguments):
+        programs = [value for value in held.values() if isinstance(value, str) and value.split("/")[-1] in told.HARMFUL]
+        for value in held.values():
+            if isinstance(value, list | tuple) and value and all(isinstance(word, str) for word in value):
+                words = shlex.join(value)
+                if value[0].split("/")[-1] in told.HARMFUL:
+                    yield words
+                yield from (f"{program} {words}" for program in programs)
 
 
 def _around(held: Mapping[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -247,7 +264,7 @@ def _sql(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     runs = not told.RUNS.isdisjoint(tool.own) or not told.QUERIES.isdisjoint(tool.own)
     for leaf in leaves:
         reads = leaf.name.is_sql or (leaf.name.is_query and not searches and (bool(clients) or runs))
-        if not reads and clients and not searches and not leaf.name.is_prose:
+        if not reads and clients and not searches and (not leaf.name.is_prose or leaf.name.plain in _SQL_TEXTS):
             reads = runs or leaf.name.is_command
         if not reads or not _starts_as_sql(leaf.text):
             continue
@@ -281,10 +298,17 @@ def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]
                 urls.append(value)
             elif isinstance(value, str) and name.plain in ("method", "httpmethod", "verb"):
                 methods.append(value.lower())
+        yield from (Script(f"curl {shlex.quote(url)}") for url in urls if _may_be_metadata(url))
         sent = f" --data-raw {shlex.quote(body[:_LONGEST_GUESS])}" if body else ""
         for method in dict.fromkeys(methods):
             if method in _CHANGING:
                 yield from (Script(f"curl -X {method.upper()}{sent} {shlex.quote(url)}") for url in urls)
+
+
+def _may_be_metadata(url: str) -> bool:
+    """Whether an address may be that of a cloud's own service, which hands out credentials: a number, or its name."""
+    host = url.lower().partition("//")[2].partition("/")[0]
+    return "metadata" in host or (host != "" and not any(c in "ghijklmnopqrstuvwyz" for c in host))
 
 
 def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
@@ -334,12 +358,13 @@ def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iter
         if (
             leaf.name.is_command
             or leaf.name.plain in _META
+            or not _TELLS_ABOUT.isdisjoint(leaf.name.words[-1:])
             or len(leaf.text) > _LONGEST_GUESS
             or " " not in leaf.text.strip()
         ):
             continue
         if shell and (runs or types):
-            yield Script(leaf.text, sure=types and leaf.name.plain != "description")
+            yield Script(leaf.text, sure=types)
         elif guesses < _MOST_GUESSES and _may_be_command(leaf, tool, runs=runs):
             guesses += 1
             yield Script(leaf.text, "fatal", sure=False)
