@@ -19,6 +19,8 @@ __all__ = ["Carried", "NamedFile", "Script", "carried_by", "is_understood"]
 _KNOWN = frozenset(KNOWN_TOOL_NAMES)
 _RUNS = frozenset({"sql", "browser", "canvas", "cron", "gateway", "nodes"})
 """Known tools that may carry a program."""
+_OPENS = frozenset({"image"})
+"""Known tools that open a file, besides those that the guard of paths knows."""
 _SENDS = frozenset({"message", "web_fetch", "web_search", "browser"})
 """Known tools that send what they are given to others."""
 
@@ -47,7 +49,7 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
     `as_file_tool`: its name and its paths say what it does to files, so that no verb of its name says more.
     """
     known = call.name in _KNOWN
-    if known and call.name not in _RUNS and call.name not in _SENDS:
+    if known and call.name not in _RUNS | _SENDS | _OPENS:
         return _NOTHING
     name = call.original_name or call.name
     tool = ToolWords((), ("sql", "query")) if call.name == "sql" else tool_words(name)
@@ -61,9 +63,9 @@ def carried_by(call: ToolCall, *, as_file_tool: bool = False) -> Carried:
         effects = deeds(tool, name, leaves, hinted=said.destructive)
     effects += sent_secrets(tool, name, leaves, outward=said.open_world or call.name in _SENDS)
     effects += taken_from_page(name, leaves)
-    talks = call.name in ("message", "web_search")
+    talks = call.name in ("message", "web_search", *_OPENS)
     programs = () if talks else scripts(tool, call.arguments, leaves, schema)
-    files = () if talks or as_file_tool else named_files(tool, leaves)
+    files = () if (talks and call.name not in _OPENS) or as_file_tool else named_files(tool, leaves)
     if len(leaves) > MOST_VALUES or len(programs) > MOST_SCRIPTS or len(files) > MOST_FILES:
         effects += (_MORE,)
     return Carried(programs, effects, files)

@@ -27,10 +27,10 @@ EMPTIES = word_set("clear reset empty rollback restore revert overwrite discard 
 """Verbs that destroy only where their object is large."""
 LARGE = word_set(
     """
-    migrate migration migrations database databases db table tables collection collections index indexes indices
-    bucket buckets queue queues topic topics data all everything repository repo volume volumes cluster project
-    account device disk calendar inbox mailbox store keyspace schema stream dataset backup snapshot instance
-    environment password hard workspace history
+    deployment deployments release trash migrate migration migrations database databases db table tables
+    collection collections index indexes indices bucket buckets queue queues topic topics data all everything
+    repository repo volume volumes cluster project account device disk calendar inbox mailbox store keyspace
+    schema stream dataset backup snapshot instance environment password hard workspace history
     """
 )
 SMALL = word_set(
@@ -39,9 +39,8 @@ SMALL = word_set(
     observation observations relation relations bookmark bookmarks filter filters cache caches draft drafts
     selection highlight highlights marker markers layer layers shape shapes overlay listener listeners session
     tmp temp temporary watch watcher timer alarm pin favorite favourite element elements background duplicates
-    whitespace comments_cell cell cells row_selection annotation annotations item_from_list thought thoughts
-    step steps goal goals plan plans reminder reminders fill stroke effect effects style styles whiteboard
-    canvas console breakpointset mock mocks stub stubs
+    whitespace cell cells annotation annotations thought thoughts step steps goal goals plan plans reminder
+    reminders fill stroke effect effects style styles whiteboard canvas console mock mocks stub stubs
     """
 )
 """What an agent makes and takes away all day, or a person brings back with one key."""
@@ -135,8 +134,8 @@ ALWAYS_OUT = word_set("publish deploy promote rollout merge redeploy")
 """Of these the other words don't matter. The rest needs one of `RELEASED`."""
 RELEASED = word_set(
     """
-    release releases deployment deployments production prod infrastructure terraform stack migration migrations
-    campaign gist manifest app application package version website site listing ad ads
+    release releases deployment deployments production prod infrastructure terraform stack campaign gist
+    manifest app application package version website site listing ad ads
     """
 )
 CREATED_OUT = word_set("release deployment gist campaign tweet post listing ad fork")
@@ -144,7 +143,6 @@ CREATED_OUT = word_set("release deployment gist campaign tweet post listing ad f
 LOCAL_MERGES = word_set(
     """
     cells cell dataframes dataframe pdf pdfs csv columns rows images image layers objects dict json
-    branches_local
     """
 )
 
@@ -168,8 +166,8 @@ TELLS = word_set(
 )
 SECRETS = word_set(
     """
-    secret secrets password passwords credential credentials keychain passphrase privatekey apikey apikeys totp
-    otp
+    mnemonic phrase secret secrets password passwords credential credentials keychain passphrase privatekey
+    apikey apikeys totp otp
     """
 )
 SECRET_ADJECTIVES = word_set(
@@ -211,3 +209,13 @@ REMOTE_FILES = word_set(
 )
 """Servers whose files lie elsewhere: what is deleted there is no file of the project."""
 IDENTITIES = word_set("iam okta auth0 ldap identity keycloak entra cognito clerk")
+TOLD = word_set(
+    """
+    status info history list search validator stats details metadata count analysis summary log logs draft
+    drafts preview
+    """
+)
+"""Last words of names that tell something: `deploy_status`, `email_search`."""
+DEVELOPED = word_set("server servers app application")
+"""What a developer starts and stops all day."""
+DECRYPTS = word_set("decrypt decryption reveal unmask plaintext showsecrets includesecrets")

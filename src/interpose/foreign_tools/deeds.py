@@ -21,7 +21,7 @@ from interpose.types import Certainty, Effect, EffectKind, FrozenDict
 
 _LONGEST_ACTION = 60
 _AND = frozenset({"and", "then", "or"})
-_METHODS = frozenset({"get", "post", "put", "patch", "delete", "head", "options"})
+_METHODS = frozenset({"get", "post", "put", "patch", "head", "options"})
 
 
 class Deed(Struct, frozen=True):
@@ -66,6 +66,8 @@ def deeds(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, hinted: bool)
                 found.setdefault(deed, "proven")
         elif (leaf.name.is_query or leaf.name.is_sql) and _destroys_graph(leaf.text):
             found.setdefault(_DELETES_DATA, "possible")
+        elif leaf.text == "true" and not told.DECRYPTS.isdisjoint((*leaf.name.words, leaf.name.plain)):
+            found.setdefault(_TELLS, "proven")
         elif leaf.name.plain in told.FORCES and leaf.text == "true" and not told.PUSHES.isdisjoint(tool.own):
             found.setdefault(_FORCES, "proven")
         elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
@@ -137,8 +139,9 @@ def _of_phrase(words: tuple[str, ...], tool: ToolWords) -> Iterator[Deed]:
 
 
 def _of_words(words: list[str], objects: frozenset[str], tool: ToolWords) -> Iterator[Deed]:
+    tells = words[-1:] != [] and words[-1] in told.TOLD
     for index, word in enumerate(words):
-        if word == "open" and not objects.isdisjoint(told.OPENED):
+        if word == "open" and not tells and not objects.isdisjoint(told.OPENED):
             yield _GRANTS
             return
         if word in told.READS:
@@ -146,6 +149,8 @@ def _of_words(words: list[str], objects: frozenset[str], tool: ToolWords) -> Ite
                 yield _TELLS
             return
         deed = _of_verb(word, objects, words[index + 1 :], tool)
+        if tells and word not in told.DESTROYS | told.SENDS | told.EMPTIES:
+            deed = None
         if deed is not None:
             yield deed
             return
@@ -157,7 +162,10 @@ def _of_words(words: list[str], objects: frozenset[str], tool: ToolWords) -> Ite
 
 def _of_verb(word: str, objects: frozenset[str], rest: list[str], tool: ToolWords) -> Deed | None:
     if word in told.DESTROYS:
-        small = not objects.isdisjoint(told.SMALL) or not told.SMALL_SERVERS.isdisjoint(tool.server)
+        small = not objects.isdisjoint(told.SMALL)
+        small = small or (
+            not told.SMALL_SERVERS.isdisjoint(tool.server) and objects.isdisjoint({"file", "files", "project"})
+        )
         small = small or (word == "terminate" and not told.OWN_PROCESSES.isdisjoint((*objects, *tool.server)))
         if small or (word == "remove" and not objects.isdisjoint({"label", "labels", "tag", "tags", "assignee"})):
             return None
@@ -166,10 +174,11 @@ def _of_verb(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         return _DELETES_DATA if not objects.isdisjoint(told.LARGE) else None
     if word in told.POWER and objects.isdisjoint(told.STOPPED - {"machine", "server", "node"}):
         return _POWER
-    if word in told.GRANTS and "screen" not in objects:
+    if word in told.GRANTS and objects.isdisjoint({"screen", "feedback"}):
         return _GRANTS
     if word in told.STOPS:
-        return _STOPS if not objects.isdisjoint(told.STOPPED) or not told.STOPPED.isdisjoint(tool.server) else None
+        stopped = told.STOPPED - told.DEVELOPED if word in ("stop", "pause", "kill") else told.STOPPED
+        return _STOPS if not objects.isdisjoint(stopped) or not stopped.isdisjoint(tool.server) else None
     started = told.STARTED | {"build", "job"} if word in ("trigger", "dispatch") else told.STARTED
     if word in told.STARTS and not objects.isdisjoint(started):
         return _STARTS
@@ -185,14 +194,16 @@ def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         return None if _is_no_message(objects, tool) else _SENDS
     if word in told.SPEAKS:
         verbs = told.READS | told.MAKES | told.DESTROYS | told.SENDS
-        return None if not rest or not verbs.isdisjoint(rest) or _is_no_message(objects - {word}, tool) else _SENDS
+        if not verbs.isdisjoint(rest) or _is_no_message(objects - {word}, tool):
+            return None
+        return _SENDS if rest or tool.has(told.CHATS) else None
     if (word in told.PAYS or (word == "checkout" and "git" not in tool.all)) and objects.isdisjoint(told.NO_MONEY):
         return _PAYS
     if word in told.PUBLISHES:
         local = not objects.isdisjoint(told.LOCAL_MERGES) or ("git" in tool.all and objects.isdisjoint(told.FORGE_TALK))
         if word == "merge" and local:
             return None
-        return _PUBLISHES if word in told.ALWAYS_OUT or not objects.isdisjoint(told.RELEASED) else None
+        return _PUBLISHES if word in told.ALWAYS_OUT or not (objects - {word}).isdisjoint(told.RELEASED) else None
     if word in told.APPROVES and not objects.isdisjoint(told.APPROVED) and "review" not in objects:
         return _PAYS if not objects.isdisjoint(told.PAID) else _APPROVES
     if word in told.MAKES and not objects.isdisjoint({"user", "users"}) and tool.has(told.IDENTITIES):
@@ -211,6 +222,8 @@ def _made(word: str, objects: frozenset[str]) -> Deed | None:
         return _GRANTS
     if word in ("make", "place") and not objects.isdisjoint(told.CALLED):
         return _SENDS
+    if "merge" in objects and word == "enable":
+        return _PUBLISHES
     return _PUBLISHES if not objects.isdisjoint(told.CREATED_OUT) and word in ("create", "submit", "add") else None
 
 

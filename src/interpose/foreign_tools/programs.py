@@ -34,6 +34,7 @@ _LANGUAGE_KEYS = frozenset(
 )
 _ARGUMENT_KEYS = frozenset({"args", "argv", "arguments", "flags", "options", "params", "parameters"})
 _WHERE = frozenset({"repo", "repository", "cwd", "workdir", "workspace", "project", "root"})
+_INPUTS = frozenset({"input", "text", "content", "data", "payload", "body"})
 _SQL_TEXTS = frozenset({"text", "input", "content", "body"})
 _HTTP = frozenset({"http", "https", "request", "rest", "api", "webhook", "curl", "call", "fetch", "url", "web"})
 _CHANGING = frozenset({"post", "put", "patch", "delete"})
@@ -217,7 +218,7 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     ]
     for leaf in leaves:
         by_key = _languages(leaf.name.words) if leaf.name.is_code else ()
-        if not leaf.name.is_code and not (named and runs and not leaf.name.is_prose and "\n" in leaf.text):
+        if not leaf.name.is_code and not (runs and _may_be_code(leaf, named=bool(named))):
             continue
         if lines := "\n".join(_notebook_commands(leaf.text)):
             yield Script(lines)
@@ -230,6 +231,13 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
         elif not named:
             yield from (Script(f"{runner} {quoted}", sure=False) for runner in told.GUESSED)
             yield Script(leaf.text, "fatal", sure=False)
+
+
+def _may_be_code(leaf: Leaf, *, named: bool) -> bool:
+    """Whether a text may be the program of a tool that runs something, although its name does not say so."""
+    if leaf.name.plain in _INPUTS:
+        return "(" in leaf.text
+    return named and not leaf.name.is_prose and "\n" in leaf.text
 
 
 def _named_languages(tool: ToolWords) -> tuple[str, ...]:

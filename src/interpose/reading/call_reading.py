@@ -56,6 +56,7 @@ _MOVED = FrozenDict({"moved": True})
 _KNOWN = frozenset(KNOWN_TOOL_NAMES)
 _CARRY_NOTHING = _KNOWN - {
     "sql", "browser", "canvas", "cron", "gateway", "nodes", "message", "web_fetch", "web_search",
+    "image",
 }  # fmt: skip
 """Known tools whose arguments are known, too."""
 _UNKNOWN: Any = object()
@@ -298,7 +299,7 @@ def _is_clear(effect: Effect) -> bool:
     """
     rule = effect.details.get("rule")
     return rule != "unknown-tool-destroys" and (
-        effect.kind != "opaque" or rule in ("too-large", "too-complex", "too-deep")
+        effect.kind != "opaque" or rule in ("too-large", "too-complex", "too-deep", "sql-load", "sql-shell")
     )
 
 
