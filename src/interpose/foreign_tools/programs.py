@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from itertools import permutations
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -28,6 +29,7 @@ MOST_SCRIPTS = 1_000
 """How many texts of one call are read. What has more is a question."""
 _MOST_STEPS = 50_000
 _MOST_GUESSES = 64
+_MOST_OPERANDS = 12
 _LONGEST_GUESS, _LONGEST_CODE = 2_000, 32_768
 _LANGUAGE_KEYS = frozenset(
     {"language", "lang", "runtime", "kernel", "interpreter", "engine", "shell", "syntax", "dialect"}
@@ -323,10 +325,15 @@ def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Scr
     """The call as a call of a program that has no subcommands: `chmod(path="/etc", mode="777")`."""
     given = [leaf.text for leaf in leaves if len(leaf.text) < _LONGEST_GUESS and leaf.text not in ("true", "false")]
     program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "")
-    for words in (given, given[::-1]) if program else ():
-        yield Script(shlex.join((program, *words)), sure=False)
+    if program and len(given) > _MOST_OPERANDS:
+        yield UNREAD
+    elif program:
+        # INVARIANT: any two are also read without the rest, or one more would make them harmless.
+        for words in (given, *permutations(given, 2)):
+            yield Script(shlex.join((program, *words)), sure=False)
     if not told.INSTALLS.isdisjoint(tool.own) and not told.PACKAGES.isdisjoint(tool.own):
-        yield from (Script(f"{installer} {shlex.join(given)}", sure=False) for installer in told.INSTALLERS)
+        for installer in told.INSTALLERS:
+            yield from (Script(f"{installer} {shlex.quote(word)}", sure=False) for word in given)
 
 
 def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
