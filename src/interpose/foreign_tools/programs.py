@@ -15,7 +15,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from interpose.foreign_tools import program_words as told
-from interpose.foreign_tools.argument_names import argument_name
+from interpose.foreign_tools.argument_names import ArgumentName, argument_name
 from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object
 from interpose.foreign_tools.tool_names import ToolWords
 from interpose.tool_words import word_set, words_of
@@ -105,9 +105,11 @@ def is_shell(tool: ToolWords) -> bool:
         return True
     if not own.isdisjoint(told.BROWSERS) or not told.BROWSERS.isdisjoint(tool.server):
         return False
-    if not own.isdisjoint(told.RUNS):
-        return not own.isdisjoint(told.RUN_OBJECTS) or not told.SHELL_SERVERS.isdisjoint(tool.server)
-    return bool(own) and own <= told.ALONE
+    if own and own <= told.ALONE:
+        return told.DATABASES.keys().isdisjoint(tool.server) and told.PROGRAMS.keys().isdisjoint(tool.server)
+    if own.isdisjoint(told.RUNS):
+        return False
+    return not own.isdisjoint(told.RUN_OBJECTS) or not told.SHELL_SERVERS.isdisjoint(tool.server)
 
 
 def _program(tool: ToolWords) -> str:
@@ -372,6 +374,7 @@ def _by_value(tool: ToolWords, leaves: tuple[Leaf, ...], *, shell: bool) -> Iter
     for leaf in leaves:
         if (
             leaf.name.is_command
+            or _bare(leaf).is_sql
             or leaf.name.plain in _META
             or not _TELLS_ABOUT.isdisjoint(leaf.name.words[-1:])
             or len(leaf.text) > _LONGEST_GUESS
@@ -390,5 +393,10 @@ def _may_be_command(leaf: Leaf, tool: ToolWords, *, runs: bool) -> bool:
         return False
     if tool.has(told.SCREENS) or (runs and leaf.name.is_content):
         return True
-    named = argument_name("_".join(leaf.name.words))  # INVARIANT: what a schema says excuses nothing
+    named = _bare(leaf)
     return not named.is_prose and not named.is_code and not named.is_path
+
+
+def _bare(leaf: Leaf) -> ArgumentName:
+    """What the name alone says. INVARIANT: what a schema says excuses nothing."""
+    return argument_name("_".join(leaf.name.words))
