@@ -9,10 +9,11 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.foreign_tools.argument_names import ArgumentName, argument_name
+from interpose.tools import path_text
 
 MOST_VALUES = 5_000
 """How many values of one call are looked at. What has more is a question."""
-_MOST_NUMBERS = 200
+_MOST_NUMBERS, _LONGEST_NUMBER = 200, 256
 _LONGEST_JSON, _LONGEST_NAME = 65_536, 200
 DEEPEST_JSON = 3
 """How often a JSON text inside of a JSON text is opened."""
@@ -45,7 +46,8 @@ def _leaves(value: object, above: tuple[str, ...], said: Mapping[str, str], open
     pending: list[tuple[object, tuple[str, ...], bool]] = [(value, above, False)]
     numbers = 0
     while pending:
-        item, names, listed = pending.pop()
+        given, names, listed = pending.pop()
+        item = path_text(given)
         if isinstance(item, dict):
             pending.extend((inner, (*names, str(key)[:_LONGEST_NAME]), False) for key, inner in reversed(item.items()))
         elif isinstance(item, list | tuple):
@@ -57,7 +59,7 @@ def _leaves(value: object, above: tuple[str, ...], said: Mapping[str, str], open
                 yield from _leaves(inner, names, said, opened + 1)
         elif isinstance(item, bool | int | float) and numbers < _MOST_NUMBERS:
             numbers += 1
-            yield Leaf(argument_name(names[-1] if names else ""), str(item).lower(), names[:-1])
+            yield Leaf(argument_name(names[-1] if names else ""), number_text(item).lower(), names[:-1])
 
 
 def json_object(text: str) -> dict[str, Any] | list[Any] | None:
@@ -71,3 +73,8 @@ def json_object(text: str) -> dict[str, Any] | list[Any] | None:
     except (ValueError, RecursionError):
         return None
     return found if isinstance(found, dict | list) else None
+
+
+def number_text(value: object) -> str:
+    """A number or a truth as a text. One of thousands of digits is no number that a tool takes, and slow to write."""
+    return "0" if isinstance(value, int) and value.bit_length() > _LONGEST_NUMBER else str(value)

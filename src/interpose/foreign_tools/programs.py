@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from interpose.foreign_tools import program_words as told
 from interpose.foreign_tools.argument_names import ArgumentName, argument_name
-from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object
+from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object, number_text
 from interpose.foreign_tools.tool_names import ToolWords
 from interpose.tool_words import word_set, words_of
 from interpose.tools import environment_of, typed_of
@@ -172,16 +172,16 @@ def _command_texts(value: object) -> list[str]:
         # Words of one command, or several commands: which it is, only the tool knows.
         lines = [word for word in value if isinstance(word, str) and " " in word.strip()]
         return [shlex.join(value), *lines]
-    return [shlex.join(map(str, item)) for item in value if isinstance(item, list | tuple)]
+    return [shlex.join(map(number_text, item)) for item in value if isinstance(item, list | tuple)]
 
 
 def _words(value: object) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | tuple):
-        yield shlex.join(map(str, value))
+        yield shlex.join(map(number_text, value))
     elif isinstance(value, dict):
-        yield from (shlex.quote(str(item)) for item in value.values() if isinstance(item, str | int))
+        yield from (shlex.quote(number_text(item)) for item in value.values() if isinstance(item, str | int))
 
 
 def _maps(arguments: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:

@@ -220,3 +220,40 @@ def test_policies_see_what_a_tool_carries() -> None:
     assert "fs.delete" in kinds
     sent = ToolCall("send_email", freeze({"to": "a@example.com"}), context=Context(cwd=CWD))
     assert {effect.kind for effect in reading_of(sent, "/home/dev").effects} == {"world.change"}
+
+
+ANYTHING: st.SearchStrategy[Any] = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=30), VALUES),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=12) | KEYS, inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+NAMES = st.one_of(
+    st.text(max_size=20),
+    st.sampled_from([row["tool"] for row in [*HARMFUL, *HONEST]]),
+    st.lists(
+        st.sampled_from(["mcp__", "run", "delete", "_", "git", "sql", "file", "send", "Http", "chmod", "@x/"])
+    ).map("".join),
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(name=NAMES, arguments=st.dictionaries(st.text(max_size=12) | KEYS, ANYTHING, max_size=5))
+def test_nothing_raises(name: str, arguments: dict[str, Any]) -> None:
+    call = ToolCall(name or "x", freeze(arguments), context=Context(cwd=CWD))
+    carried = carried_by(call)
+    assert carried == carried_by(call)
+    assert isinstance(reading_of(call, "/home/dev").understood, bool)
+    verdict = _engine().decide(call)
+    assert not [finding for finding in verdict.findings if finding.said == "error"]
+
+
+def test_a_number_of_many_digits_is_read() -> None:
+    assert (
+        _word("mcp__x__do", {"n": 10**5000, "argv": [10**5000, 1], "command": "rm -rf ~", "args": [10**5000]}) == "deny"
+    )
+
+
+def test_a_path_of_python_is_a_path() -> None:
+    assert _word("mcp__ocr__recognise", {"input": Path("/home/dev/.ssh/id_rsa")}) == "ask"
