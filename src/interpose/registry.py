@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Protocol, TypeVar
 
 from interpose.errors import DuplicateIdError, RegistrationError
 from interpose.interceptor import Registration
 from interpose.registration import Matcher, hook_point, registration
+from interpose.tool_descriptions import describe_tools
 from interpose.tools import normalize_tool_name
 from interpose.types import HookPoint, Mode, OnError
 
@@ -152,10 +153,22 @@ class InterceptorRegistry:
         with self._lock:
             self._snapshot = Snapshot()
 
-    def declare_tools(self, names: Iterable[str]) -> None:
-        """Make the tools of plugins and MCP servers known, so that matchers may name them."""
-        if isinstance(names, str):
-            raise RegistrationError(f"declare_tools takes a list of names, not the one text {names!r}")
+    def declare_tools(self, tools: Iterable[str | Mapping[str, Any]]) -> None:
+        """Make the tools of plugins and MCP servers known, so that matchers may name them.
+
+        A tool is a name, or its definition as MCP's `tools/list` gives it. What a definition says (`annotations`,
+        `inputSchema`) can only make the guards of this process stricter.
+        """
+        if isinstance(tools, str):
+            raise RegistrationError(f"declare_tools takes a list of names, not the one text {tools!r}")
+        if isinstance(tools, Mapping):
+            raise RegistrationError("declare_tools takes a list of definitions, not the one definition of a tool")
+        names: list[str] = []
+        try:
+            for tool in tools:
+                names += [tool] if isinstance(tool, str) else describe_tools([tool])
+        except (ValueError, AttributeError) as error:
+            raise RegistrationError(f"declare_tools: {error}") from None
         with self._lock:
             # Under the names that interceptors see: a matcher for an alias would never match.
             self._declared = tuple(dict.fromkeys((*self._declared, *map(normalize_tool_name, names))))

@@ -17,6 +17,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.formats.patches import Patched, patched
+from interpose.tool_words import file_tool, words_of
 from interpose.types import FrozenDict, FrozenList, ToolCall, thaw
 
 TOOL_GROUPS: Mapping[str, tuple[str, ...]] = {
@@ -206,8 +207,19 @@ def seen_as(call: ToolCall) -> ToolCall:
     if call.name == "web_fetch":
         files = [url for url in urls_of(call) if url.strip().lower().startswith("file:")]
         return replace(call, name="read", arguments=FrozenDict({"paths": FrozenList(files)})) if files else call
-    known = "" if call.name in _KNOWN else tool_behind(call.name)
+    known = "" if call.name in _KNOWN else tool_behind(call.name) or _file_tool_behind(call)
     return replace(call, name=known) if known else call
+
+
+def _file_tool_behind(call: ToolCall) -> str:
+    """The file tool that a foreign name describes in its own words, if the call names a path: `append_to_file`."""
+    name = call.original_name or call.name
+    border = len(namespace_of(name))
+    known = file_tool(words_of(name[border:])) or file_tool((*words_of(name[border:]), *words_of(name[:border])))
+    named = known and any(
+        isinstance(path, str) and path.strip() for _, path in path_arguments(replace(call, name=known))
+    )
+    return known if named else ""
 
 
 def is_powershell(call: ToolCall) -> bool:

@@ -475,7 +475,8 @@ def refused(verdict: Verdict[T], deny: Deny, *, by: str = "interpose") -> Verdic
 EffectKind = Literal[
     "fs.read", "fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",
     "net.download", "net.listen", "privilege", "vcs.discard", "vcs.publish", "data.destroy", "infra.destroy",
-    "package.install", "package.publish", "persistence", "system", "secret.read", "guard.tamper", "opaque",
+    "package.install", "package.publish", "world.change", "persistence", "system", "secret.read", "guard.tamper",
+    "opaque",
 ]  # fmt: skip
 """What a call would do. `opaque` is what cannot be known: text that does not parse, a computed command word."""
 

@@ -14,7 +14,18 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
 LEAVES = {"types", "errors"}
-CORE = {*LEAVES, "driving", "tools", "carried_calls", "toolsets", "points", "interceptor", "registration", "registry"}
+CORE = {
+    *LEAVES,
+    "driving",
+    "tools",
+    "tool_descriptions",
+    "carried_calls",
+    "toolsets",
+    "points",
+    "interceptor",
+    "registration",
+    "registry",
+}
 FLOW = {*CORE, "pipeline", "approvals", "flow", "chain", "engine"}
 SHELL_TOOLS = {"shell.invocation", "shell.streams", "shell.commands.shared.handler_table"}
 POLICY = {"policy", "policy.interceptor", "policy.reload"}
@@ -29,13 +40,15 @@ MAY_USE: dict[str, set[str]] = {
     "formats": {"types"},
     "agents": set(),
     "driving": {"types", "errors"},
-    "tools": {"types", "errors", "formats"},
+    "tool_words": set(),
+    "tools": {"types", "errors", "formats", "tool_words"},
+    "tool_descriptions": set(),
     "carried_calls": {"types", "errors", "formats", "tools"},
     "toolsets": {"tools", "errors"},
     "points": {"types", "errors"},
     "interceptor": {"types", "errors", "points", "driving"},
     "registration": {"types", "errors", "driving", "tools", "interceptor"},
-    "registry": {"types", "errors", "interceptor", "registration", "tools"},
+    "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
     "pipeline": {"types", "errors", "points", "interceptor", "driving"},
     "paths": {"types", "agents"},
     "secrets.kinds": set(),
@@ -48,7 +61,8 @@ MAY_USE: dict[str, set[str]] = {
     "shell.languages": {"types", "paths", "shell.invocation", "shell.commands.shared.handler_table"},
     "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
     "shell": SHELL_TOOLS | {"types", "agents", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
-    "reading": {"types", "tools", "shell", "paths"},
+    "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
+    "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
@@ -56,7 +70,7 @@ MAY_USE: dict[str, set[str]] = {
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
     "proof": LEAVES | {"config"},
-    "guards": LEAVES | {"agents", "formats", "tools", "reading", "shell", "paths", "secrets"},
+    "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},

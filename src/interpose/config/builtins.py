@@ -45,11 +45,15 @@ class Builtin(Struct, frozen=True, kw_only=True):
 BUILTINS: tuple[Builtin, ...] = (
     Builtin(
         id="builtin:command-safety-guard", name="CommandSafetyGuard", point=HookPoint.TOOL_BEFORE, priority=100,
-        tools=("exec", "process"), on=True, guard=True, settings=FrozenDict(profile="profile"),
+        tools=(
+            "exec", "process", "sql", "browser", "canvas", "cron", "gateway", "nodes", "message", "web_fetch",
+            "web_search",
+        ), on=True, guard=True, settings=FrozenDict(profile="profile"),
     ),
     Builtin(
         id="builtin:security-audit", name="SecurityAudit", point=HookPoint.TOOL_BEFORE, priority=99,
-        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql", "image"),
+        tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql", "image",
+               "browser"),
         on=True, guard=True,
     ),
     Builtin(

@@ -223,6 +223,9 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
         _rule("allow/ask", "publish-package", "info", "Publishes what can be taken back.", needs="recoverable"),
         _rule("ask", "publish-package", "error", "Publishes to the world, which can hardly be taken back."),
     ),
+    "world.change": (
+        _rule("ask", "world-change", "warning", "Does something that other people see and that can hardly be undone."),
+    ),
     "persistence": (
         _rule("allow/ask", "persistence", "info", "Changes what a tool of the project runs later.",
               one_of="soft recoverable"),

@@ -6,6 +6,9 @@ combines: the most severe word of all effects wins, and the first effect in the 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -16,6 +19,9 @@ from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of
 from interpose.shell import analyse
 from interpose.tools import typed_of
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, Severity, ToolCall
+
+if TYPE_CHECKING:
+    from interpose.foreign_tools import Carried, Script
 
 ID = "builtin:command-safety-guard"
 
@@ -57,7 +63,7 @@ class Judgement(Struct, frozen=True):
 
 
 class CommandSafetyGuard:
-    """Judges the command of an `exec` call by its effects."""
+    """Judges the command of an `exec` call by its effects, and so what the call of an unknown tool carries."""
 
     id = ID
 
@@ -82,6 +88,31 @@ class CommandSafetyGuard:
         return decision
 
     def _decide(self, reading: Reading, cwd: str, workspace: str) -> Allow | Confirm | Deny:
+        """The worst that the call deserves: by its command, and by what it carries if nobody knows its tool."""
+        decision = self._decide_command(reading, cwd, workspace)
+        if reading.carried is not None:
+            for other in self._decide_carried(reading, reading.carried, cwd, workspace):
+                decision = worse(decision, other)
+        return decision
+
+    def _decide_carried(
+        self, reading: Reading, carried: Carried, cwd: str, workspace: str
+    ) -> Iterator[Allow | Confirm | Deny]:
+        """The decisions on the program texts that a call carries, and on what the words of its tool's name say."""
+        yield _decision(self._judged(carried.effects, cwd, reading.home, workspace), "")
+        for script in carried.scripts:
+            for start in reading.starts(cwd):
+                effects = reading.effects_of_script(script, start)
+                if script.counts == "fatal" and not self._is_fatal(reading, script, start, workspace):
+                    continue
+                yield _decision(self._judged(effects, start, reading.home, workspace), script.text)
+
+    def _is_fatal(self, reading: Reading, script: Script, start: str, workspace: str) -> bool:
+        """Whether a text would be refused if it were a command."""
+        effects = reading.effects_in(script.text, start)
+        return self._judged(effects, start, reading.home, workspace).decision == "deny"
+
+    def _decide_command(self, reading: Reading, cwd: str, workspace: str) -> Allow | Confirm | Deny:
         """The worst that the call's text deserves in any of the directories where it may start."""
         text = _text_of(reading)
         if not isinstance(text, str):
@@ -174,6 +205,21 @@ def _text_of(reading: Reading) -> str | Allow | Deny:
     if reading.script is not None and isinstance(seen.arguments.get("command", ""), _COMMAND_TYPES):
         return reading.script[0]
     return _BAD_COMMAND if seen is reading.call else _ALLOW  # another's tool of such a name need not run commands
+
+
+def worse(one: Allow | Confirm | Deny, other: Allow | Confirm | Deny) -> Allow | Confirm | Deny:
+    """The harsher of two decisions; the first of two that are alike."""
+    return other if _harshness(other) > _harshness(one) else one
+
+
+def _harshness(decision: Allow | Confirm | Deny) -> int:
+    match decision:
+        case Allow():
+            return -1
+        case Confirm(severity=severity):
+            return SEVERITY_WEIGHT[severity]
+        case Deny(severity=severity):
+            return 4 + SEVERITY_WEIGHT[severity]
 
 
 def _is_unclear(ruling: Ruling) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import os
 
+from msgspec.structs import replace
+
 from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
@@ -29,7 +31,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.reading import home_directory, starts_of
+from interpose.reading import home_directory, reading_of, starts_of
 from interpose.shell import analyse
 from interpose.tools import seen_as
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, EffectKind, ToolCall
@@ -71,12 +73,16 @@ class SecurityAudit:
         seen = seen_as(call)
         cwd = call.context.cwd or self.workspace or _here()
         starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, self.home))))
+        carried = None if call.name in KINDS else reading_of(call, self.home).carried
+        named = () if carried is None else tuple(Touch(file.path, file.kind, file.text) for file in carried.files)
         if seen.name not in KINDS:
-            return judge_named(call, starts, self.home, self.lookup) if seen.name not in _COMMANDS else Allow()
+            own = judge_named(call, starts, self.home, self.lookup) if seen.name not in _COMMANDS else Allow()
+            return _worse(own, self._judge_named_files(named, starts, cwd))
         touches = touches_of(seen)
         if isinstance(touches, BadPath):
             if touches.missing and call.name not in KINDS:  # another's tool of such a name need not touch files
-                return judge_named(call, starts, self.home, self.lookup)
+                own = judge_named(call, starts, self.home, self.lookup)
+                return _worse(own, self._judge_named_files(named, starts, cwd))
             return Deny(
                 f"The argument {touches.argument!r} of this {call.name} call {touches.reason}, "
                 "so nobody can say what it would touch.",
@@ -91,6 +97,17 @@ class SecurityAudit:
             for start in starts:
                 spellings = self.lookup.spellings(touch.text, cwd=start, home=self.home, workspace=scene.workspace)
                 decision = _worse(decision, scene.judge(touch, spellings, self.lookup))
+        return decision
+
+    def _judge_named_files(self, named: tuple[Touch, ...], starts: tuple[str, ...], cwd: str) -> Decision:
+        """The worst of the files that a tool names which is no file tool by its name. What can't be looked up there
+        need not be a path."""
+        scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
+        decision: Decision = Allow()
+        for touch in named:
+            for start in starts:
+                spellings = self.lookup.spellings(touch.text, cwd=start, home=self.home, workspace=scene.workspace)
+                decision = _worse(decision, scene.judge(touch, replace(spellings, trouble=None), self.lookup))
         return decision
 
 

@@ -10,7 +10,7 @@ import os
 import posixpath
 import shlex
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from msgspec import MsgspecError
 from msgspec.json import Encoder
@@ -19,7 +19,9 @@ from msgspec.structs import replace
 from interpose.paths import Lexical, held, order_of, ours_of
 from interpose.reading.reading_cache import ReadingCache
 from interpose.shell import Analysis, Budget, Ran, analyse
+from interpose.tool_descriptions import description_of
 from interpose.tools import (
+    KNOWN_TOOL_NAMES,
     command_of,
     cwds_of,
     environment_of,
@@ -33,6 +35,9 @@ from interpose.tools import (
     urls_of,
 )
 from interpose.types import Certainty, Context, Effect, EffectKind, FrozenDict, FrozenList, ToolCall
+
+if TYPE_CHECKING:
+    from interpose.foreign_tools import Carried, Script
 
 DEFAULT_CWD = "/workspace/project"
 """Where a command is judged when nobody said where it would run."""
@@ -48,6 +53,12 @@ _FILE_TOOLS: dict[str, EffectKind] = {
     "write": "fs.write", "edit": "fs.write", "apply_patch": "fs.write", "delete": "fs.delete",
 }  # fmt: skip
 _MOVED = FrozenDict({"moved": True})
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_CARRY_NOTHING = _KNOWN - {
+    "sql", "browser", "canvas", "cron", "gateway", "nodes", "message", "web_fetch", "web_search",
+    "image",
+}  # fmt: skip
+"""Known tools whose arguments are known, too."""
 _UNKNOWN: Any = object()
 _KEPT = "reading"
 _encode = Encoder().encode
@@ -61,14 +72,15 @@ def home_directory() -> str:
 class Reading:
     """What one call would do, seen from a home directory.
 
-    INVARIANT: all of it depends on the call's names, arguments and directory, on the home and on what is ours on this
-    machine (`paths.held`), and on nothing else.
+    INVARIANT: all of it depends on the call's names, arguments and directory, on the home, on what is ours on this
+    machine (`paths.held`) and on what was said of the tool (`tool_descriptions`), and on nothing else.
     """
 
     __slots__ = (
         "_analyses",
         "_analysis",
         "_budget",
+        "_carried",
         "_effects",
         "_key",
         "_remembered",
@@ -83,6 +95,7 @@ class Reading:
         self._seen: ToolCall = _UNKNOWN
         self._script: tuple[str, int] | None = _UNKNOWN
         self._analysis: Analysis = _UNKNOWN
+        self._carried: Carried | None = _UNKNOWN
         self._effects: tuple[Effect, ...] = _UNKNOWN
         self._analyses: dict[tuple[str, str], Analysis] = {}
         self._budget = Budget()
@@ -115,14 +128,57 @@ class Reading:
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """The effects of a command, of a file tool and of fetching; none of other tools."""
+        """The effects of a command, of a file tool, of fetching, and of what a tool carries that nobody knows."""
         if self._effects is _UNKNOWN:
-            self._effects = self.analysis.effects if self.seen.name == "exec" else self._effects_of_tool()
+            known = self.analysis.effects if self.seen.name == "exec" else self._effects_of_tool()
+            carried = () if self.carried is None else tuple(self._effects_carried(self.carried))
+            self._effects = tuple(dict.fromkeys((*known, *carried))) if carried else known
         return self._effects
 
     def _effects_of_tool(self) -> tuple[Effect, ...]:
         effects = tuple(_effects_of(self.seen))
         return (*effects, *_tampering(effects, self.call.context.cwd or DEFAULT_CWD, self.home))
+
+    @property
+    def carried(self) -> Carried | None:
+        """What the call of a tool that nobody knows carries; None for tools that are known."""
+        if self._carried is _UNKNOWN:
+            self._carried = None if self.call.name in _CARRY_NOTHING else self._read_carried()
+        return self._carried
+
+    def _read_carried(self) -> Carried:
+        from interpose.foreign_tools import carried_by  # few calls need it, and hooks are in a hurry
+
+        seen = self.seen
+        touches = seen.name in _FILE_TOOLS or seen.name in ("move", "copy")
+        return carried_by(self.call, as_file_tool=touches and bool(paths_of(seen)))
+
+    @property
+    def understood(self) -> bool:
+        """Whether anybody can say what the call would do: its tool is known, or it carries what can be read."""
+        if self.carried is None or self.seen.name in _KNOWN:
+            return True
+        from interpose.foreign_tools import is_understood
+
+        return is_understood(self.call, self.carried)
+
+    def _effects_carried(self, carried: Carried) -> Iterable[Effect]:
+        yield from carried.effects
+        for script in carried.scripts:
+            if script.counts != "fatal":
+                for start in self.starts(self.call.context.cwd or DEFAULT_CWD):
+                    yield from self.effects_of_script(script, start)
+        for file in carried.files:
+            yield Effect("fs.read" if file.kind == "read" else "fs.write", file.path, "possible")
+
+    def effects_of_script(self, script: Script, start: str) -> tuple[Effect, ...]:
+        """The effects of a program text that the call carries, as far as they count and as sure as they are."""
+        effects = self._analysed_in(script.text, start).effects
+        if script.counts != "all":
+            effects = tuple(effect for effect in effects if _is_clear(effect))
+        if script.sure:
+            return effects
+        return tuple(replace(effect, certainty="possible") for effect in effects)
 
     def starts(self, cwd: str) -> tuple[str, ...]:
         """Every directory in which the call could start: each that its arguments name, read in every way (`$HOME`)."""
@@ -186,7 +242,10 @@ def _alone(call: ToolCall) -> ToolCall:
 def _key(call: ToolCall, home: str) -> Hashable | None:
     """INVARIANT: calls with the same key are the same call. None where that can't be said for sure."""
     arguments = call.arguments
-    about = (call.name, call.original_name, call.context.cwd, home, held())
+    about = (
+        call.name, call.original_name, call.context.cwd, home, held(),
+        None if call.name == "exec" else description_of(call.name, call.original_name),
+    )  # fmt: skip
     if all(type(key) is str and type(value) is str for key, value in arguments.items()):
         return (*about, *arguments.items())
     try:
@@ -231,6 +290,17 @@ def start_of(call: ToolCall, cwd: str) -> str:
     """Where the command of a call starts: in `cwd` unless its arguments say otherwise."""
     moved = cwds_of(call)
     return posixpath.join(cwd, moved[0]) if moved else cwd
+
+
+def _is_clear(effect: Effect) -> bool:
+    """Whether an effect means something in a text that need not be shell text: what is not understood does not.
+
+    INVARIANT: what was not read to its end is another matter. It is not taken for harmless, whoever carries it.
+    """
+    rule = effect.details.get("rule")
+    return rule != "unknown-tool-destroys" and (
+        effect.kind != "opaque" or rule in ("too-large", "too-complex", "too-deep", "sql-load", "sql-shell")
+    )
 
 
 def _script_of(call: ToolCall) -> tuple[str, int] | None:

@@ -113,6 +113,7 @@ def test_an_answer_is_kept_for_the_same_arguments_only(guard: CommandSafetyGuard
         ("process", {"action": "write", "data": "rm -rf /"}),
         ("mcp__shell__execute_command", {"command": "rm -rf /"}),
         ("functions.bash", {"command": "rm -rf /"}),
+        ("my_tool", {"command": "rm -rf /"}),
     ],
 )
 def test_a_shell_by_another_name_is_judged(guard: CommandSafetyGuard, tool: str, arguments: dict[str, object]) -> None:
@@ -125,7 +126,7 @@ def test_a_shell_by_another_name_is_judged(guard: CommandSafetyGuard, tool: str,
         ("write_stdin", {"session_id": 1, "chars": "print('hello"}),
         ("read_bash", {"shellId": "a"}),
         ("mcp__db__execute", {"query": "select 1"}),
-        ("my_tool", {"command": "rm -rf /"}),
+        ("my_tool", {"note": "rm -rf /"}),
     ],
 )
 def test_what_is_no_shell_is_left_alone(guard: CommandSafetyGuard, tool: str, arguments: dict[str, object]) -> None:

@@ -121,7 +121,7 @@ def test_effects_are_asked_about(
         ("fs.delete", {}, "exec", {"command": "echo rm -rf /"}),
         ("fs.delete", {}, "write", {"path": "a", "content": "rm -rf /"}),
         ("fs.write", {}, "read", {"path": "a"}),
-        ("fs.delete", {}, "my_tool", {"command": "rm x"}),
+        ("fs.delete", {}, "my_tool", {"description": "rm x"}),
         ("fs.delete", {}, "exec", {}),
     ],
 )
@@ -155,7 +155,8 @@ def test_a_call_seen_before_is_the_same_question_only_if_all_of_it_is_the_same()
     assert ask(guard, "x", {"n": "1"}) == Allow()
     assert isinstance(ask(guard, "exec", {"command": "rm a"}), Confirm)
     assert isinstance(ask(guard, "exec", {"command": "rm a"}), Confirm)
-    assert ask(guard, "y", {"command": "rm a"}) == Allow()
+    assert isinstance(ask(guard, "y", {"command": "rm a"}), Confirm)
+    assert ask(guard, "y", {"comment": "rm a"}) == Allow()
     elsewhere = guard.intercept(ToolCall("exec", {"command": "rm a"}, context=Context(cwd="/elsewhere")))
     assert isinstance(elsewhere, Confirm)
     assert elsewhere.part == "/elsewhere/a"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from msgspec import Struct
 
 from interpose import __version__
+from interpose.reading import home_directory, reading_of
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http.incoming import Arguments, CallerContext, Directory, Name
 from interpose.surfaces.http.verdicts import (
@@ -251,4 +252,6 @@ def _risk(verdict: Verdict[Any], severity: Severity) -> Risk:
         return "high"
     if severity == "warn":
         return "medium"
-    return "low" if verdict.timings else "unknown"
+    if not verdict.timings or not reading_of(verdict.payload, home_directory()).understood:
+        return "unknown"
+    return "low"

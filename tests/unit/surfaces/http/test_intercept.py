@@ -304,11 +304,12 @@ def test_a_result_that_waits_for_a_person_can_be_shown_again(server: Running, se
         ("tool_call", {"name": "my_shell", "arguments": {"command": "rm -rf /"}}, False),
         ("execute_command", {"command": "rm -rf /"}, False),
         ("read", {"path": "/w/notes.txt"}, True),
-        ("some_tool", {"command": "rm -rf /"}, True),
+        ("some_tool", {"command": "rm -rf /"}, False),
+        ("some_tool", {"note": "rm -rf /"}, True),
     ],
 )
 def test_which_tools_are_shells(server: Running, name: str, arguments: dict[str, Any], valid: bool) -> None:
-    """Listed names are added, known ones stay what they are, and unknown tools are nobody's shell."""
+    """Listed names are added, known ones stay what they are, and an unknown tool is judged by what it carries."""
     assert server.post(PATH, body(name=name, payload={"arguments": arguments})).json["valid"] is valid
 
 

@@ -187,7 +187,12 @@ ACTIONS: list[tuple[str, dict[str, Any], bool, str]] = [
     ("a tool in the type", {"target": "box-7", "action_type": "run_command", "parameters": {"command": "rm -rf /"}},
      False, "high"),
     ("watched", {"target": "Bash", "parameters": {"command": "echo watched"}}, True, "medium"),
-    ("no parameters", {"target": "some_tool"}, True, "low"),
+    ("a tool that nobody knows", {"target": "some_tool"}, True, "unknown"),
+    ("one that carries nothing to read", {"target": "frobnicate", "parameters": {"level": "3"}}, True, "unknown"),
+    ("one that says it only looks", {"target": "get_weather", "parameters": {"city": "Oslo"}}, True, "low"),
+    ("one that carries a command", {"target": "some_tool", "parameters": {"command": "ls"}}, True, "low"),
+    ("one that carries a harmful one", {"target": "some_tool", "parameters": {"command": "rm -rf /"}}, False, "high"),
+    ("one that needs a person", {"target": "delete_repository", "parameters": {"repo": "a"}}, False, "high"),
     ("what the agent thinks decides nothing", {"target": "Bash", "parameters": {"command": "rm -rf /"},
      "context": {"thought": "this is safe", "summary": "allowed by the user"}}, False, "high"),
 ]  # fmt: skip
