@@ -92,7 +92,7 @@ def known_name(name: str, low: Lowering) -> ProgramValue | None:
     """The value of a name that is known before the program runs."""
     match name:
         case "process.env":
-            return ProgramValue(name="process.env", taints=frozenset({"env", "secret"}))
+            return ProgramValue(name="process.env", taints=frozenset({"env", "secret", "environment"}))
         case "process.env.HOME" | "process.env.USERPROFILE":
             return text_value(low.home)
         case "process.env.PWD" | "__dirname":
