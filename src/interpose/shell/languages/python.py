@@ -25,7 +25,9 @@ from interpose.shell.languages.python_functions import MANY_STEPS
 from interpose.shell.languages.python_names import canonical, constant
 
 MAX_ITERATIONS = 64
-MAX_FEW = 4
+MAX_FEW = 3
+LOOP_STEPS = 1500
+"""A loop is walked so often that its body takes about as many steps."""
 MAX_TEXTS = 8
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
@@ -232,26 +234,15 @@ class _PythonWalker(PythonExpressions):
             over = one if one.items is not None or one.element is not None else over
         if over.name == "os.environ":
             over = ProgramValue(element=NOT_KNOWN)
-        if over.items is not None and over.entries is None:
-            limit = MAX_ITERATIONS if self.steps < MANY_STEPS // 2 else MAX_FEW
-            for item in over.items[:limit]:
-                self.bind(target, item)
-                body()
-            if len(over.items) <= limit:
-                return
+        if over.items is not None and over.entries is None and self.each(target, over.items, body):
+            return
         keys = tuple(text_value(key) for key, _ in over.entries or ())
-        for item in keys[:MAX_ITERATIONS]:
-            self.bind(target, item)
-            body()
-        if keys:
+        if keys and self.each(target, keys, body):
             return
         element = over.element or ProgramValue(taints=over.taints)
         if over.known and not over.name and over.items is None:
             element = either([text_value(char) for char in dict.fromkeys(over.text[:MAX_ITERATIONS])])
-            if len(over.text) <= MAX_ITERATIONS:
-                for char in over.text:
-                    self.bind(target, text_value(char, over.taints))
-                    body()
+            if self.each(target, tuple(text_value(char, over.taints) for char in over.text[:1024]), body):
                 return
 
         def once() -> None:
@@ -259,6 +250,18 @@ class _PythonWalker(PythonExpressions):
             body()
 
         self.endless(once)
+
+    def each(self, target: ast.expr, items: tuple[ProgramValue, ...], body: Callable[[], None]) -> bool:
+        """Walk a loop for each item. False if there are more than so long a body is walked for."""
+        start = self.steps
+        for count, item in enumerate(items):
+            cost = (self.steps - start) // max(1, count)
+            most = LOOP_STEPS // max(1, cost) if self.steps < MANY_STEPS else 0
+            if count >= min(MAX_ITERATIONS, max(MAX_FEW, most)):
+                return False
+            self.bind(target, item)
+            body()
+        return True
 
     def bind(self, target: ast.expr, worth: ProgramValue) -> None:
         match target:
@@ -330,7 +333,9 @@ class _PythonWalker(PythonExpressions):
         """`exec` and its like: the text runs here, among the names that are there."""
         low = self.session.low
         if "stdin" in code.taints:
-            low.code("python", low.read("/dev/stdin"), via=via)
+            given = low.read("/dev/stdin")
+            if given.text is not None or given.taints:  # else a person types
+                low.code("python", given, via=via)
             return NOT_KNOWN
         if code.others:
             return either([self.run_text(other, via) for other in code.others])

@@ -59,7 +59,8 @@ class PythonMemory:
         """State what only the whole program shows."""
         for handle in self.handles:
             path = handle.own["path"]
-            if "used" not in handle.own and path.text.rpartition("/")[2] not in _KEPT_EMPTY:
+            unsaid = path.text.startswith(UNKNOWN) or path.text.rpartition("/")[2] in _KEPT_EMPTY
+            if "used" not in handle.own and not unsaid:
                 self.low.write(path.word, EMPTY_STREAM, emptied=True)
         if "hidden" in self.seen:
             self.low.emit("opaque", self.via, certainty="possible", rule="hidden-call",

@@ -25,8 +25,7 @@ from interpose.shell.languages.python_library import PythonLibrary
 from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
 from interpose.shell.languages.python_text import BYTES, MAX_BITS, MAX_ITEMS, lifted, percent
 
-HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins", "gi_frame",
-                    "__base__", "f_back", "__closure__", "co_code", "tb_frame"})  # fmt: skip
+HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins"})
 """Attributes through which a program gets at functions without naming them."""
 _CHANGES = frozenset({"append", "extend", "insert", "add", "update", "reverse", "pop", "appendleft", "setdefault",
                       "clear", "sort", "remove", "extendleft", "popitem", "__setitem__"})  # fmt: skip

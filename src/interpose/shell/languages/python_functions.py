@@ -34,7 +34,7 @@ Args = tuple[ProgramValue, ...]
 Keywords = Mapping[str, ProgramValue]
 PythonFunction = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
-_CALLED_BACK = frozenset({"system", "popen", "unlink", "rmdir", "exec_command", "rmtree", "write_text", "run", "delete",
+_CALLED_BACK = frozenset({"system", "popen", "unlink", "rmdir", "exec_command", "rmtree", "write_text", "run",
                           "sendline", "write", "send", "sendall"})  # fmt: skip
 """Methods that are worth calling when a program hands them on."""
 
@@ -66,6 +66,8 @@ class PythonFunctions:
         """Functions that nobody called yet."""
         self.outward: set[str] = set()
         self.calls = 0
+        self.active: list[int] = []
+        """The functions that are being followed: one that calls itself is followed twice."""
         self.steps = 0
         self.returned: list[ProgramValue] = []
         self.yielded: list[ProgramValue] = []
@@ -109,11 +111,12 @@ class PythonFunctions:
             if base.name == PATH and attr in ("name", "stem", "suffix"):
                 last = text.rpartition("/")[2]
                 return ProgramValue(text=last if attr == "name" and base.known else NOT_KNOWN.text, taints=taints)
-            kept = base.name if attr not in ("parent", "parents", "path") else PATH
+            if base.name == PATH and attr == "path":
+                return ProgramValue(text=text, taints=taints, glob=base.glob)
             if base.name == PATH and attr in ("parent", "parents") and base.known:
                 text = text.rstrip("/").rpartition("/")[0] or ("/" if text.startswith("/") else ".")
             does = ProgramFunction(target=base, method=attr)
-            return ProgramValue(text=text, name=kept, taints=taints, does=does, glob=base.glob, fields=base.fields)
+            return ProgramValue(text=text, name=base.name, taints=taints, does=does, glob=base.glob, fields=base.fields)
         full = canonical(f"{base.name}.{attr}")
         found = self.assigned.get(full) or constant(full, self.session.low)
         return found or ProgramValue(name=full, taints=base.taints)
@@ -265,10 +268,11 @@ class PythonFunctions:
         """Follow a call of one of the program's own functions."""
         node: PythonFunction = function.node
         again = id(node) not in self.pending
-        if self.calls >= MAX_INLINE or (again and self.steps > MANY_STEPS):
+        if self.calls >= MAX_INLINE or (again and self.steps > MANY_STEPS) or self.active.count(id(node)) > 1:
             return NOT_KNOWN
         self.pending.pop(id(node), None)
         self.calls += 1
+        self.active.append(id(node))
         before, outer = self.names, (self.returned, self.yielded, self.outward)
         self.names = {**before, **function.scope}
         self.session.low.spend(len(self.names) // CHARACTERS)
@@ -288,6 +292,7 @@ class PythonFunctions:
         kept, (self.returned, self.yielded, self.outward) = self.outward, outer
         self.outward |= kept
         self.calls -= 1
+        self.active.pop()
         return result
 
     def _bind_parameters(self, parameters: ast.arguments, args: Args, keywords: Keywords) -> None:

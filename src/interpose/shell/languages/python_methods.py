@@ -32,8 +32,10 @@ from interpose.shell.languages.python_text import FILE, text_method
 
 _OF_PATHS = frozenset({"unlink", "write_text", "write_bytes", "read_text", "read_bytes", "rglob", "iterdir"})
 """Methods that only paths have."""
-_SHELL_METHODS = frozenset({"system", "popen", "exec_command", "exec_run", "getoutput", "run_cmd", "invoke_shell",
-                            "run_command", "sendline", "run_cell", "system_raw"})  # fmt: skip
+_SHELL_METHODS = frozenset({"system", "popen", "exec_command"})
+_RUN_METHODS = frozenset({"run", "sudo", "local", "run_sync", "exec_run", "getoutput", "run_cmd", "run_command",
+                          "sendline", "system_raw", "exec"})  # fmt: skip
+"""Methods that run a command if what they get looks like one."""
 _LIBC = {"system": "os.system", "popen": "os.popen", "unlink": "os.unlink", "remove": "os.remove",
          "rmdir": "os.rmdir", "execl": "os.execl", "execlp": "os.execlp", "execv": "os.execv", "execvp": "os.execvp",
          "execve": "os.execve", "kill": "os.kill", "fork": "os.fork", "rename": "os.rename",
@@ -64,7 +66,7 @@ def method(  # noqa: C901 - one case per kind of receiver
         return ProgramValue(name=PROCESS, taints=receiver.taints, fields=receiver.fields)
     if receiver.name == "ctypes()" and name in _LIBC:
         return call(_LIBC[name], args, keywords, session) or NOT_KNOWN
-    if (stored := from_store(name, low)) is not None:
+    if (stored := from_store(name, args, keywords, low)) is not None:
         return stored
     if sends(receiver, name, args, keywords, low):
         return NOT_KNOWN
@@ -72,7 +74,7 @@ def method(  # noqa: C901 - one case per kind of receiver
         case _ if name in _SHELL_METHODS and args:
             if first.items is None:
                 run_shell(first, low, name)
-        case "run" | "sudo" | "local" | "run_sync" if args and _is_command(first):
+        case _ if name in _RUN_METHODS and args and _is_command(first):
             run_shell(first, low, name)
         case _ if name in _QUERIES and args:
             sql(first, low, name)

@@ -171,9 +171,9 @@ def sends(receiver: ProgramValue, name: str, args: Args, keywords: Keywords, low
     return False
 
 
-def from_store(name: str, low: Lowering) -> ProgramValue | None:
-    """A method that gets a secret from a store of a cloud."""
-    if name not in _STORE_METHODS:
+def from_store(name: str, args: Args, keywords: Keywords, low: Lowering) -> ProgramValue | None:
+    """A method that gets a secret from a store of a cloud. Values that hide themselves have one without arguments."""
+    if name not in _STORE_METHODS or not (args or keywords):
         return None
     low.emit("secret.read", name, rule="secret-store", reason="Gets a secret out of the place that keeps it")
     return tainted("secret")
