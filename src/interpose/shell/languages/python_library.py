@@ -30,6 +30,8 @@ _SAME_FUNCTION = frozenset({"functools.wraps()", "functools.cache", "staticmetho
                             "property", "contextlib.contextmanager", "contextlib.asynccontextmanager",
                             "functools.singledispatch", "functools.cached_property", "abc.abstractmethod",
                             "dataclasses.dataclass", "asyncio.coroutine", "types.coroutine"})  # fmt: skip
+_LOOKS = frozenset({"callable", "hasattr", "isinstance", "issubclass", "id", "type", "repr", "help", "hash"})
+"""Functions that look at what they are given and do not call it."""
 _POWERFUL = frozenset({"os", "subprocess", "shutil", "builtins", "__builtins__", "pty", "importlib", "ctypes"})
 """Modules out of which nobody takes a function by a name that is not known, for a good reason."""
 
@@ -74,6 +76,8 @@ class PythonLibrary(PythonFunctions):
         found = self._of_functions(name, args, keywords)
         if found is not None:
             return found
+        if name in _LOOKS or name.startswith(("inspect.", "typing.", "pydoc.", "dis.")):
+            return ProgramValue(taints=all_taints(args))
         found = call(name, args, keywords, self.session)
         if found is None and destroys(name.rpartition(".")[2], args, self.session.low):
             return NOT_KNOWN
