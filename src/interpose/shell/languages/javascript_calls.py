@@ -36,12 +36,13 @@ _MODULES = {
 SHELL = frozenset({"child_process.exec", "child_process.execSync", "execSync", "shell.exec", "execaCommand",
                    "execa.command", "execa.execaCommand", "execa.execaCommandSync", "Deno.run", "$.system",
                    "execa.commandSync", "exec-sh", "zx.$", "promisify-child-process.exec",
-                   "WScript.Shell.Run", "nano-spawn"})  # fmt: skip
+                   "WScript.Shell.Run", "std.popen"})  # fmt: skip
 RUN = frozenset({"child_process.spawn", "child_process.spawnSync", "child_process.execFile",
                  "child_process.execFileSync", "execa", "execa.execa", "execa.sync", "execa.execaSync", "spawnSync",
                  "execFileSync", "execa.execaNode", "execaSync", "cross-spawn.spawn",
                  "cross-spawn", "cross-spawn.sync", "Bun.spawn", "Bun.spawnSync", "Deno.Command", "node-pty.spawn",
-                 "process.binding.spawn_sync.spawn", "spawn-sync", "tinyexec.x", "nano-spawn"})  # fmt: skip
+                 "process.binding.spawn_sync.spawn", "spawn-sync", "tinyexec.x", "nano-spawn",
+                 "os.exec"})  # fmt: skip
 DELETE = frozenset(
     {"rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "remove", "removeSync", "emptyDir", "emptyDirSync"}
 )

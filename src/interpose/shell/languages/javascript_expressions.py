@@ -224,7 +224,7 @@ class JavascriptExpressions(JavascriptFunctions):
     ) -> ProgramValue:
         if receiver.name and not receiver.name.endswith("()") and key.text not in THEN:
             return self.apply(self.item(receiver, key), args, depth)
-        if not key.known or key.others:
+        if not key.known or key.others or key.text == "constructor":
             return self.apply(self.item(receiver, key), args, depth)
         return self.call_method(receiver, key.text, args, depth)
 

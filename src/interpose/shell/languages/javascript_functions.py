@@ -51,6 +51,7 @@ _FUNCTION = frozenset({"Function", "AsyncFunction", "GeneratorFunction", "AsyncG
 _TIMERS = frozenset({"setTimeout", "setInterval", "setImmediate", "process.nextTick", "queueMicrotask"})
 _KINDS = frozenset({"String", "Array", "Object", "Number", "RegExp", "Promise", "Map", "Set", "Error", "Date",
                     "Function", "Symbol", "Boolean"})  # fmt: skip
+_SHELL_METHODS = frozenset({"doShellScript", "doScript", "spawn_command_line_sync", "spawn_command_line_async"})
 _CALLED_BACK = frozenset({"delete", "unlink", "write", "send", "exec", "doShellScript"})
 
 
@@ -181,7 +182,7 @@ class JavascriptFunctions:
         if receiver.name == "process()" and name in ("write", "end") and args:
             feed(receiver, first, session.low)
             return receiver
-        if name == "doShellScript" and args:
+        if name in _SHELL_METHODS and args:
             session.acted = True
             run_shell(first, session.low, name)
             return NOT_KNOWN
@@ -375,7 +376,7 @@ class JavascriptFunctions:
         if owner and found is None:
             if sends(ProgramValue(name=owner), tail, args, self.session.low):
                 self.session.acted = True
-            if tail == "doShellScript" and args:
+            if tail in _SHELL_METHODS and args:
                 run_shell(args[0], self.session.low, tail)
         if found is not None and name not in _PRINTS:
             self.call_back(args, depth)

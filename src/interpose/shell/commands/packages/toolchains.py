@@ -8,7 +8,7 @@ from interpose.shell.commands.packages.build import runs_project
 from interpose.shell.commands.packages.managers import PackageTool, foreign, installs, locate, register, state, tool
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.invocation import Invocation, Lowering
+from interpose.shell.invocation import Invocation, Lowering, Word
 
 _CARGO = tool(
     values="""
@@ -192,14 +192,22 @@ def deno(inv: Invocation, low: Lowering) -> None:
     rest = inv.args[1:]
     opts = parse(rest, bundle=False)
     if verb == "eval" and opts.operands:
-        low.code("javascript", opts.operands[0], via="deno eval")
+        printing = opts.has("-p", "--print")
+        low.code("javascript", opts.operands[0], via="deno eval -p" if printing else "deno eval")
+    elif verb in ("repl", "run") and (codes := opts.values("--eval", "--eval-file")):
+        for code in codes:
+            low.code("javascript", code, via="deno repl")
+    elif verb == "run" and opts.word(0) == "-" and inv.stdin is not None:
+        low.code("javascript", inv.stdin, via="deno run")
     elif verb == "publish" and not opts.has("--dry-run", "--help"):
         low.emit("package.publish", "", rule="package-publish", reason="Publishes a package to everybody.")
     elif verb in ("install", "add"):
         installs(opts, low)
     elif verb in ("run", "test", "bench", "serve") and opts.operands:
         script = opts.operands[0]
-        if foreign(script.text):
+        if script.text.startswith("data:"):
+            low.run((Word("node"), Word("--import"), script), via="deno run")
+        elif foreign(script.text):
             low.emit("code.remote", script.text, certainty="possible", at=script)
         elif verb == "run":
             low.run_file(script, via="deno run", language="javascript")
@@ -212,8 +220,17 @@ def bun(inv: Invocation, low: Lowering) -> None:
     opts = parse(
         inv.args, values=("-e", "--eval", "-p", "--print", "--cwd", "-c", "--config", "-r", "--preload"), stop=True
     )
-    for code in opts.values("-e", "--eval", "-p", "--print"):
+    for code in opts.values("-e", "--eval"):
         low.code("javascript", code, via="bun -e")
+    for code in opts.values("-p", "--print"):
+        low.code("javascript", code, via="bun -p")
+    if opts.word(0) == "exec" and len(opts.operands) > 1:
+        # One text, for the shell that bun brings with it.
+        low.shell(opts.operands[1], via="bun exec")
+        return
+    if opts.word(0) in ("-", "run") and inv.args[-1].text == "-" and inv.stdin is not None:
+        low.code("javascript", inv.stdin, via="bun")
+        return
     call = locate(inv.args, BUN)
     if call is not None:
         state("bun", call, BUN, low)
