@@ -11,6 +11,7 @@ from interpose.shell.languages.program_values import (
     ProgramFunction,
     ProgramValue,
     all_taints,
+    entry,
     text_value,
 )
 from interpose.shell.languages.python_calls import PATH, Args, Keywords, call, printed, use
@@ -181,6 +182,11 @@ class PythonLibrary(PythonFunctions):
                 return ProgramValue(fields=ObjectFields(dict(rest[1].entries), is_class=True))
             case "types.SimpleNamespace" | "argparse.Namespace":
                 return ProgramValue(fields=ObjectFields(dict(keywords)))
+            case "breakpoint" if "sys.breakpointhook" in self.assigned:
+                return self.apply(self.assigned["sys.breakpointhook"], args, keywords)
+            case "logging.config.dictConfig" if args:
+                self._configured(first, 0)
+                return NOT_KNOWN
             case "super":
                 return self.names.get("self", NOT_KNOWN)
             case "object":
@@ -189,6 +195,15 @@ class PythonLibrary(PythonFunctions):
                 return first
             case _:
                 return None
+
+    def _configured(self, value: ProgramValue, depth: int) -> None:
+        """A configuration that names functions, and what they are called with."""
+        made = entry(value, "()") or entry(value, "class")
+        if made is not None and made.known:
+            named = {key: worth for key, worth in value.entries or () if key not in ("()", "class")}
+            self.apply(ProgramValue(name=canonical(made.text.removeprefix("ext://"))), (), named)
+        for _, worth in value.entries or () if depth < MAX_CALLBACKS else ():
+            self._configured(worth, depth + 1)
 
     def _path_of(self, base: ProgramValue, dotted: str) -> ProgramValue:
         for attr in dotted.split(".")[:MAX_BASES]:

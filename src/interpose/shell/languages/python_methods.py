@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
-from interpose.shell.languages.methods import destroys
+from interpose.shell.languages.methods import destroys, destroys_all
 from interpose.shell.languages.program_values import (
     NOT_KNOWN,
     ProgramValue,
     all_taints,
+    entry,
     join_path,
     of_stream,
     run_shell,
@@ -57,6 +58,11 @@ def method(  # noqa: C901 - one case per kind of receiver
             write_to(receiver, whole, low)
         elif name not in ("close", "flush", "__enter__", "__exit__"):
             use(receiver)
+    if receiver.name == "ctypes()" and name in _LIBC:
+        return call(_LIBC[name], args, keywords, session) or NOT_KNOWN
+    holder = receiver.does.method if receiver.does is not None else ""
+    if holder and _of_holder(holder, name, args, keywords, low):
+        return NOT_KNOWN
     if receiver.name == PATH or name in _OF_PATHS:
         found = _path_method(receiver, name, args, keywords, session)
         if found is not None:
@@ -64,8 +70,6 @@ def method(  # noqa: C901 - one case per kind of receiver
     if receiver.name == PROCESS and name in ("communicate", "write", "sendline", "send", "writelines", "drain_write"):
         feed(receiver, args[0] if args else keywords.get("input", NOT_KNOWN), low)
         return ProgramValue(name=PROCESS, taints=receiver.taints, fields=receiver.fields)
-    if receiver.name == "ctypes()" and name in _LIBC:
-        return call(_LIBC[name], args, keywords, session) or NOT_KNOWN
     if (stored := from_store(name, args, keywords, low)) is not None:
         return stored
     if sends(receiver, name, args, keywords, low):
@@ -104,12 +108,36 @@ def method(  # noqa: C901 - one case per kind of receiver
                      reason=f"`{name}` of an object removes what it stands for")  # fmt: skip
         case "execute_command" if first.text.upper() in ("FLUSHALL", "FLUSHDB", "SHUTDOWN"):
             low.run((Word("redis-cli"), first.word), via=name)
+        case "command" if first.text in ("dropDatabase", "drop", "shutdown"):
+            low.emit("data.destroy", first.text, certainty="possible", rule="api-delete",
+                     reason=f"`{first.text}` destroys a database, or ends its server")  # fmt: skip
         case "sync_all" | "remove_all":
             pass
         case _:
             if destroys(name, args, low):
                 return NOT_KNOWN
     return text_method(receiver, name, args, keywords)
+
+
+def _of_holder(holder: str, name: str, args: Args, keywords: Keywords, low: Lowering) -> bool:
+    """Methods of what clients hold: `repo.git.push(...)`, `client.volumes.prune()`, `client.containers.run(...)`."""
+    if holder == "git":
+        flags = [Word(f"--{key.replace('_', '-')}") for key, worth in keywords.items() if worth.text == "True"]
+        listed = args[0].items if name == "execute" and args and args[0].items is not None else None
+        words = [word.word for word in listed[1:]] if listed else [Word(name.replace("_", "-"))]
+        low.run((Word("git"), *words, *flags, *(arg.word for arg in (args if listed is None else ()))), via="git")
+        return True
+    if holder == "containers" and name == "run" and args:
+        mounts = keywords["volumes"].entries or () if "volumes" in keywords else ()
+        flags = [Word(text) for host, worth in mounts for text in ("-v", f"{host}:{_mounted(worth)}")]
+        low.run((Word("docker"), Word("run"), *flags, *(arg.word for arg in args[:2])), via="docker")
+        return True
+    return destroys_all(holder, name, args, low)
+
+
+def _mounted(value: ProgramValue) -> str:
+    place = entry(value, "bind")
+    return place.text if place is not None else UNKNOWN
 
 
 def _is_command(value: ProgramValue) -> bool:
@@ -122,7 +150,10 @@ def _empties(receiver: ProgramValue, name: str, args: Args, keywords: Keywords) 
         return False
     if name in ("delete", "drop") and not args and not keywords:
         tail = receiver.name.rpartition(".")[2]
-        return receiver.name == "" or tail in ("query", "objects", "collection")
+        model = "." in receiver.name and tail[:1].isupper() and not tail.isupper()
+        return receiver.name == "" or model or tail in ("query", "objects", "collection")
+    if not args and "force" in keywords:
+        return receiver.name == ""
     if name == "delete" and keywords:
         return "index" in keywords and "id" not in keywords
     return name == "remove" and len(args) == 1 and args[0].entries == ()

@@ -14,6 +14,7 @@ _SAME = {
     "asyncio.subprocess": "asyncio", "requests.sessions": "requests", "requests.api": "requests",
     "io": "builtins", "codecs.open": "open", "shelve.open": "open", "gzip.open": "open", "bz2.open": "open",
     "lzma.open": "open", "aiofiles.open": "open", "execfile": "runpy.run_path", "_operator": "operator",
+    "os.environb": "os.environ",
     "os.popen2": "os.popen", "os.popen3": "os.popen", "os.popen4": "os.popen", "platform.popen": "os.popen",
     "_ctypes": "ctypes", "imp.load_source": "importlib.load_source", "__loader__": "importlib.machinery",
 }  # fmt: skip
