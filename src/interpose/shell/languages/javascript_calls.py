@@ -65,6 +65,7 @@ _DELETERS = frozenset({"rimraf", "rimraf.sync", "rimraf.rimraf", "rimraf.rimrafS
                        "del.deleteAsync", "del.deleteSync", "rimraf.moveRemove", "rimraf.nativeSync", "trash",
                        "rimraf.manual", "rimraf.manualSync"})  # fmt: skip
 
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh", "busybox"})
 _SEARCHES = frozenset({"glob.sync", "glob.globSync", "glob", "glob.glob", "fast-glob.sync", "globby", "fs.globSync",
                        "fs.glob", "tinyglobby.globSync"})  # fmt: skip
 
@@ -96,7 +97,10 @@ class JavascriptMemory:
         self.filtered = 0
 
     def finish(self) -> None:
-        if {"connected", "spawned"} <= self.seen:
+        if "hidden" in self.seen:
+            self.low.emit("opaque", self.via, certainty="possible", rule="hidden-call",
+                          reason="The program reaches functions by a way that hides which")  # fmt: skip
+        if {"connected", "shell"} <= self.seen:
             self.low.emit("code.remote", "socket", rule="reverse-shell", wide=True,
                           reason="This hands control of a shell to somebody on the network")  # fmt: skip
 
@@ -212,21 +216,28 @@ def _processes(name: str, args: Args, session: JavascriptMemory) -> ProgramValue
     low = session.low
     first = args[0] if args else NOT_KNOWN
     if name == "child_process.fork" or name == "cluster.setupPrimary" or name == "cluster.setupMaster":
-        session.seen.add("spawned")
         _fork(name, args, session)
         return _started(())
     if name in SHELL:
-        session.seen.add("spawned")
         words = _listed(first, "cmd") if first.entries is not None else (text_value("sh"), text_value("-c"), first)
         return _run(name, words, _options(args), low)
     if name in RUN:
-        session.seen.add("spawned")
+        if _is_shell(_words(args)):
+            session.seen.add("shell")
         return _run(name, _words(args), _options(args), low)
     if name == "process.kill":
         signal = args[1].text.removeprefix("SIG") if len(args) > 1 else "TERM"
         low.run((Word("kill"), Word(f"-{signal}"), Word("--"), first.word), via=name)
         return NOT_KNOWN
     return None
+
+
+def _is_shell(words: Args) -> bool:
+    """A shell that takes its orders from whoever is at the other end, or a program that is not known."""
+    if not words or not words[0].known:
+        return True
+    program = words[0].text.rpartition("/")[2].removesuffix(".exe")
+    return program in _SHELLS and all(word.known and word.text in ("-i", "-l", "-il") for word in words[1:])
 
 
 def _words(args: Args) -> Args:

@@ -17,6 +17,7 @@ from interpose.shell.languages.program_values import (
     concat,
     either,
     run_shell,
+    sql,
     text_value,
 )
 
@@ -27,6 +28,8 @@ MAX_DEPTH = 150
 MAX_ENTRIES = 1024
 
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+_POWERFUL = frozenset({"child_process", "vm", "module", "process.mainModule", "execa", "shell"})
+"""Modules out of which nobody takes a function by a name that is not known, for a good reason."""
 _CHANGES = frozenset({"push", "unshift", "pop", "shift", "reverse", "splice", "sort", "fill", "set", "add"})
 
 
@@ -167,6 +170,8 @@ class JavascriptExpressions(JavascriptFunctions):
             return either([worth for _, worth in base.entries] or [NOT_KNOWN])
         if base.name == "process.env" and not index.known:
             return ProgramValue(taints=frozenset({"env", "secret", "each-variable"}))
+        if base.name in _POWERFUL and not index.known:
+            self.session.seen.add("hidden")
         if index.known and index.number is None:
             return self.member(base, index.text)
         return base.element or (either(base.items) if base.items else ProgramValue(taints=base.taints))
@@ -178,7 +183,7 @@ class JavascriptExpressions(JavascriptFunctions):
         """A function is followed where it is called, and by itself when nobody is seen to call it."""
         self.roots.append(node)  # its id is only its own as long as it is held
         scope = {name: self.names[name] for name in self.local if name in self.names} if self.active else {}
-        worth = ProgramValue(does=ProgramFunction(node=node, scope=scope))
+        worth = ProgramValue(does=ProgramFunction(node=node, scope=scope, within=self.active[-1] if self.active else 0))
         if node.id not in self.pending and (not self.active or node.id not in self.active):
             self.pending[node.id] = worth
         name = node.child_by_field_name("name")
@@ -249,6 +254,7 @@ class JavascriptExpressions(JavascriptFunctions):
             return NOT_KNOWN
         if target.name == "String.raw":
             return text
+        sql(text, self.session.low, target.name or "sql")
         return self.apply(target, (ProgramValue(items=(text,), taints=text.taints),), depth)
 
     def arguments(self, node: Node | None, depth: int) -> tuple[ProgramValue, ...]:

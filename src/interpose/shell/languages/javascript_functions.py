@@ -109,10 +109,10 @@ class JavascriptFunctions:
         return found or ProgramValue(name=full, taints=base.taints)
 
     def _constructor(self, base: ProgramValue) -> ProgramValue:
-        if base.does is not None or base.name in _KINDS or "." in base.name:
-            return ProgramValue(name="Function" if base.name not in ("module", "process.mainModule") else base.name)
         if base.name in ("module", "process.mainModule", "require.main"):
             return ProgramValue(name="module.constructor")
+        if base.does is not None or base.name in _KINDS or "." in base.name:
+            return ProgramValue(name="Function")
         if base.items is not None:
             return ProgramValue(name="Array")
         return ProgramValue(name="String" if base.known else "Object")
@@ -196,6 +196,10 @@ class JavascriptFunctions:
         if sends(receiver, name, args, session.low):
             session.acted = True
             return NOT_KNOWN
+        if _removes(receiver, name, args):
+            session.low.emit("data.destroy", name, certainty="possible", rule="api-delete",
+                             reason=f"`{name}` of an object removes what it stands for")  # fmt: skip
+            return NOT_KNOWN
         found = call(f".{name}", args, session)
         self.call_back(args, depth, receiver)
         return found if found is not None else text_method(receiver, name, args)
@@ -258,7 +262,8 @@ class JavascriptFunctions:
                 tuples = [rest] if rest and not self._is_callback(rest[0]) else []
                 for other in (receiver, *others):
                     tuples.extend((item,) for item in (other.items or ())[:MAX_CALLBACKS])
-                for given in tuples[:MAX_CALLBACKS] or [()]:
+                event = ProgramValue(taints=receiver.taints)
+                for given in tuples[:MAX_CALLBACKS] or [(event,) if event.taints else ()]:
                     self.apply(one, given, depth)
 
     def _is_callback(self, worth: ProgramValue) -> bool:
@@ -280,8 +285,9 @@ class JavascriptFunctions:
         self.step(len(before) // 32)
         outer, self.returned = self.returned, []
         locals_before, self.local = self.local, set()
-        self.names.update(function.scope)
-        self.local.update(function.scope)
+        if function.within not in self.active[:-1]:
+            self.names.update(function.scope)
+            self.local.update(function.scope)
         self._bind_parameters(node, args, depth)
         body = node.child_by_field_name("body")
         worth = self.visit(body, depth) if body is not None else NOT_KNOWN
@@ -323,7 +329,7 @@ class JavascriptFunctions:
 
     # Functions of the library that call others, or say which to call
 
-    def _named(self, name: str, args: Args, depth: int) -> ProgramValue | None:
+    def _named(self, name: str, args: Args, depth: int) -> ProgramValue | None:  # noqa: C901 - one case per function
         first = args[0] if args else NOT_KNOWN
         if name in _PRINTS:
             return printed(args, self.session)
@@ -339,7 +345,7 @@ class JavascriptFunctions:
                 self.run_text(first, name)
             return NOT_KNOWN
         match name:
-            case "eval" | "vm.runInThisContext" | "vm.runInNewContext" | "vm.runInContext" if first.does is None:
+            case "eval" | "vm.runInThisContext" | "vm.runInNewContext" | "vm.runInContext" if not _is_function(first):
                 self.session.acted = True
                 self.names.update(args[1].entries or () if len(args) > 1 else ())
                 return self.run_text(first, name)
@@ -357,8 +363,11 @@ class JavascriptFunctions:
                 return found if name == "Reflect.get" else ProgramValue(entries=(("value", found),))
             case "Array.from" if len(args) > 1:
                 return self._each(first, "map", args[1], depth)
-            case "Proxy":
+            case "Proxy" | "Object.getPrototypeOf":
                 return first
+            case "dotenv.config" | "dotenv.parse":
+                secrets = ProgramValue(taints=frozenset({"env", "secret", "environment"}))
+                return ProgramValue(entries=(("parsed", secrets),))
             case "Promise" if args:
                 self.apply(first, (ProgramValue(does=ProgramFunction(target=NOT_KNOWN)),), depth)
                 return NOT_KNOWN
@@ -378,14 +387,24 @@ class JavascriptFunctions:
                 self.session.acted = True
             if tail in _SHELL_METHODS and args:
                 run_shell(args[0], self.session.low, tail)
-        if found is not None and name not in _PRINTS:
-            self.call_back(args, depth)
+        if found is not None:
+            self.call_back(args, depth, found)
         return found
 
     def step(self, steps: int) -> None:
         """Count work."""
         self.steps += steps
         self.session.low.spend(steps)
+
+
+def _removes(receiver: ProgramValue, name: str, args: Args) -> bool:
+    """`sequelize.drop()`, `octokit.repos.delete({...})`."""
+    holder = receiver.does.method if receiver.does is not None else ""
+    return (name == "drop" and not args) or (name == "delete" and holder in ("repos", "repositories", "projects"))
+
+
+def _is_function(value: ProgramValue) -> bool:
+    return value.does is not None and not value.does.method
 
 
 def _chosen(item: ProgramValue) -> ProgramValue:

@@ -37,6 +37,8 @@ def network(name: str, args: Args, seen: set[str], low: Lowering) -> ProgramValu
     module, _, tail = name.rpartition(".")
     if name in LISTEN:
         low.emit("net.listen", name)
+        if name.startswith(("net.", "tls.")):
+            seen.add("connected")
         return NOT_KNOWN
     if name in CONNECT:
         seen.add("connected")

@@ -31,7 +31,7 @@ def destroys(method: str, args: tuple[ProgramValue, ...], low: Lowering) -> bool
     if lowered in _WHOLE:
         _state("data.destroy", method, args, low, wide=_WHOLE[lowered])
         return True
-    verb, _, noun = _snake(method).partition("_")
+    verb, _, noun = _snake(method.removesuffix("Command")).partition("_")
     if verb not in _VERBS or not noun:
         return False
     last = noun.rpartition("_")[2]

@@ -77,6 +77,8 @@ class ProgramFunction(Struct, frozen=True, eq=False, kw_only=True):
 
     node: Any = None
     scope: Mapping[str, ProgramValue] = {}
+    within: int = 0
+    """The function in which this one was made. As long as that runs, both have the same names."""
     target: ProgramValue | None = None
     method: str = ""
     args: tuple[ProgramValue, ...] = ()
