@@ -195,6 +195,8 @@ class _PythonWalker(PythonExpressions):
                 if made.does is not None and made.does.node is part:
                     waiting = ProgramFunction(node=part, scope=made.does.scope, args=(itself,))
                     self.pending[id(part)] = ProgramValue(does=waiting)
+            elif isinstance(part, ast.AnnAssign) and part.value is None and isinstance(part.target, ast.Name):
+                fields.own[part.target.id] = NOT_KNOWN
             else:
                 self.statement(part)
         fields.own.update({name: worth for name, worth in self.names.items() if before.get(name) is not worth})

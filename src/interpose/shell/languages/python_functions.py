@@ -145,16 +145,16 @@ class PythonFunctions:
             if hook is not None and not fields.is_class:
                 return self.apply(hook, (base, text_value(attr)), {})
             return ProgramValue(taints=base.taints, does=ProgramFunction(target=base, method=attr))
-        if fields.is_class or attr in fields.own or found.does is None or found.does.node is None:
-            return found
-        node = found.does.node
+        node = found.does.node if found.does is not None else None
         marks = {getattr(mark, "id", "") for mark in getattr(node, "decorator_list", ())}
-        if "staticmethod" in marks:
+        if node is None or "staticmethod" in marks or (found.does is not None and found.does.args):
+            return found
+        if "classmethod" not in marks and (fields.is_class or attr in fields.own):
             return found
         if "property" in marks or "cached_property" in marks:
             return self.apply(found, (base,), {})
-        bound = ProgramFunction(node=node, scope=found.does.scope, args=(base, *found.does.args))
-        return ProgramValue(does=bound, taints=found.taints)
+        scope = found.does.scope if found.does is not None else {}
+        return ProgramValue(does=ProgramFunction(node=node, scope=scope, args=(base,)), taints=found.taints)
 
     # Calls
 
