@@ -10,10 +10,12 @@ from interpose.shell.languages.javascript_calls import JavascriptMemory, canonic
 from interpose.shell.languages.javascript_functions import THEN, JavascriptFunctions
 from interpose.shell.languages.javascript_text import REGEX
 from interpose.shell.languages.program_values import (
+    MAX_LIST,
     NOT_KNOWN,
     ProgramFunction,
     ProgramValue,
     all_taints,
+    bounded,
     concat,
     either,
     run_shell,
@@ -52,7 +54,8 @@ class JavascriptExpressions(JavascriptFunctions):
             raise TooLarge
         handler = VISITS.get(node.type)
         if handler is not None:
-            return handler(self, node, depth + 1)
+            found = handler(self, node, depth + 1)
+            return found if found.items is None and found.entries is None else bounded(found, self.session.low)
         values = [self.visit(child, depth + 1) for child in node.named_children]
         return ProgramValue(taints=all_taints(values))
 
@@ -139,7 +142,7 @@ class JavascriptExpressions(JavascriptFunctions):
                 pairs.append((self.key(key, depth), worth))
             else:
                 worth = self.visit(child, depth)
-                pairs.extend(worth.entries or ())
+                pairs.extend(worth.entries or () if len(pairs) <= MAX_LIST else ())
             taints |= worth.taints
         return ProgramValue(entries=tuple(pairs), taints=taints)
 
@@ -242,7 +245,8 @@ class JavascriptExpressions(JavascriptFunctions):
             "push": (*items, *args), "unshift": (*args, *items), "pop": items[:-1], "shift": items[1:],
             "reverse": items[::-1], "sort": items, "add": (*items, *args),
         }.get(name)  # fmt: skip
-        self.bind(place, ProgramValue(items=found, taints=held.taints | all_taints(args)), depth)
+        worth = ProgramValue(items=found, taints=held.taints | all_taints(args))
+        self.bind(place, bounded(worth, self.session.low), depth)
         return name not in ("reverse", "sort")
 
     def tagged(self, target: ProgramValue, template: Node, depth: int) -> ProgramValue:
@@ -263,6 +267,8 @@ class JavascriptExpressions(JavascriptFunctions):
         args: list[ProgramValue] = []
         for child in node.named_children:
             worth = self.visit(child, depth)
+            if len(args) > MAX_LIST:
+                break
             if child.type == "spread_element":
                 known = worth.known and not worth.name and worth.items is None and worth.entries is None
                 chars = tuple(text_value(char) for char in worth.text[:MAX_ENTRIES]) if known else None

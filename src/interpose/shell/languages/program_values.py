@@ -103,6 +103,18 @@ def either(values: list[ProgramValue] | tuple[ProgramValue, ...]) -> ProgramValu
     return ProgramValue(others=(*flat[:MAX_OTHERS], *more), taints=all_taints(flat))
 
 
+MAX_LIST = 1024
+"""Longer lists are not known: a few doublings of one would fill the memory."""
+
+
+def bounded(value: ProgramValue, low: Lowering) -> ProgramValue:
+    """The value, or nothing known of one that holds too much. Who holds much pays for it."""
+    size = len(value.items or value.entries or ())
+    if size:
+        low.spend(size // 16)
+    return value if size <= MAX_LIST else ProgramValue(taints=value.taints)
+
+
 def same(one: ProgramValue, other: ProgramValue) -> bool:
     """Whether two values are known to be one. Lists are not looked into: a few lines nest them without bounds."""
     nested = (one.items, one.entries, one.element, one.others, other.items, other.entries, other.element, other.others)

@@ -327,7 +327,7 @@ class _PythonWalker(PythonExpressions):
     def replace(self, place: ast.expr, worth: ProgramValue) -> None:
         """A list or dictionary was changed where it is."""
         if isinstance(place, (ast.Name, ast.Attribute, ast.Subscript)):
-            self.bind(place, worth)
+            self.bind(place, bounded(worth, self.session.low))
             if isinstance(place, ast.Name) and self.calls:
                 self.outward.add(place.id)
 

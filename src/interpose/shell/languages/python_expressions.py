@@ -9,10 +9,12 @@ from msgspec.structs import replace
 
 from interpose.shell.invocation import UNKNOWN
 from interpose.shell.languages.program_values import (
+    MAX_LIST,
     NOT_KNOWN,
     ProgramFunction,
     ProgramValue,
     all_taints,
+    bounded,
     concat,
     either,
     entry,
@@ -23,7 +25,7 @@ from interpose.shell.languages.program_values import (
 from interpose.shell.languages.python_calls import PATH, PythonMemory, use
 from interpose.shell.languages.python_library import PythonLibrary
 from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
-from interpose.shell.languages.python_text import BYTES, MAX_BITS, MAX_ITEMS, lifted, percent
+from interpose.shell.languages.python_text import BYTES, MAX_BITS, lifted, percent
 
 HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins"})
 """Attributes through which a program gets at functions without naming them."""
@@ -52,8 +54,12 @@ class PythonExpressions(PythonLibrary):
     def function(self, node: ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda, *, wanted: bool) -> ProgramValue:
         raise NotImplementedError
 
-    def value(self, node: ast.expr) -> ProgramValue:  # noqa: C901 - one case per kind of expression
+    def value(self, node: ast.expr) -> ProgramValue:
         self.step()
+        found = self._value(node)
+        return found if found.items is None and found.entries is None else bounded(found, self.session.low)
+
+    def _value(self, node: ast.expr) -> ProgramValue:  # noqa: C901 - one case per kind of expression
         match node:
             case ast.Constant(value=constant_value):
                 return _constant(constant_value)
@@ -123,6 +129,8 @@ class PythonExpressions(PythonLibrary):
         for part in parts:
             worth = self.value(part)
             use(worth)
+            if len(items) > MAX_LIST:
+                break
             if isinstance(part, ast.Starred) and worth.items is not None:
                 items.extend(worth.items)
             else:
@@ -137,6 +145,8 @@ class PythonExpressions(PythonLibrary):
             worth = self.value(inner)
             use(worth)
             taints |= worth.taints
+            if len(pairs) > MAX_LIST:
+                break
             if key is None:
                 pairs.extend(worth.entries or ())
             else:
@@ -287,7 +297,7 @@ class PythonExpressions(PythonLibrary):
         args: list[ProgramValue] = []
         for arg in node.args:
             worth = self.value(arg)
-            if isinstance(arg, ast.Starred):
+            if isinstance(arg, ast.Starred) and len(args) <= MAX_LIST:
                 args.extend(worth.items if worth.items is not None else (worth.element or worth,))
             else:
                 args.append(worth)
@@ -351,7 +361,8 @@ def binary(left: ProgramValue, op: ast.operator, right: ProgramValue) -> Program
         times, worth = (left.number, right) if left.number is not None else (right.number, left)
         if times is not None and 0 <= times <= 256:
             if worth.items is not None:
-                return ProgramValue(items=(worth.items * times)[:MAX_ITEMS], taints=taints)
+                known = len(worth.items) * times <= MAX_LIST
+                return ProgramValue(items=worth.items * times if known else None, taints=taints)
             return text_value(worth.text * times, taints) if worth.known else ProgramValue(taints=taints)
     if isinstance(op, ast.Mod) and left.number is None:
         return percent(left, right)
