@@ -14,6 +14,7 @@ from interpose.shell.languages.program_values import (
     ObjectFields,
     ProgramFunction,
     ProgramValue,
+    bounded,
     either,
     nothing_known,
     same,
