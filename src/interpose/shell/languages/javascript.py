@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
-from interpose.shell.invocation import Lowering
+from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages.generic import unparsed
 from interpose.shell.languages.javascript_calls import JavascriptMemory, canonical, load, printed
 from interpose.shell.languages.javascript_expressions import (
@@ -19,6 +19,7 @@ from interpose.shell.languages.javascript_expressions import (
     source_of,
 )
 from interpose.shell.languages.program_values import (
+    HOLE,
     NOT_KNOWN,
     ObjectFields,
     ProgramValue,
@@ -53,6 +54,9 @@ def lower(code: str, low: Lowering, via: str) -> None:
     if nothing_known(code):
         return
     root = _parsed(code)
+    if root.has_error and UNKNOWN in code and HOLE not in code:
+        filled = _parsed(code.replace(UNKNOWN, HOLE))
+        root = filled if not filled.has_error else root
     session = JavascriptMemory(low, via)
     walker = _JavascriptWalker(session)
     try:

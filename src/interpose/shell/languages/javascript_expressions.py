@@ -10,6 +10,7 @@ from interpose.shell.languages.javascript_calls import JavascriptMemory, canonic
 from interpose.shell.languages.javascript_functions import THEN, JavascriptFunctions
 from interpose.shell.languages.javascript_text import REGEX
 from interpose.shell.languages.program_values import (
+    HOLE,
     MAX_LIST,
     NOT_KNOWN,
     ProgramFunction,
@@ -65,6 +66,11 @@ class JavascriptExpressions(JavascriptFunctions):
 
     def identifier(self, node: Node, _depth: int) -> ProgramValue:
         name = source_of(node)
+        if HOLE in name or UNKNOWN in name:
+            above = node.parent.type if node.parent is not None else ""
+            if name not in (HOLE, UNKNOWN) or above in ("expression_statement", "call_expression", "new_expression"):
+                self.session.seen.add("hidden")
+            return NOT_KNOWN
         found = self.names.get(name)
         if found is not None:
             return found
@@ -312,7 +318,7 @@ def source_of(node: Node) -> str:
 
 
 def _fragment(node: Node) -> str:
-    text = source_of(node)
+    text = source_of(node).replace(HOLE, UNKNOWN)
     if node.type != "escape_sequence":
         return text
     kind = text[1:2]

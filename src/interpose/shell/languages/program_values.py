@@ -126,6 +126,10 @@ def entry(value: ProgramValue, key: str) -> ProgramValue | None:
     return next((worth for name, worth in reversed(value.entries or ()) if name == key), None)
 
 
+HOLE = "put_in_by_the_shell"
+"""Stands in a program for what the shell puts there, so that the rest can be read: `print($N / 2)`."""
+
+
 def nothing_known(code: str) -> bool:
     """Whether no part of a program is known: that it runs has been stated, and there is nothing to look at."""
     return not code.replace(UNKNOWN, "").strip()

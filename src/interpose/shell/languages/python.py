@@ -6,10 +6,11 @@ import ast
 import warnings
 from collections.abc import Callable
 
-from interpose.shell.invocation import Lowering
+from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages import generic
 from interpose.shell.languages.nested_quotes import plain_quotes
 from interpose.shell.languages.program_values import (
+    HOLE,
     NOT_KNOWN,
     ObjectFields,
     ProgramFunction,
@@ -39,6 +40,8 @@ def lower(code: str, low: Lowering, via: str) -> None:
     if nothing_known(code):
         return
     tree = _parsed(code)
+    if tree is None and UNKNOWN in code and HOLE not in code:
+        tree = _with_holes(code)
     if tree is None:
         generic.python(code, low, via)
         return
@@ -51,6 +54,23 @@ def lower(code: str, low: Lowering, via: str) -> None:
     session.finish()
     if low.cwd != cwd:
         low.set_cwd(cwd)
+
+
+def _with_holes(code: str) -> ast.Module | None:
+    """The tree of a program into which the shell puts a value. What could be a statement or a name is not guessed."""
+    tree = _parsed(code.replace(UNKNOWN, HOLE))
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                node.value = node.value.replace(HOLE, UNKNOWN)
+            continue
+        inner = node.value if isinstance(node, ast.Expr) else (node.func if isinstance(node, ast.Call) else None)
+        if isinstance(inner, ast.Name) and inner.id == HOLE:
+            return None
+        glued = [text for _, text in ast.iter_fields(node) if isinstance(text, str) and HOLE in text]
+        if glued and not (isinstance(node, ast.Name) and node.id == HOLE):
+            return None
+    return tree
 
 
 def _parsed(code: str) -> ast.Module | None:
@@ -69,6 +89,7 @@ def _parsed(code: str) -> ast.Module | None:
 class _PythonWalker(PythonExpressions):
     def __init__(self, session: PythonMemory) -> None:
         super().__init__(session)
+        self.names[HOLE] = NOT_KNOWN
         self.used: set[str] = set()
         self.texts = 0
 

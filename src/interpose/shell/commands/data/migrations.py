@@ -47,13 +47,14 @@ TOOLS: dict[str, frozenset[str]] = {
     "magento": words("setup:uninstall"),
     "dotnet-ef": words("drop"),
     "sqitch": words("revert"),
+    "meteor": words("reset"),
 }
 _CODE = {"rails": ("ruby", "runner r"), "manage.py": ("python", "-c --command"), "artisan": ("php", "--execute")}
 """Frameworks that run a line of code: its language, and the words in front of it."""
 _SHELLS = {"manage.py": "python", "django-admin": "python", "flask": "python", "rails": "ruby", "artisan": "php"}
 """Frameworks with a console that runs what it reads."""
 _CONSOLES = words("shell shell_plus console c tinker dbshell")
-_QUERIES = {"wp": "query", "drush": "sql:query sql-query sqlq", "rails": "db:query"}
+_QUERIES = {"typeorm": "query", "wp": "query", "drush": "sql:query sql-query sqlq", "rails": "db:query"}
 """Frameworks that pass SQL on, and the words in front of it."""
 _MASS_DELETION = (
     "delete_all", "destroy_all", ".truncate", "::truncate", ".all().delete()", "drop_all", "deletemany({})",

@@ -51,7 +51,7 @@ PNPM = tool(
     publish="publish",
     withdraw="unpublish",
     registry=_REGISTRY,
-    run="exec",
+    run="exec node",
     fetch="dlx",
 )
 YARN = tool(
@@ -106,6 +106,9 @@ def npm(inv: Invocation, low: Lowering) -> None:
 def _npm_call(name: str, call: PackageCall, known: PackageTool, low: Lowering) -> None:
     if call.meaning == "fetch":
         _npx(name, call, low)
+        return
+    if call.meaning == "run" and call.verb == "node":
+        low.run((Word("node"), *call.rest), via=name)
         return
     if call.meaning == "run" and call.verb == "exec" and _in_shell(name, call, low):
         return

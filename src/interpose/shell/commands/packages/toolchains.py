@@ -108,7 +108,7 @@ TOOLCHAINS: dict[str, PackageTool] = {
         publish="hex.publish",
         withdraw="hex.retire",
         registry="hex.owner",
-        data="ecto.drop ecto.reset",
+        data="ecto.drop ecto.reset ecto.rollback",
     ),
     "rebar3": tool(publish="hex.publish", withdraw="hex.retire", registry="hex.owner"),
     "cabal": tool(install="install update", publish="upload", run="exec"),
@@ -160,6 +160,7 @@ def maven(inv: Invocation, low: Lowering) -> None:
         if word.text in _MAVEN_PUBLISHES or word.text.startswith(("deploy:", "gpg:sign-and-deploy")):
             low.emit("package.publish", word.text, at=word, rule="package-publish",
                      reason="Publishes the build to a repository that others use.")  # fmt: skip
+        _migrates(word, low)
     for _, value in ((name, value) for name, value in opts.given if name == "-Dexec.executable"):
         if value is not None:
             low.run((value,), via="mvn exec")
@@ -179,11 +180,22 @@ def gradle(inv: Invocation, low: Lowering) -> None:
         low.read(script)
     for word in opts.operands:
         task = word.text.rpartition(":")[2]
+        _migrates(word, low)
         if task.startswith("publish") and not task.endswith("MavenLocal"):
             low.emit("package.publish", word.text, at=word, rule="package-publish",
                      reason="Publishes the build to a repository that others use.")  # fmt: skip
         elif task in ("uploadArchives", "closeAndReleaseRepository", "bintrayUpload"):
             low.emit("package.publish", word.text, at=word, rule="package-publish", reason="Publishes a release.")
+
+
+def _migrates(word: Word, low: Lowering) -> None:
+    """A task of a build that throws a database away."""
+    if word.text.rpartition(":")[2] in ("flywayClean", "dropAll", "liquibaseDropAll") or word.text in _MIGRATIONS:
+        low.emit("data.destroy", word.text, at=word, rule="migration-drop",
+                 reason=f"`{word.text}` throws away tables or the data in them.")  # fmt: skip
+
+
+_MIGRATIONS = ("flyway:clean", "liquibase:dropAll", "liquibase:rollback")
 
 
 @command("deno")

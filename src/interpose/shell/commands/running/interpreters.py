@@ -165,7 +165,7 @@ for _name, _spec in INTERPRETERS.items():
 PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
            "pypy", "pypy3",
            *(f"pypy3.{minor}" for minor in range(7, 14)), "ipython", "ipython3", "bpython", "graalpy", "jython",
-           "micropython", "py")  # fmt: skip
+           "micropython", "py", "ptpython", *(f"python3.{minor}t" for minor in range(13, 16)))  # fmt: skip
 
 LISTENING_MODULES = (
     "http.server",
@@ -212,9 +212,17 @@ def python(inv: Invocation, low: Lowering) -> None:
     if module is not None:
         _python_module(inv, module, low)
     elif code is not None:
-        low.code("python", code, via=inv.name)
+        low.code("python", _hooked(code, inv), via=inv.name)
     elif not options.has("--help", "--version", "-V", "-h") or options.operands:
         run_script(inv, low, options.operands, "python")
+
+
+def _hooked(code: Word, inv: Invocation) -> Word:
+    """The program with what the environment makes of `breakpoint()`."""
+    hook = dict(inv.env).get("PYTHONBREAKPOINT")
+    if hook is None or not hook.text.replace(".", "_").isidentifier():
+        return code
+    return Word(f"import sys\nsys.breakpointhook = {hook.text}\n{code.text}", code.span, taints=code.taints)
 
 
 def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
@@ -240,6 +248,8 @@ def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
         _profiled(inv, name, rest, low)
     elif name in ("zipfile", "tarfile"):
         _unpacks(name, rest, low)
+    elif name == "django":
+        low.run((Word("django-admin", module.span), *rest), via="python -m")
     elif head in PYTHON_TOOLS or (name in HANDLERS and name not in OWN_MODULES):
         low.run((Word(head, module.span), *rest), via="python -m")
 
