@@ -28,6 +28,7 @@ CORE = {
 }
 FLOW = {*CORE, "pipeline", "approvals", "flow", "chain", "engine"}
 SHELL_TOOLS = {"shell.invocation", "shell.streams", "shell.commands.shared.handler_table"}
+LANGUAGE_TOOLS = {"shell.invocation", "shell.secret_names", "shell.commands.shared.handler_table"}
 POLICY = {"policy", "policy.interceptor", "policy.reload"}
 READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "formats"}
 
@@ -58,9 +59,20 @@ MAY_USE: dict[str, set[str]] = {
     "shell.invocation": {"types"},
     "shell.streams": {"shell.invocation"},
     "shell.commands.shared.handler_table": {"shell.invocation"},
-    "shell.languages": {"types", "paths", "shell.invocation", "shell.commands.shared.handler_table"},
+    "shell.secret_names": set(),
+    "shell.languages": {"types", "paths"} | LANGUAGE_TOOLS,
     "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
-    "shell": SHELL_TOOLS | {"types", "agents", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
+    "shell": SHELL_TOOLS
+    | {
+        "types",
+        "agents",
+        "paths",
+        "secrets",
+        "shell.secret_names",
+        "shell.syntax",
+        "shell.languages",
+        "shell.commands",
+    },
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},

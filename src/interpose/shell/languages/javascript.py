@@ -7,24 +7,34 @@ from typing import TYPE_CHECKING
 
 from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages.generic import unparsed
-from interpose.shell.languages.javascript_calls import JavascriptMemory, call, canonical, known_name, text_method
+from interpose.shell.languages.javascript_calls import JavascriptMemory, canonical, load, printed
+from interpose.shell.languages.javascript_expressions import (
+    MAX_DEPTH,
+    MAX_ENTRIES,
+    VISITS,
+    JavascriptExpressions,
+    TooLarge,
+    operated,
+    operator_of,
+    source_of,
+)
 from interpose.shell.languages.program_values import (
+    HOLE,
     NOT_KNOWN,
+    ObjectFields,
     ProgramValue,
-    all_taints,
-    concat,
+    either,
     nothing_known,
-    run_shell,
+    same,
     text_value,
 )
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
-MAX_DEPTH = 150
-MAX_ITEMS = 8
-
-_ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f", "v": "\v", "0": "\0", "\n": ""}
+MAX_TEXTS = 8
+PRINTING = " -p"
+"""How the wrapper of a program ends whose last value is printed."""
 
 
 @cache
@@ -35,15 +45,25 @@ def _parser() -> Parser:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_javascript.language()))
 
 
+def _parsed(code: str) -> Node:
+    return _parser().parse(code.encode("utf-8", "replace")).root_node
+
+
 def lower(code: str, low: Lowering, via: str) -> None:
     """State what a JavaScript program would do."""
     if nothing_known(code):
         return
-    root = _parser().parse(code.encode("utf-8", "replace")).root_node
+    root = _parsed(code)
+    if root.has_error and UNKNOWN in code and HOLE not in code:
+        filled = _parsed(code.replace(UNKNOWN, HOLE))
+        root = filled if not filled.has_error else root
     session = JavascriptMemory(low, via)
+    walker = _JavascriptWalker(session)
     try:
-        _JavascriptWalker(session).visit(root, 0)
-    except (_TooLarge, RecursionError):
+        worth = walker.program(root)
+        if via.endswith(PRINTING):
+            printed((worth,), session)
+    except (TooLarge, RecursionError):
         low.emit("opaque", via, certainty="unknown", rule="too-deep", reason="The program is too deep to be followed")
     if root.has_error and not session.acted:
         unparsed(low, via)
@@ -54,300 +74,231 @@ def lower(code: str, low: Lowering, via: str) -> None:
     session.finish()
 
 
-class _TooLarge(Exception):  # noqa: N818 - not an error: the program is larger than what is followed
-    pass
-
-
-class _JavascriptWalker:
+class _JavascriptWalker(JavascriptExpressions):
     def __init__(self, session: JavascriptMemory) -> None:
-        self.session = session
-        self.names: dict[str, ProgramValue] = {}
+        super().__init__(session)
+        self.texts = 0
 
-    def visit(self, node: Node, depth: int) -> ProgramValue:
-        """The value of a node, after stating what evaluating it does."""
-        self.session.low.spend(2)
-        if depth > MAX_DEPTH:
-            raise _TooLarge
-        handler = _VISITS.get(node.type)
-        if handler is not None:
-            return handler(self, node, depth + 1)
-        values = [self.visit(child, depth + 1) for child in node.named_children]
-        return ProgramValue(taints=all_taints(values))
+    def program(self, root: Node) -> ProgramValue:
+        worth = self.body(root, 0)
+        for waiting in list(self.pending.values()):
+            # Handed on as a value, or called by somebody whom we do not see.
+            if waiting.does is not None and waiting.does.node.id in self.pending:
+                self.inline(waiting.does, (), 1)
+        return worth
 
-    def field(self, node: Node, name: str, depth: int) -> ProgramValue:
-        child = node.child_by_field_name(name)
-        return self.visit(child, depth) if child is not None else NOT_KNOWN
+    # Statements
 
-    # Names
-
-    def identifier(self, node: Node, _depth: int) -> ProgramValue:
-        name = _source(node)
-        return self.names.get(name) or known_name(name, self.session.low) or ProgramValue(name=canonical(name))
+    def body(self, node: Node, depth: int) -> ProgramValue:
+        """Statements one after the other; functions are there before the first of them runs."""
+        for child in node.named_children:
+            if child.type in ("function_declaration", "generator_function_declaration"):
+                self.function(child, depth)
+        worth = NOT_KNOWN
+        for child in node.named_children:
+            worth = self.visit(child, depth)
+        return worth
 
     def declarator(self, node: Node, depth: int) -> ProgramValue:
         worth = self.field(node, "value", depth)
         target = node.child_by_field_name("name")
         if target is not None:
+            self.declare(target)
             self.bind(target, worth, depth)
         return NOT_KNOWN
+
+    def returns(self, node: Node, depth: int) -> ProgramValue:
+        worth = self.inner(node, depth)
+        self.returned.append(worth)
+        return worth
+
+    def branch(self, node: Node, depth: int) -> ProgramValue:
+        self.field(node, "condition", depth)
+        before = dict(self.names)
+        self.step(len(before) // 16)
+        self.session.filtered += 1
+        self.field(node, "consequence", depth)
+        after, self.names = self.names, before
+        self.field(node, "alternative", depth)
+        self.session.filtered -= 1
+        for name, worth in after.items():
+            mine = self.names.get(name)
+            if mine is None:
+                self.names[name] = worth
+            elif mine is not worth and not same(mine, worth):
+                self.names[name] = either([mine, worth])
+        return NOT_KNOWN
+
+    def loop(self, node: Node, depth: int) -> ProgramValue:
+        """A loop that nobody counts: what it adds to is not known afterwards."""
+        before = dict(self.names)
+        self.session.loops += 1
+        for child in node.named_children:
+            self.visit(child, depth)
+        self.session.loops -= 1
+        for name, worth in self.names.items():
+            mine = before.get(name)
+            if mine is not None and mine is not worth and not same(mine, worth):
+                self.names[name] = either([worth, ProgramValue(taints=worth.taints)])
+        return NOT_KNOWN
+
+    def for_in(self, node: Node, depth: int) -> ProgramValue:
+        over = self.field(node, "right", depth)
+        target = node.child_by_field_name("left")
+        operator = node.child_by_field_name("operator")
+        if operator is not None and source_of(operator) == "in":
+            keys = tuple(text_value(key) for key, _ in over.entries or ())
+            over = ProgramValue(items=keys) if over.entries is not None else ProgramValue(element=NOT_KNOWN)
+        for item in self.elements(over):
+            if target is not None:
+                self.declare(target)
+                self.bind(target, item, depth)
+            self.field(node, "body", depth)
+        return NOT_KNOWN
+
+    def imports(self, node: Node, depth: int) -> ProgramValue:
+        source = self.field(node, "source", depth)
+        module = load("import", source, self.session.low)
+        for clause in node.named_children:
+            if clause.type != "import_clause":
+                continue
+            for part in clause.named_children:
+                if part.type == "identifier":
+                    self.names[source_of(part)] = module
+                elif part.type == "namespace_import":
+                    self.names[source_of(part.named_children[0])] = module
+                for specifier in part.named_children if part.type == "named_imports" else ():
+                    name = specifier.child_by_field_name("name")
+                    alias = specifier.child_by_field_name("alias") or name
+                    if name is not None and alias is not None:
+                        self.names[source_of(alias)] = self.member(module, source_of(name))
+        return NOT_KNOWN
+
+    def klass(self, node: Node, depth: int) -> ProgramValue:
+        parent = next((self.visit(child, depth) for child in node.named_children if child.type == "class_heritage"),
+                      NOT_KNOWN)  # fmt: skip
+        fields = ObjectFields({}, parent.fields, is_class=True)
+        made = ProgramValue(fields=fields)
+        name = node.child_by_field_name("name")
+        if name is not None:
+            self.names[source_of(name)] = made
+        body = node.child_by_field_name("body")
+        for part in body.named_children if body is not None else ():
+            key = part.child_by_field_name("name") or part.child_by_field_name("property")
+            if part.type == "method_definition" and key is not None:
+                fields.own[source_of(key)] = self.function(part, depth)
+            elif part.type == "field_definition" and key is not None:
+                fields.own[source_of(key)] = self.field(part, "value", depth)
+            else:
+                self.visit(part, depth)
+        return made
+
+    # Names
 
     def assignment(self, node: Node, depth: int) -> ProgramValue:
         worth = self.field(node, "right", depth)
         target = node.child_by_field_name("left")
         if target is not None:
             if node.type == "augmented_assignment_expression":
-                worth = concat(self.visit(target, depth), worth)
+                before = self.visit(target, depth)
+                worth = operated(before, operator_of(node).removesuffix("="), worth)
             self.bind(target, worth, depth)
         return worth
 
-    def bind(self, target: Node, worth: ProgramValue, depth: int) -> None:
+    def bind(self, target: Node, worth: ProgramValue, depth: int) -> None:  # noqa: C901 - one case per kind of target
         if depth > MAX_DEPTH:
-            raise _TooLarge
+            raise TooLarge
         match target.type:
             case "identifier":
-                self.names[_source(target)] = worth
+                self.names[source_of(target)] = worth
             case "object_pattern":
                 for part in target.named_children:
                     key = part.child_by_field_name("key")
                     value = part.child_by_field_name("value")
+                    left = part.child_by_field_name("left")
                     if part.type == "shorthand_property_identifier_pattern":
-                        self.names[_source(part)] = self.member(worth, _source(part))
+                        self.names[source_of(part)] = self.member(worth, source_of(part))
+                    elif part.type == "object_assignment_pattern" and left is not None:
+                        self.names[source_of(left)] = self.member(worth, source_of(left))
+                    elif part.type == "rest_pattern" and part.named_children:
+                        self.bind(part.named_children[0], worth, depth + 1)
                     elif key is not None and value is not None:
-                        self.bind(value, self.member(worth, _source(key)), depth + 1)
+                        self.bind(value, self.member(worth, self.key(key, depth)), depth + 1)
             case "array_pattern":
                 for index, part in enumerate(target.named_children):
                     items = worth.items or ()
-                    self.bind(part, items[index] if index < len(items) else NOT_KNOWN, depth + 1)
+                    found = items[index] if index < len(items) else ProgramValue(taints=worth.taints)
+                    if part.type == "rest_pattern":
+                        found = ProgramValue(items=items[index:], taints=worth.taints)
+                    self.bind(part, found, depth + 1)
+            case "assignment_pattern" | "rest_pattern" | "parenthesized_expression":
+                inner = target.child_by_field_name("left")
+                for part in [inner] if inner is not None else target.named_children[:1]:
+                    self.bind(part, worth, depth + 1)
+            case "member_expression" | "subscript_expression":
+                self.put(target, worth, depth)
+            case "variable_declarator":
+                name = target.child_by_field_name("name")
+                if name is not None:
+                    self.bind(name, worth, depth + 1)
             case _:
                 pass
 
-    def imports(self, node: Node, depth: int) -> ProgramValue:
-        source = self.field(node, "source", depth)
-        module = ProgramValue(name=canonical(source.text))
-        for clause in node.named_children:
-            if clause.type != "import_clause":
-                continue
-            for part in clause.named_children:
-                if part.type == "identifier":
-                    self.names[_source(part)] = module
-                elif part.type == "namespace_import":
-                    self.names[_source(part.named_children[0])] = module
-                for specifier in part.named_children if part.type == "named_imports" else ():
-                    name = specifier.child_by_field_name("name")
-                    alias = specifier.child_by_field_name("alias") or name
-                    if name is not None and alias is not None:
-                        self.names[_source(alias)] = self.member(module, _source(name))
-        return NOT_KNOWN
+    def put(self, target: Node, worth: ProgramValue, depth: int) -> None:
+        """`base.key = worth`, for whoever looks at it later."""
+        place = target.child_by_field_name("object")
+        if place is None:
+            return
+        base = self.visit(place, depth)
+        prop = target.child_by_field_name("property")
+        key = text_value(source_of(prop)) if prop is not None else self.field(target, "index", depth)
+        if base.fields is not None and not base.name:
+            base.fields.own[key.text] = worth
+        elif base.items is not None and key.number is not None and 0 <= key.number < MAX_ENTRIES:
+            items = [*base.items, *[NOT_KNOWN] * (key.number + 1 - len(base.items))]
+            items[key.number] = worth
+            self.bind(place, ProgramValue(items=tuple(items), taints=base.taints | worth.taints), depth + 1)
+        elif base.name and not base.name.endswith("()"):
+            self.assigned[canonical(f"{base.name}.{key.text}")] = worth
+        elif place.type in ("identifier", "member_expression", "subscript_expression"):
+            pairs = tuple(pair for pair in base.entries or () if pair[0] != key.text)
+            changed = ProgramValue(entries=(*pairs, (key.text, worth)), taints=base.taints | worth.taints)
+            self.bind(place, changed, depth + 1)
 
-    # Expressions
-
-    def string(self, node: Node, _depth: int) -> ProgramValue:
-        return text_value("".join(_fragment(child) for child in node.named_children))
-
-    def template(self, node: Node, depth: int) -> ProgramValue:
-        out = text_value("")
-        for child in node.named_children:
-            if child.type == "template_substitution":
-                part = self.visit(child.named_children[0], depth) if child.named_children else NOT_KNOWN
-            else:
-                part = text_value(_fragment(child))
-            out = concat(out, part)
-        return out
-
-    def number(self, node: Node, _depth: int) -> ProgramValue:
-        text = _source(node).replace("_", "")
-        try:
-            return ProgramValue(text=text, number=int(text, 0) if len(text) < 12 else None)
-        except ValueError:
-            return ProgramValue(text=text)
-
-    def binary(self, node: Node, depth: int) -> ProgramValue:
-        left, right = self.field(node, "left", depth), self.field(node, "right", depth)
-        operator = node.child_by_field_name("operator")
-        if operator is not None and _source(operator) == "+":
-            if left.number is not None and right.number is not None:
-                return ProgramValue(text=str(left.number + right.number), number=left.number + right.number)
-            return concat(left, right)
-        return ProgramValue(taints=left.taints | right.taints)
-
-    def unary(self, node: Node, depth: int) -> ProgramValue:
-        worth = self.field(node, "argument", depth)
-        operator = node.child_by_field_name("operator")
-        if operator is not None and _source(operator) == "-" and worth.number is not None:
-            return ProgramValue(text=str(-worth.number), number=-worth.number)
-        return ProgramValue(taints=worth.taints)
-
-    def loop(self, node: Node, depth: int) -> ProgramValue:
-        self.session.loops += 1
-        for child in node.named_children:
-            self.visit(child, depth)
-        self.session.loops -= 1
-        return NOT_KNOWN
-
-    def array(self, node: Node, depth: int) -> ProgramValue:
-        items = tuple(self.visit(child, depth) for child in node.named_children)
-        return ProgramValue(items=items, taints=all_taints(items))
-
-    def object(self, node: Node, depth: int) -> ProgramValue:
-        values = [self.visit(child, depth) for child in node.named_children]
-        return ProgramValue(
-            name="object()", text="".join(_source(node).split()), items=tuple(values), taints=all_taints(values)
-        )
-
-    def pair(self, node: Node, depth: int) -> ProgramValue:
-        key = node.child_by_field_name("key")
-        worth = self.field(node, "value", depth)
-        return ProgramValue(name=f"pair:{_source(key)}" if key is not None else "", items=(worth,), taints=worth.taints)
-
-    def member(self, base: ProgramValue, name: str) -> ProgramValue:
-        if not base.name or base.name.endswith("()"):
-            return ProgramValue(
-                text=base.text if name in ("text", "body", "data", "stdout") else UNKNOWN, taints=base.taints
-            )
-        full = canonical(f"{base.name}.{name}")
-        return known_name(full, self.session.low) or ProgramValue(name=full, taints=base.taints)
-
-    def member_expression(self, node: Node, depth: int) -> ProgramValue:
-        prop = node.child_by_field_name("property")
-        return self.member(self.field(node, "object", depth), _source(prop) if prop is not None else "")
-
-    def subscript(self, node: Node, depth: int) -> ProgramValue:
-        base, index = self.field(node, "object", depth), self.field(node, "index", depth)
-        if base.items is not None and index.number is not None and 0 <= index.number < len(base.items):
-            return base.items[index.number]
-        if index.known and base.name:
-            return self.member(base, index.text)
-        return base.element or ProgramValue(taints=base.taints)
-
-    def inner(self, node: Node, depth: int) -> ProgramValue:
-        return self.visit(node.named_children[0], depth) if node.named_children else NOT_KNOWN
-
-    def function(self, node: Node, depth: int) -> ProgramValue:
-        """A function is looked at where it stands: whether and with what it is called is not followed."""
-        return self.field(node, "body", depth)
-
-    def for_in(self, node: Node, depth: int) -> ProgramValue:
-        over = self.field(node, "right", depth)
-        target = node.child_by_field_name("left")
-        for item in _elements(over):
-            if target is not None:
-                self.bind(target, item, depth)
-            self.field(node, "body", depth)
-        return NOT_KNOWN
-
-    # Calls
-
-    def call(self, node: Node, depth: int) -> ProgramValue:
-        callee = node.child_by_field_name("function") or node.child_by_field_name("constructor")
-        arguments = node.child_by_field_name("arguments")
-        if callee is None:
+    def run_text(self, code: ProgramValue, via: str) -> ProgramValue:
+        """`eval` and its like: what the text does, and what it is worth among the names that are there."""
+        low = self.session.low
+        if code.others:
+            return either([self.run_text(other, via) for other in code.others])
+        low.code("javascript", code.word, via=via)
+        if not code.known or code.taints or self.texts >= MAX_TEXTS:
             return NOT_KNOWN
-        if callee.type == "import":
-            args = self.arguments(arguments, depth)
-            return ProgramValue(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
-        receiver, method = NOT_KNOWN, ""
-        if callee.type == "member_expression":
-            receiver = self.field(callee, "object", depth)
-            prop = callee.child_by_field_name("property")
-            method = _source(prop) if prop is not None else ""
-            target = self.member(receiver, method)
-        else:
-            target = self.visit(callee, depth)
-        if arguments is not None and arguments.type == "template_string":
-            if target.name in ("$", "Bun.$", "zx.$", "execa.$", "sh"):
-                self.session.acted = True
-                run_shell(self.template(arguments, depth), self.session.low, target.name)
-            return NOT_KNOWN
-        if method in ("forEach", "map", "filter", "then", "some", "every") and arguments is not None:
-            return self.callback(receiver, arguments, depth)
-        args = self.arguments(arguments, depth)
-        found = call(target.name or f".{method}", args, self.session)
-        if found is not None:
-            return found
-        return text_method(receiver, method, args) if method else ProgramValue(taints=all_taints(args))
-
-    def arguments(self, node: Node | None, depth: int) -> tuple[ProgramValue, ...]:
-        if node is None:
-            return ()
-        args: list[ProgramValue] = []
-        for child in node.named_children:
-            worth = self.visit(child, depth)
-            if child.type == "spread_element" and worth.items is not None:
-                args.extend(worth.items)
-            elif child.type != "comment":
-                args.append(worth)
-        return tuple(args)
-
-    def callback(self, receiver: ProgramValue, arguments: Node, depth: int) -> ProgramValue:
-        function = arguments.named_children[0] if arguments.named_children else None
-        if function is None or function.type not in ("arrow_function", "function_expression"):
-            args = self.arguments(arguments, depth)
-            if args and args[0].name:
-                call(args[0].name, (ProgramValue(taints=receiver.taints),), self.session)
-            return ProgramValue(taints=receiver.taints | all_taints(args))
-        parameter = function.child_by_field_name("parameter")
-        parameters = function.child_by_field_name("parameters")
-        if parameter is None and parameters is not None and parameters.named_children:
-            parameter = parameters.named_children[0]
-        results: list[ProgramValue] = []
-        over = [receiver] if receiver.name and not receiver.items else _elements(receiver)
-        for item in over:
-            if parameter is not None:
-                self.bind(parameter, item, depth)
-            results.append(self.field(function, "body", depth))
-        return ProgramValue(items=tuple(results) if receiver.items is not None else None, taints=all_taints(results))
+        self.texts += 1
+        low.spend(len(code.text) // 6)
+        root = _parsed(code.text)
+        self.roots.append(root)
+        outer, self.returned = self.returned, []
+        worth = self.body(root, len(self.active))
+        found = either(self.returned) if self.returned else worth
+        self.returned = outer
+        return found
 
 
-def _elements(over: ProgramValue) -> list[ProgramValue]:
-    if over.items is None:
-        return [over.element or ProgramValue(taints=over.taints)]
-    return [*over.items[:MAX_ITEMS], *([NOT_KNOWN] if len(over.items) > MAX_ITEMS else [])]
-
-
-def _source(node: Node) -> str:
-    return (node.text or b"").decode("utf-8", "replace")
-
-
-def _fragment(node: Node) -> str:
-    text = _source(node)
-    if node.type != "escape_sequence":
-        return text
-    kind = text[1:2]
-    if kind in ("x", "u"):
-        digits = text[2:].strip("{}")
-        try:
-            return chr(int(digits, 16))
-        except (ValueError, OverflowError):
-            return UNKNOWN
-    return _ESCAPES.get(kind, kind)
-
-
-_VISITS = {
-    "identifier": _JavascriptWalker.identifier,
-    "variable_declarator": _JavascriptWalker.declarator,
-    "assignment_expression": _JavascriptWalker.assignment,
-    "augmented_assignment_expression": _JavascriptWalker.assignment,
-    "import_statement": _JavascriptWalker.imports,
-    "string": _JavascriptWalker.string,
-    "template_string": _JavascriptWalker.template,
-    "number": _JavascriptWalker.number,
-    "binary_expression": _JavascriptWalker.binary,
-    "unary_expression": _JavascriptWalker.unary,
-    "while_statement": _JavascriptWalker.loop,
-    "for_statement": _JavascriptWalker.loop,
-    "do_statement": _JavascriptWalker.loop,
-    "array": _JavascriptWalker.array,
-    "object": _JavascriptWalker.object,
-    "pair": _JavascriptWalker.pair,
-    "member_expression": _JavascriptWalker.member_expression,
-    "subscript_expression": _JavascriptWalker.subscript,
-    "call_expression": _JavascriptWalker.call,
-    "new_expression": _JavascriptWalker.call,
-    "parenthesized_expression": _JavascriptWalker.inner,
-    "await_expression": _JavascriptWalker.inner,
-    "spread_element": _JavascriptWalker.inner,
-    "arrow_function": _JavascriptWalker.function,
-    "function_expression": _JavascriptWalker.function,
-    "function_declaration": _JavascriptWalker.function,
-    "for_in_statement": _JavascriptWalker.for_in,
-}
+VISITS.update(
+    {
+        "statement_block": _JavascriptWalker.body,
+        "program": _JavascriptWalker.body,
+        "variable_declarator": _JavascriptWalker.declarator,
+        "assignment_expression": _JavascriptWalker.assignment,
+        "augmented_assignment_expression": _JavascriptWalker.assignment,
+        "import_statement": _JavascriptWalker.imports,
+        "if_statement": _JavascriptWalker.branch,
+        "while_statement": _JavascriptWalker.loop,
+        "for_statement": _JavascriptWalker.loop,
+        "do_statement": _JavascriptWalker.loop,
+        "return_statement": _JavascriptWalker.returns,
+        "class_declaration": _JavascriptWalker.klass,
+        "class": _JavascriptWalker.klass,
+        "for_in_statement": _JavascriptWalker.for_in,
+    }
+)

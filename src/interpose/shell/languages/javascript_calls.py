@@ -2,49 +2,55 @@
 
 from __future__ import annotations
 
-from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
+from urllib.parse import unquote
+
+from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.decoding import decode
+from interpose.shell.languages.javascript_network import network
 from interpose.shell.languages.methods import destroys
 from interpose.shell.languages.program_values import (
     NOT_KNOWN,
+    ObjectFields,
     ProgramValue,
     all_taints,
     concat,
-    download,
-    join_path,
+    entry,
     of_stream,
     run_list,
     run_shell,
     sql,
     tainted,
     text_value,
-    upload,
+    variable,
 )
 
 Args = tuple[ProgramValue, ...]
 
 _MODULES = {
-    "fs/promises": "fs",
-    "fs-extra": "fs",
-    "graceful-fs": "fs",
-    "child_process/promises": "child_process",
-    "shelljs": "shell",
-}
+    "fs/promises": "fs", "fs-extra": "fs", "graceful-fs": "fs", "memfs": "memfs", "original-fs": "fs",
+    "child_process/promises": "child_process", "shelljs": "shell", "shelljs/global": "shell", "node-pty": "node-pty",
+    "zx/globals": "zx", "cross-spawn": "cross-spawn", "process.binding.fs": "fs", "path/posix": "path",
+    "dns/promises": "dns", "timers/promises": "timers", "undici": "undici",
+}  # fmt: skip
 
 SHELL = frozenset({"child_process.exec", "child_process.execSync", "execSync", "shell.exec", "execaCommand",
-                   "execa.command", "execa.execaCommand", "execa.execaCommandSync", "Deno.run"})  # fmt: skip
+                   "execa.command", "execa.execaCommand", "execa.execaCommandSync", "Deno.run", "$.system",
+                   "execa.commandSync", "exec-sh", "zx.$", "promisify-child-process.exec",
+                   "WScript.Shell.Run", "std.popen"})  # fmt: skip
 RUN = frozenset({"child_process.spawn", "child_process.spawnSync", "child_process.execFile",
-                 "child_process.execFileSync", "execa", "execa.execa", "execa.sync", "spawnSync", "execFileSync",
-                 "cross-spawn", "Bun.spawn", "Bun.spawnSync", "Deno.Command"})  # fmt: skip
+                 "child_process.execFileSync", "execa", "execa.execa", "execa.sync", "execa.execaSync", "spawnSync",
+                 "execFileSync", "execa.execaNode", "execaSync", "cross-spawn.spawn",
+                 "cross-spawn", "cross-spawn.sync", "Bun.spawn", "Bun.spawnSync", "Deno.Command", "node-pty.spawn",
+                 "process.binding.spawn_sync.spawn", "spawn-sync", "tinyexec.x", "nano-spawn",
+                 "os.exec"})  # fmt: skip
 DELETE = frozenset(
     {"rm", "rmSync", "rmdir", "rmdirSync", "unlink", "unlinkSync", "remove", "removeSync", "emptyDir", "emptyDirSync"}
 )
 WRITE = frozenset({"writeFile", "writeFileSync", "appendFile", "appendFileSync", "createWriteStream", "outputFile",
                    "outputFileSync", "truncate", "truncateSync", "writeJson", "writeJsonSync", "outputJson",
-                   "writeTextFile", "writeTextFileSync"})  # fmt: skip
-READ = frozenset(
-    {"readFile", "readFileSync", "createReadStream", "readJson", "readJsonSync", "readTextFile", "readTextFileSync"}
-)
+                   "writeTextFile", "writeTextFileSync", "writeJSON", "writeJSONSync", "ensureFile"})  # fmt: skip
+READ = frozenset({"readFile", "readFileSync", "createReadStream", "readJson", "readJsonSync", "readTextFile",
+                  "readTextFileSync", "readJSON", "readJSONSync", "file", "openAsBlob"})  # fmt: skip
 AS_COMMAND = {"rename": ("mv",), "renameSync": ("mv",), "move": ("mv",), "moveSync": ("mv",), "copyFile": ("cp",),
               "copyFileSync": ("cp",),
               "cp": ("cp", "-r"), "cpSync": ("cp", "-r"), "copy": ("cp", "-r"), "copySync": ("cp", "-r"),
@@ -54,12 +60,29 @@ UNIQUE = frozenset(
     {"rmSync", "rmdirSync", "unlinkSync", "writeFileSync", "appendFileSync", "readFileSync", "renameSync", "chmodSync"}
 )
 """Names that mean the file system's function wherever they were taken from."""
+_DELETERS = frozenset({"rimraf", "rimraf.sync", "rimraf.rimraf", "rimraf.rimrafSync", "rimraf.native",
+                       "del", "del.sync",
+                       "del.deleteAsync", "del.deleteSync", "rimraf.moveRemove", "rimraf.nativeSync", "trash",
+                       "rimraf.manual", "rimraf.manualSync"})  # fmt: skip
 
-CODE = frozenset({"eval", "Function", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "vm.compileFunction"})
-LISTEN = frozenset(
-    {"http.createServer", "https.createServer", "net.createServer", "Bun.serve", "Deno.serve", "Deno.listen"}
-)
-CONNECT = frozenset({"net.connect", "net.createConnection", "net.Socket", "tls.connect", "Deno.connect"})
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "fish", "cmd", "powershell", "pwsh", "busybox"})
+_SEARCHES = frozenset({"glob.sync", "glob.globSync", "glob", "glob.glob", "fast-glob.sync", "globby", "fs.globSync",
+                       "fs.glob", "tinyglobby.globSync"})  # fmt: skip
+
+CODE = frozenset({"eval", "vm.runInThisContext", "vm.runInNewContext", "vm.Script", "vm.compileFunction",
+                  "vm.runInContext", "vm.SourceTextModule", "vm2.VM().run", "safe-eval", "require-from-string",
+                  "Bun.Transpiler().transformSync", "module._compile", "repl.eval"})  # fmt: skip
+"""The first argument is a program."""
+LOADERS = frozenset({"require", "import", "module.require", "process.mainModule.require", "require.main.require",
+                     "module.constructor._load", "module._load", "module.Module._load", "process.getBuiltinModule",
+                     "process.mainModule.constructor._load", "module.parent.require", "createRequire()",
+                     "module.createRequire()", "module.constructor.createRequire()", "importSync", "process.binding",
+                     "process._linkedBinding", "require.cache.require"})  # fmt: skip
+_DATA_FILES = (".json", ".xml", ".yaml", ".yml", ".graphql", ".txt", ".csv", ".ndjson", ".jsonl", ".sql")
+_KNOWN_HOSTS = ("https://deno.land/", "https://esm.sh/", "https://jsr.io/", "https://cdn.jsdelivr.net/",
+                "https://unpkg.com/", "https://cdn.skypack.dev/", "https://esm.run/",
+                "https://raw.githubusercontent.com/denoland/")  # fmt: skip
+"""Where programs for Deno and browsers usually get their packages."""
 
 
 class JavascriptMemory:
@@ -69,12 +92,15 @@ class JavascriptMemory:
         self.low = low
         self.via = via
         self.acted = False
-        self.connected = False
-        self.spawned = False
+        self.seen: set[str] = set()
         self.loops = 0
+        self.filtered = 0
 
     def finish(self) -> None:
-        if self.connected and self.spawned:
+        if "hidden" in self.seen:
+            self.low.emit("opaque", self.via, certainty="possible", rule="hidden-call",
+                          reason="The program reaches functions by a way that hides which")  # fmt: skip
+        if {"connected", "shell"} <= self.seen:
             self.low.emit("code.remote", "socket", rule="reverse-shell", wide=True,
                           reason="This hands control of a shell to somebody on the network")  # fmt: skip
 
@@ -83,8 +109,10 @@ def canonical(name: str) -> str:
     """One spelling for the name of a module or of what is in it."""
     name = name.removeprefix("node:")
     name = _MODULES.get(name, name)
-    for prefix in ("globalThis.", "global.", "window."):
+    for prefix in ("globalThis.", "global.", "window.", "self.", "process.mainModule.exports."):
         name = name.removeprefix(prefix)
+    if name.startswith(("Bun.env", "import.meta.env")):
+        name = "process.env" + name.partition("env")[2]
     return name.replace("fs.promises.", "fs.").replace(".default.", ".").removesuffix(".default")
 
 
@@ -92,43 +120,50 @@ def known_name(name: str, low: Lowering) -> ProgramValue | None:
     """The value of a name that is known before the program runs."""
     match name:
         case "process.env":
-            return ProgramValue(name="process.env", taints=frozenset({"env", "secret"}))
+            return ProgramValue(name="process.env", taints=frozenset({"env", "secret", "environment"}))
         case "process.env.HOME" | "process.env.USERPROFILE":
             return text_value(low.home)
-        case "process.env.PWD" | "__dirname":
+        case "process.env.PWD" | "__dirname" | "import.meta.dirname":
             return text_value(low.cwd)
+        case "process.env.SHELL":
+            return text_value("/bin/bash")
         case "process.execPath":
             return text_value("node")
-        case "process.argv":
+        case "process.argv" | "Deno.args" | "Bun.argv":
             return tainted("param")
         case "process.stdin":
             return tainted("input")
         case "undefined":
             return ProgramValue(text="")
+        case "path.sep":
+            return text_value("/")
+        case "process.env.toString":
+            return None
         case _:
-            return tainted("env") if name.startswith("process.env.") else None
+            return variable(name.removeprefix("process.env.")) if name.startswith("process.env.") else None
 
 
 def call(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
     """State what calling `name` does and give its value; None when the name means nothing to us."""
     low = session.low
     module, _, tail = name.rpartition(".")
-    if name in ("require", "import", "module.require", "process.mainModule.require", "createRequire"):
-        return ProgramValue(name=canonical(args[0].text)) if args and args[0].known else NOT_KNOWN
+    if name in LOADERS:
+        return load(name, args[0] if args else NOT_KNOWN, low)
+    if name.endswith("createRequire"):
+        return ProgramValue(name="createRequire()")
     before = session.acted
     session.acted = True
     found = (
         _processes(name, args, session)
         or _files(module, tail, args, low)
-        or _network(name, args, session)
+        or network(name, args, session.seen, low)
         or _code(name, args, low)
     )
     if found is not None:
         return found
     session.acted = before
-    value = _plain(name, args, low)
-    if value is not None:
-        return value
+    if name in ("Deno.env.toObject", "Deno.env.get", "process.env.toJSON"):
+        return variable(args[0].text) if name.endswith("get") and args else known_name("process.env", low)
     if tail in ("query", "execute", "raw", "$executeRawUnsafe", "$queryRawUnsafe", "exec", "run") and args:
         sql(args[0], low, tail)
     elif destroys(tail, args, low):
@@ -137,35 +172,59 @@ def call(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | Non
     return None
 
 
+def load(name: str, what: ProgramValue, low: Lowering) -> ProgramValue:
+    """`require` and `import`: a module, a file, or a program in an address."""
+    if not what.known:
+        return ProgramValue(taints=what.taints)
+    text = what.text
+    if text.startswith("data:"):
+        kind, _, body = text.partition(",")
+        code = decode("base64", (text_value(body),)) if kind.endswith(";base64") else text_value(unquote(body))
+        low.code("javascript", code.word, via=name)
+        return NOT_KNOWN
+    if text.startswith(("http://", "https://")):
+        if not text.startswith(_KNOWN_HOSTS):
+            low.emit("code.remote", text, certainty="possible", reason="Runs a module that is fetched from elsewhere")
+        return NOT_KNOWN
+    if text.startswith(("/", "./", "../", "file:")):
+        path = text.removeprefix("file://").removeprefix("file:")
+        if path.endswith((".json", ".node", ".json5")):
+            return of_stream(low.read(path))
+        low.run_file(path if "." in path.rpartition("/")[2] else f"{path}.js", via=name, language="javascript")
+        return NOT_KNOWN
+    prefix = "process.binding." if name in ("process.binding", "process._linkedBinding") else ""
+    return ProgramValue(name=canonical(prefix + text))
+
+
+def _started(words: Args, taints: frozenset[str] = frozenset({"output"})) -> ProgramValue:
+    return ProgramValue(name="process()", fields=ObjectFields({"words": ProgramValue(items=words)}), taints=taints)
+
+
+def feed(process: ProgramValue, given: ProgramValue, low: Lowering) -> None:
+    """A program that was started gets input: a shell runs it."""
+    words = process.fields.own.get("words") if process.fields is not None else None
+    if words is not None and words.items and (given.known or given.taints):
+        stdin = Stream(given.text if given.known else None, given.taints)
+        low.run(tuple(word.word for word in words.items), via="stdin", stdin=stdin)
+
+
+def _options(args: Args) -> ProgramValue:
+    return next((arg for arg in reversed(args) if arg.entries is not None), NOT_KNOWN)
+
+
 def _processes(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
-    if name in SHELL or name == "child_process.fork":
-        session.spawned = True
-        if name == "child_process.fork":
-            low.run_file(first.word, via=name, language="javascript")
-            if session.loops:
-                low.emit("system", "processes", rule="fork-bomb", wide=True,
-                         reason="Processes that start processes without end bring the machine down")  # fmt: skip
-        elif first.name == "object()":
-            run_list(_listed(first, "cmd"), low, name)
-        else:
-            run_shell(first, low, name)
-        return tainted("output")
+    if name == "child_process.fork" or name == "cluster.setupPrimary" or name == "cluster.setupMaster":
+        _fork(name, args, session)
+        return _started(())
+    if name in SHELL:
+        words = _listed(first, "cmd") if first.entries is not None else (text_value("sh"), text_value("-c"), first)
+        return _run(name, words, _options(args), low)
     if name in RUN:
-        session.spawned = True
-        words = _listed(args[1], "args") if len(args) > 1 else ()
-        if first.items is not None and first.name != "object()":
-            listed = first.items
-            first, words = (listed[0] if listed else NOT_KNOWN), listed[1:]
-        if len(args) > 1 and "shell:true" in args[-1].text:
-            joined = first
-            for word in words:
-                joined = concat(concat(joined, text_value(" ")), word)
-            run_shell(joined, low, name)
-        else:
-            run_list((first, *words), low, name)
-        return tainted("output")
+        if _is_shell(_words(args)):
+            session.seen.add("shell")
+        return _run(name, _words(args), _options(args), low)
     if name == "process.kill":
         signal = args[1].text.removeprefix("SIG") if len(args) > 1 else "TERM"
         low.run((Word("kill"), Word(f"-{signal}"), Word("--"), first.word), via=name)
@@ -173,39 +232,127 @@ def _processes(name: str, args: Args, session: JavascriptMemory) -> ProgramValue
     return None
 
 
-def _listed(value: ProgramValue, key: str) -> Args:
-    """The words of a command: a list, or a list under a key of an options object."""
-    if value.name == "object()":
-        for pair in value.items or ():
-            if pair.name.strip("'\"") == f"pair:{key}" and pair.items:
-                return pair.items[0].items or ()
-        return ()
-    return value.items if value.items is not None else (value,)
+def _is_shell(words: Args) -> bool:
+    """A shell that takes its orders from whoever is at the other end, or a program that is not known."""
+    if not words or not words[0].known:
+        return True
+    program = words[0].text.rpartition("/")[2].removesuffix(".exe")
+    return program in _SHELLS and all(word.known and word.text in ("-i", "-l", "-il") for word in words[1:])
 
 
-def _files(module: str, tail: str, args: Args, low: Lowering) -> ProgramValue | None:
-    if module not in ("fs", "Deno", "Bun", "shell") and not (
-        tail in UNIQUE or f"{module}.{tail}" in (".rimraf", "rimraf.sync", ".del")
-    ):
-        return None
+def _words(args: Args) -> Args:
+    """The words of a command: a program and a list, one list, or both in an object."""
     first = args[0] if args else NOT_KNOWN
-    options = args[-1].text if args and args[-1].name == "object()" else ""
-    if module == "shell" and tail == "rm":
-        low.run((Word("rm"), *(arg.word for arg in args)), via="shell.rm")
-    elif tail in ("rimraf", "del", "sync"):
-        low.delete(first.word, recursive=True, forced=True)
-    elif tail in DELETE:
-        whole = "recursive:true" in options or tail.startswith(("remove", "emptyDir"))
-        low.delete(first.word, recursive=whole, forced="force:true" in options)
+    if first.items is not None:
+        return first.items
+    if first.entries is not None:
+        listed = _listed(first, "cmd")
+        if listed:
+            return listed
+        words = _listed(first, "args")
+        program = entry(first, "file") or entry(first, "command")
+        return (program, *words[1:]) if program is not None else words
+    listed = _listed(args[1], "args") if len(args) > 1 else ()
+    return (first, *listed)
+
+
+def _listed(value: ProgramValue, key: str) -> Args:
+    if value.entries is not None:
+        found = entry(value, key)
+        return found.items or () if found is not None else ()
+    return value.items if value.items is not None else ((value,) if value.does is None else ())
+
+
+def _run(name: str, words: Args, options: ProgramValue, low: Lowering) -> ProgramValue:
+    shell = entry(options, "shell")
+    if shell is not None and shell.text not in ("false", "", "0") and words[:1] != (text_value("sh"),):
+        joined = words[0] if words else NOT_KNOWN
+        for word in words[1:]:
+            joined = concat(concat(joined, text_value(" ")), word)
+        words = (text_value("sh"), text_value("-c"), joined)
+    where, place = entry(options, "cwd"), low.cwd
+    if where is not None and where.text:
+        low.set_cwd(where.word)
+    given = entry(options, "input")
+    if given is not None:
+        stdin = Stream(given.text if given.known else None, given.taints)
+        low.run(tuple(word.word for word in words), via=name, stdin=stdin)
+    elif len(words) == 3 and words[0].text == "sh" and words[1].text == "-c":
+        run_shell(words[2], low, name)
+    else:
+        run_list(words, low, name)
+    if low.cwd != place:
+        low.set_cwd(place)
+    text = " ".join(word.text for word in words[:3])
+    fetched = {"output", "remote"} if {"curl", "wget"} & set(text[:256].split()) else {"output"}
+    return _started(words, frozenset(fetched))
+
+
+def _fork(name: str, args: Args, session: JavascriptMemory) -> None:
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    options = _options(args)
+    program = entry(options, "execPath") or entry(options, "exec")
+    if program is not None:
+        script = (first,) if first.entries is None else ()
+        run_list((program, *_listed(options, "execArgv"), *script, *_listed(options, "args")), low, name)
+        return
+    given = args[1].items if len(args) > 1 and args[1].items is not None else ()
+    flags = entry(options, "execArgv")
+    if flags is not None and flags.items:
+        run_list((text_value("node"), *flags.items, first, *given), low, name)
+    low.run_file(first.word, via=name, language="javascript")
+    if session.loops:
+        low.emit("system", "processes", rule="fork-bomb", wide=True,
+                 reason="Processes that start processes without end bring the machine down")  # fmt: skip
+
+
+def _files(module: str, tail: str, args: Args, low: Lowering) -> ProgramValue | None:  # noqa: C901 - one case per function
+    name = f"{module}.{tail}".removeprefix(".")
+    first = args[0] if args else NOT_KNOWN
+    if name in _DELETERS:
+        for path in (first.items if first.items is not None else (first,))[:16]:
+            low.delete(ProgramValue(text=path.text, glob=path.glob or "*" in path.text).word,
+                       recursive=True, forced=True)  # fmt: skip
+        return NOT_KNOWN
+    if name in (
+        "glob.sync",
+        "glob.globSync",
+        "glob",
+        "glob.glob",
+        "fast-glob.sync",
+        "globby",
+        "fs.globSync",
+        "fs.glob",
+    ):
+        return ProgramValue(element=ProgramValue(text=first.text, glob=True, taints=first.taints))
+    if module not in ("fs", "Deno", "Bun", "shell") and tail not in UNIQUE:
+        return None
+    options = _options(args[1:])
+    if module == "shell":
+        return _of_shell(tail, args, low)
+    if tail in DELETE:
+        whole = _is_set(options, "recursive") or (tail.startswith(("remove", "emptyDir")) and module != "Deno")
+        low.delete(first.word, recursive=whole, forced=_is_set(options, "force"))
     elif tail in WRITE or (module == "Bun" and tail == "write"):
-        content = args[1] if len(args) > 1 else NOT_KNOWN
-        low.write(
-            first.word,
-            Stream(content.text if content.known else None, content.taints),
-            append=tail.startswith("append"),
-        )
-    elif tail in READ or (module == "Bun" and tail == "file"):
-        return of_stream(low.read(first.word)) if first.text != "0" else tainted("input")
+        content = args[1] if len(args) > 1 and args[1].does is None else NOT_KNOWN
+        text = content.text if content.known and tail != "createWriteStream" else None
+        if tail.startswith("truncate"):
+            low.write(first.word, EMPTY_STREAM, emptied=True)
+            return NOT_KNOWN
+        target = ProgramValue(text=first.text, glob=first.glob, taints=first.taints)
+        low.write(target.word, Stream(text, content.taints), append=tail.startswith("append"), emptied=text == "")
+    elif tail in READ:
+        if first.text == "0" or first.text == "/dev/stdin":
+            return tainted("input")
+        found = of_stream(low.read(first.word))
+        taints = found.taints if first.text.endswith(_DATA_FILES) else found.taints | {"file"}
+        return ProgramValue(text=found.text, taints=taints, name="Bun.file()" if module == "Bun" else "",
+                            items=(first,) if module == "Bun" else None)  # fmt: skip
+    elif tail in ("open", "openSync"):
+        mode = args[1] if len(args) > 1 else text_value("r")
+        writes = (mode.number is not None and mode.number & 3) or (mode.known and set(mode.text) & set("wax+"))
+        (low.write if writes else low.read)(first.word)
     elif tail in AS_COMMAND:
         low.run((*map(Word, AS_COMMAND[tail]), *(arg.word for arg in args[:2])), via=f"{module}.{tail}")
     elif tail in ("chmod", "chmodSync"):
@@ -214,109 +361,45 @@ def _files(module: str, tail: str, args: Args, low: Lowering) -> ProgramValue | 
         low.run((Word("chmod"), Word(text), first.word), via=tail)
     elif tail in ("chown", "chownSync"):
         low.permission(first.word, owner=args[1].text if len(args) > 1 else UNKNOWN)
-    elif tail in ("readdir", "readdirSync"):
+    elif tail in ("readdir", "readdirSync", "readDir", "readDirSync", "opendirSync"):
         return ProgramValue(element=NOT_KNOWN)
     else:
         return None
     return NOT_KNOWN
 
 
-def _network(name: str, args: Args, session: JavascriptMemory) -> ProgramValue | None:
-    low = session.low
-    first = args[0] if args else NOT_KNOWN
-    module, _, tail = name.rpartition(".")
-    if name in LISTEN:
-        low.emit("net.listen", name)
-        return NOT_KNOWN
-    if name in CONNECT:
-        session.connected = True
-        return tainted("remote")
-    if name in ("fetch", "axios", "got", "node-fetch", "undici.fetch", "undici.request") or (
-        module in ("http", "https", "axios", "got", "superagent")
-        and tail in ("get", "request", "post", "put", "patch", "head", "delete")
-    ):
-        method = tail if module in ("axios", "got", "superagent") else ""
-        options = args[-1].text.lower() if args and args[-1].name == "object()" else ""
-        if method == "delete" or "method:'delete'" in options or 'method:"delete"' in options:
-            low.run((Word("curl"), Word("-X"), Word("DELETE"), first.word), via=name)
-        elif (
-            method in ("post", "put", "patch") or "body:" in options or "method:'p" in options or 'method:"p' in options
-        ):
-            upload(first, all_taints(args[1:]), low)
-        else:
-            download(first, low)
-        return ProgramValue(name="response()", taints=frozenset({"remote"}))
+def _of_shell(tail: str, args: Args, low: Lowering) -> ProgramValue | None:
+    if tail in ("rm", "mv", "cp", "ln", "chmod", "mkdir", "cat", "touch", "sed"):
+        low.run((Word(tail), *(arg.word for arg in args)), via=f"shell.{tail}")
+        return tainted("output")
     return None
+
+
+def _is_set(options: ProgramValue, key: str) -> bool:
+    """Whether an option is on. One that is computed may be."""
+    found = entry(options, key)
+    return found is not None and found.text not in ("false", "", "0")
 
 
 def _code(name: str, args: Args, low: Lowering) -> ProgramValue | None:
-    if name in CODE and args:
-        low.code("javascript", args[-1 if name == "Function" else 0].word, via=name)
+    first = args[0] if args else NOT_KNOWN
+    if name in ("worker_threads.Worker", "Worker", "SharedWorker"):
+        if _is_set(_options(args), "eval"):
+            low.code("javascript", first.word, via=name)
+        elif first.text.startswith("data:"):
+            load(name, first, low)
+        else:
+            low.run_file(first.word, via=name, language="javascript")
+        return ProgramValue(taints=all_taints(args))
+    if name in CODE and args and first.does is None:
+        low.code("javascript", first.word, via=name)
         return NOT_KNOWN
     return None
 
 
-def _plain(name: str, args: Args, low: Lowering) -> ProgramValue | None:
-    first = args[0] if args else NOT_KNOWN
-    match name:
-        case "Buffer.from" | "atob":
-            encoding = args[1].text if len(args) > 1 else ("base64" if name == "atob" else "utf8")
-            if encoding in ("base64", "base64url", "hex"):
-                value = decode(encoding, (first,))
-                return ProgramValue(text=_utf8(value.text), taints=value.taints)
-            return first
-        case "String.fromCharCode" | "String.fromCodePoint":
-            codes = [arg.number for arg in args]
-            if all(code is not None and 0 <= code < 0x110000 for code in codes):
-                return text_value("".join(chr(code) for code in codes if code is not None))
-            return NOT_KNOWN
-        case "os.homedir":
-            return text_value(low.home)
-        case "process.cwd":
-            return text_value(low.cwd)
-        case "path.join" | "path.resolve" | "path.posix.join":
-            return text_value(join_path([arg.text for arg in args]), all_taints(args))
-        case "String" | "decodeURIComponent" | "unescape" | "util.promisify":
-            return first
-        case "process.chdir":
-            return NOT_KNOWN
-        case _:
-            return None
-
-
-def _utf8(text: str) -> str:
-    return text.encode("latin-1", "replace").decode("utf-8", "replace") if UNKNOWN not in text else text
-
-
-def text_method(value: ProgramValue, name: str, args: Args) -> ProgramValue:
-    """A method of a text, an array, or something that came from elsewhere."""
-    first = args[0] if args else NOT_KNOWN
-    taints = value.taints | all_taints(args)
-    match name:
-        case "join" if value.items is not None:
-            out = text_value("", taints)
-            separator = first if args else text_value(",")
-            for index, item in enumerate(value.items):
-                out = concat(out, item if index == 0 else concat(separator, item))
-            return out
-        case "concat" if value.items is None:
-            out = value
-            for arg in args:
-                out = concat(out, arg)
-            return out
-        case "split" if value.known and args and first.known:
-            parts = value.text.split(first.text) if first.text else list(value.text[:4096])
-            return ProgramValue(items=tuple(text_value(part) for part in parts[:4096]), taints=taints)
-        case "reverse" if value.items is not None:
-            return ProgramValue(items=value.items[::-1], taints=taints)
-        case "replace" | "replaceAll" if value.known and len(args) > 1 and first.known and args[1].known and first.text:
-            return text_value(value.text.replace(first.text, args[1].text), taints)
-        case "toString" | "trim" | "toLowerCase" | "toUpperCase" | "text" | "json":
-            text = {
-                "toLowerCase": value.text.lower(),
-                "toUpperCase": value.text.upper(),
-                "trim": value.text.strip(),
-            }.get(name, value.text)
-            return ProgramValue(text=text, taints=taints)
-        case _:
-            return ProgramValue(taints=taints)
+def printed(args: Args, session: JavascriptMemory) -> ProgramValue:
+    """Values go to where everybody reads them: all of the environment is what `printenv` prints."""
+    taints = all_taints(args)
+    if "environment" in taints or ("each-variable" in taints and not session.filtered):
+        session.low.run((Word("printenv"),), via="print")
+    return NOT_KNOWN

@@ -4,26 +4,33 @@ from __future__ import annotations
 
 import ast
 import warnings
+from collections.abc import Callable
 
 from interpose.shell.invocation import UNKNOWN, Lowering
 from interpose.shell.languages import generic
-from interpose.shell.languages.methods import destroys
+from interpose.shell.languages.nested_quotes import plain_quotes
 from interpose.shell.languages.program_values import (
+    HOLE,
     NOT_KNOWN,
+    ObjectFields,
+    ProgramFunction,
     ProgramValue,
-    all_taints,
-    concat,
-    join_path,
+    bounded,
+    either,
     nothing_known,
+    same,
     text_value,
 )
-from interpose.shell.languages.python_calls import PythonMemory, call, method
-from interpose.shell.languages.python_names import STAR_MODULES, canonical, constant
+from interpose.shell.languages.python_calls import PythonMemory, use
+from interpose.shell.languages.python_expressions import MODULE_TABLES, PythonExpressions, binary
+from interpose.shell.languages.python_functions import MANY_STEPS
+from interpose.shell.languages.python_names import canonical, constant
 
-MAX_ITERATIONS = 8
-MAX_INLINE = 6
-HIDING = frozenset({"__subclasses__", "__globals__", "__mro__", "__bases__", "f_globals", "f_builtins"})
-"""Attributes through which a program gets at functions without naming them."""
+MAX_ITERATIONS = 64
+MAX_FEW = 3
+LOOP_STEPS = 1500
+"""A loop is walked so often that its body takes about as many steps."""
+MAX_TEXTS = 8
 
 _Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -32,11 +39,10 @@ def lower(code: str, low: Lowering, via: str) -> None:
     """State what a Python program would do."""
     if nothing_known(code):
         return
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            tree = ast.parse(code.strip("\n") if code[:1] == "\n" else code)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = _parsed(code)
+    if tree is None and UNKNOWN in code and HOLE not in code:
+        tree = _with_holes(code)
+    if tree is None:
         generic.python(code, low, via)
         return
     cwd = low.cwd
@@ -50,26 +56,61 @@ def lower(code: str, low: Lowering, via: str) -> None:
         low.set_cwd(cwd)
 
 
-class _PythonWalker:
+def _with_holes(code: str) -> ast.Module | None:
+    """The tree of a program into which the shell puts a value. What could be a statement or a name is not guessed."""
+    tree = _parsed(code.replace(UNKNOWN, HOLE))
+    for node in ast.walk(tree) if tree is not None else ():
+        if isinstance(node, ast.Constant):
+            if isinstance(node.value, str):
+                node.value = node.value.replace(HOLE, UNKNOWN)
+            continue
+        inner = node.value if isinstance(node, ast.Expr) else (node.func if isinstance(node, ast.Call) else None)
+        if isinstance(inner, ast.Name) and inner.id == HOLE:
+            return None
+        glued = [text for _, text in ast.iter_fields(node) if isinstance(text, str) and HOLE in text]
+        if glued and not (isinstance(node, ast.Name) and node.id == HOLE):
+            return None
+    return tree
+
+
+def _parsed(code: str) -> ast.Module | None:
+    """The tree of a program: of this Python's language, or of a newer one whose f-strings hold quotes of their own."""
+    code = code.strip("\n") if code[:1] == "\n" else code
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for text in (code, plain_quotes(code)):
+            try:
+                return ast.parse(text)
+            except (SyntaxError, ValueError, RecursionError, MemoryError):
+                continue
+    return None
+
+
+class _PythonWalker(PythonExpressions):
     def __init__(self, session: PythonMemory) -> None:
-        self.session = session
-        self.names: dict[str, ProgramValue] = {}
-        self.functions: dict[str, _Function] = {}
-        self.followed: set[str] = set()
-        self.stars: list[str] = []
-        self.calls = 0
-        self.returned = NOT_KNOWN
+        super().__init__(session)
+        self.names[HOLE] = NOT_KNOWN
+        self.used: set[str] = set()
+        self.texts = 0
 
     def program(self, tree: ast.Module) -> None:
-        for node in ast.walk(tree):
+        self.used |= {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        # A function may be called above the place where it stands, by another.
+        for node in tree.body:
             if isinstance(node, _Function):
-                self.functions[node.name] = node
-        used = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+                self.names[node.name] = self.function(node, wanted=node.name in self.used)
         self.block(tree.body)
-        for name, function in self.functions.items():
-            if name in used and name not in self.followed:
-                # Handed on as a value, or called deeper than calls are followed.
-                self.inline(function, ())
+        for worth in list(self.pending.values()):
+            # Handed on as a value, or called deeper than calls are followed.
+            if worth.does is not None and id(worth.does.node) in self.pending:
+                self.inline(worth.does, worth.does.args, {})
+
+    def function(self, node: _Function | ast.Lambda, *, wanted: bool) -> ProgramValue:
+        scope = dict(self.names) if self.calls else {}
+        worth = ProgramValue(does=ProgramFunction(node=node, scope=scope))
+        if wanted:
+            self.pending[id(node)] = worth
+        return worth
 
     # Statements
 
@@ -83,13 +124,15 @@ class _PythonWalker:
             case ast.Import(names=names):
                 for alias in names:
                     bound = alias.asname or alias.name.partition(".")[0]
-                    self.names[bound] = ProgramValue(name=alias.name if alias.asname else bound)
+                    self.names[bound] = ProgramValue(name=canonical(alias.name) if alias.asname else bound)
             case ast.ImportFrom(module=module, names=names):
                 for alias in names:
                     if alias.name == "*":
                         self.stars.append(module or "")
                     else:
-                        self.names[alias.asname or alias.name] = ProgramValue(name=canonical(f"{module}.{alias.name}"))
+                        full = canonical(f"{module}.{alias.name}")
+                        found = constant(full, self.session.low)
+                        self.names[alias.asname or alias.name] = found or ProgramValue(name=full)
             case ast.Assign(targets=targets, value=value):
                 worth = self.value(value)
                 for target in targets:
@@ -97,19 +140,20 @@ class _PythonWalker:
             case ast.AnnAssign(target=target, value=value) if value is not None:
                 self.bind(target, self.value(value))
             case ast.AugAssign(target=target, value=value):
-                worth = self.value(value)
-                before = self.value(target) if isinstance(target, ast.Name) else NOT_KNOWN
-                self.bind(target, concat(before, worth) if isinstance(node.op, ast.Add) else NOT_KNOWN)
+                before = self.value(target)
+                self.bind(target, binary(before, node.op, self.value(value)))
             case ast.Return(value=value):
-                self.returned = self.value(value) if value is not None else NOT_KNOWN
+                worth = self.value(value) if value is not None else NOT_KNOWN
+                use(worth)
+                self.returned.append(worth)
+            case ast.Global(names=names) | ast.Nonlocal(names=names):
+                self.outward.update(names)
             case ast.For() | ast.AsyncFor():
-                self.loop(node.target, self.value(node.iter), lambda: self.block(node.body))
+                self.loop(node.target, node.iter, lambda: self.block(node.body))
                 self.block(node.orelse)
             case ast.While(test=test, body=body, orelse=orelse):
                 self.value(test)
-                self.session.loops += 1
-                self.block(body)
-                self.session.loops -= 1
+                self.endless(lambda: self.block(body))
                 self.block(orelse)
             case ast.If(test=test, body=body, orelse=orelse):
                 self.value(test)
@@ -121,291 +165,215 @@ class _PythonWalker:
                         self.bind(item.optional_vars, worth)
                 self.block(node.body)
             case ast.FunctionDef() | ast.AsyncFunctionDef():
-                for decorator in node.decorator_list:
-                    self.value(decorator)
-            case ast.ClassDef(body=body):
-                for part in body:
-                    if isinstance(part, _Function):
-                        self.inline(part, ())
-                    else:
-                        self.statement(part)
+                wanted = node.name in self.used or bool(node.decorator_list)
+                self.names[node.name] = self.decorated(node, self.function(node, wanted=wanted))
+            case ast.ClassDef():
+                self.define(node)
             case ast.Try() | ast.TryStar():
+                for handler in node.handlers:
+                    if handler.name:
+                        self.names[handler.name] = NOT_KNOWN
                 for block in (node.body, *(handler.body for handler in node.handlers), node.orelse, node.finalbody):
                     self.block(block)
             case ast.Match(subject=subject, cases=cases):
-                self.value(subject)
-                for case in cases:
-                    self.block(case.body)
+                self.matches(self.value(subject), cases)
             case _:
                 for child in ast.iter_child_nodes(node):
                     if isinstance(child, ast.expr):
                         self.value(child)
 
+    def matches(self, subject: ProgramValue, cases: list[ast.match_case]) -> None:
+        for case in cases:
+            for part in ast.walk(case.pattern):
+                if isinstance(part, (ast.MatchAs, ast.MatchStar)) and part.name:
+                    self.names[part.name] = subject if part is case.pattern else NOT_KNOWN
+            if case.guard is not None:
+                self.value(case.guard)
+            self.block(case.body)
+
+    def decorated(self, node: _Function | ast.ClassDef, worth: ProgramValue) -> ProgramValue:
+        for decorator in reversed(node.decorator_list):
+            found = self.apply(self.value(decorator), (worth,), {})
+            worth = found if found.does or found.fields or found.known else worth
+        return worth
+
+    def define(self, node: ast.ClassDef) -> None:
+        """A class: its body runs now, its methods when they are called, or by themselves."""
+        bases = [self.value(base) for base in node.bases]
+        parent = next((base.fields for base in bases if base.fields is not None), None)
+        for keyword in node.keywords:
+            meta = self.value(keyword.value)
+            if keyword.arg == "metaclass":
+                self.apply(meta, (text_value(node.name), NOT_KNOWN, NOT_KNOWN), {})
+        fields = ObjectFields({}, parent, is_class=True)
+        before, self.names = self.names, dict(self.names)
+        self.names[node.name] = ProgramValue(fields=fields)
+        for part in node.body:
+            if isinstance(part, _Function):
+                # Methods run by themselves (`__del__`), or are called by whoever gets the object.
+                itself = ProgramValue(fields=ObjectFields({}, fields))
+                made = self.decorated(part, self.function(part, wanted=False))
+                self.names[part.name] = made
+                if made.does is not None and made.does.node is part:
+                    waiting = ProgramFunction(node=part, scope=made.does.scope, args=(itself,))
+                    self.pending[id(part)] = ProgramValue(does=waiting)
+            elif isinstance(part, ast.AnnAssign) and part.value is None and isinstance(part.target, ast.Name):
+                fields.own[part.target.id] = NOT_KNOWN
+            else:
+                self.statement(part)
+        fields.own.update({name: worth for name, worth in self.names.items() if before.get(name) is not worth})
+        self.names = before
+        self.names[node.name] = self.decorated(node, ProgramValue(fields=fields))
+
     def branches(self, body: list[ast.stmt], orelse: list[ast.stmt]) -> None:
         before = dict(self.names)
+        self.session.low.spend(len(before) // 8)
+        self.session.filtered += 1
         self.block(body)
         after, self.names = self.names, before
         self.block(orelse)
+        self.session.filtered -= 1
         for name, worth in after.items():
             mine = self.names.get(name)
-            if mine is None or (mine != worth and mine.name == worth.name == "" and not mine.known):
+            if mine is None:
                 self.names[name] = worth
-            elif mine != worth:
-                self.names[name] = ProgramValue(taints=mine.taints | worth.taints, name=worth.name)
+            elif mine is not worth and not same(mine, worth):
+                self.names[name] = either([mine, worth])
 
-    def loop(self, target: ast.expr, over: ProgramValue, body: object) -> None:
-        assert callable(body)  # noqa: S101 - narrows the type
-        items: list[ProgramValue]
-        if over.items is not None:
-            items = list(over.items[:MAX_ITERATIONS])
-            if len(over.items) > MAX_ITERATIONS:
-                items.append(NOT_KNOWN)
-        else:
-            items = [over.element or ProgramValue(taints=over.taints)]
-        for item in items:
+    def endless(self, body: Callable[[], None]) -> None:
+        """A loop that nobody counts: what it adds to is not known afterwards."""
+        before = dict(self.names)
+        self.session.low.spend(len(before) // 8)
+        self.session.loops += 1
+        body()
+        self.session.loops -= 1
+        for name, worth in self.names.items():
+            mine = before.get(name)
+            if mine is not None and mine is not worth and not same(mine, worth):
+                self.names[name] = either([worth, ProgramValue(taints=worth.taints)])
+
+    def loop(self, target: ast.expr, source: ast.expr, body: Callable[[], None]) -> None:
+        over = self.value(source)
+        for one in over.others:
+            over = one if one.items is not None or one.element is not None else over
+        if over.name == "os.environ":
+            over = ProgramValue(element=NOT_KNOWN)
+        if over.items is not None and over.entries is None and self.each(target, over.items, body):
+            return
+        keys = tuple(text_value(key) for key, _ in over.entries or ())
+        if keys and self.each(target, keys, body):
+            return
+        element = over.element or ProgramValue(taints=over.taints)
+        if over.known and not over.name and over.items is None:
+            element = either([text_value(char) for char in dict.fromkeys(over.text[:MAX_ITERATIONS])])
+            if self.each(target, tuple(text_value(char, over.taints) for char in over.text[:1024]), body):
+                return
+
+        def once() -> None:
+            self.bind(target, element)
+            body()
+
+        self.endless(once)
+
+    def each(self, target: ast.expr, items: tuple[ProgramValue, ...], body: Callable[[], None]) -> bool:
+        """Walk a loop for each item. False if there are more than so long a body is walked for."""
+        start = self.steps
+        for count, item in enumerate(items):
+            cost = (self.steps - start) // max(1, count)
+            most = LOOP_STEPS // max(1, cost) if self.steps < MANY_STEPS else 0
+            if count >= min(MAX_ITERATIONS, max(MAX_FEW, most)):
+                return False
             self.bind(target, item)
             body()
+        return True
 
     def bind(self, target: ast.expr, worth: ProgramValue) -> None:
         match target:
             case ast.Name(id=name):
                 self.names[name] = worth
             case ast.Tuple(elts=parts) | ast.List(elts=parts):
-                for index, part in enumerate(parts):
-                    known = worth.items is not None and index < len(worth.items)
-                    inner = (
-                        worth.items[index] if known and worth.items is not None else ProgramValue(taints=worth.taints)
-                    )
-                    self.bind(part.value if isinstance(part, ast.Starred) else part, inner)
-            case ast.Subscript(value=base) if isinstance(base, ast.Attribute):
-                self.value(base)
+                self.unpack(parts, worth)
+            case ast.Starred(value=inner):
+                self.bind(inner, worth)
+            case ast.Attribute(value=base, attr=attr):
+                held = self.value(base)
+                if held.fields is None and not held.name:
+                    held = ProgramValue(fields=ObjectFields({}), taints=held.taints)
+                    self.bind(base, held)
+                self.set_attribute(held, attr, worth)
+            case ast.Subscript(value=base, slice=index):
+                self.put(base, self.value(base), index, worth)
             case _:
                 pass
 
-    # Expressions
-
-    def value(self, node: ast.expr) -> ProgramValue:  # noqa: C901 - one case per kind of expression
-        self.step()
-        match node:
-            case ast.Constant(value=constant_value):
-                return _constant(constant_value)
-            case ast.Name(id=name):
-                return self.name(name)
-            case ast.Attribute(value=base, attr=attr):
-                return self.attribute(self.value(base), attr)
-            case ast.Call():
-                return self.call(node)
-            case ast.JoinedStr(values=parts):
-                out = text_value("")
-                for part in parts:
-                    out = concat(out, self.value(part))
-                return out
-            case ast.FormattedValue(value=inner):
-                return self.value(inner)
-            case ast.BinOp(left=left, op=op, right=right):
-                return _binary(self.value(left), op, self.value(right))
-            case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
-                items = tuple(self.value(part) for part in parts)
-                return ProgramValue(items=items, taints=all_taints(items))
-            case ast.Starred(value=inner):
-                return self.value(inner)
-            case ast.Subscript(value=base, slice=index):
-                return self.subscript(self.value(base), index)
-            case ast.NamedExpr(target=target, value=inner):
-                worth = self.value(inner)
-                self.bind(target, worth)
-                return worth
-            case ast.Lambda(body=body):
-                return self.value(body)
-            case ast.ListComp() | ast.SetComp() | ast.GeneratorExp() | ast.DictComp():
-                return self.comprehension(node)
-            case ast.IfExp(test=test, body=body, orelse=orelse):
-                self.value(test)
-                one, other = self.value(body), self.value(orelse)
-                return one if one == other else ProgramValue(taints=one.taints | other.taints)
-            case ast.Await(value=inner):
-                return self.value(inner)
-            case ast.UnaryOp(op=op, operand=operand):
-                worth = self.value(operand)
-                if isinstance(op, ast.USub) and worth.number is not None:
-                    return _constant(-worth.number)
-                return worth
-            case _:
-                found = [self.value(child) for child in ast.iter_child_nodes(node) if isinstance(child, ast.expr)]
-                return ProgramValue(taints=all_taints(found))
-
-    def comprehension(self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp) -> ProgramValue:
-        results: list[ProgramValue] = []
-
-        def nested(index: int) -> None:
-            if index == len(node.generators):
-                if isinstance(node, ast.DictComp):
-                    self.value(node.key)
-                    results.append(self.value(node.value))
-                else:
-                    results.append(self.value(node.elt))
-                return
-            generator = node.generators[index]
-
-            def inner() -> None:
-                for condition in generator.ifs:
-                    self.value(condition)
-                nested(index + 1)
-
-            self.loop(generator.target, self.value(generator.iter), inner)
-
-        nested(0)
-        exact = all(not generator.ifs for generator in node.generators) and all(result.known for result in results)
-        element = results[0] if len(results) == 1 else None
-        return ProgramValue(items=tuple(results) if exact else None, element=element, taints=all_taints(results))
-
-    def name(self, name: str) -> ProgramValue:
-        found = self.names.get(name)
-        if found is not None:
-            return found
-        for module in self.stars:
-            if name in STAR_MODULES.get(canonical(module), ()):
-                return ProgramValue(name=canonical(f"{module}.{name}"))
-        return ProgramValue(name=canonical(name))
-
-    def attribute(self, base: ProgramValue, attr: str) -> ProgramValue:
-        if attr in HIDING:
-            self.session.seen.add("hidden")
-        if not base.name:
-            return ProgramValue(taints=base.taints)
-        if base.name in ("pathlib.Path()", "file()", "response()", "bytes()"):
-            return ProgramValue(
-                text=base.text, name=base.name if attr != "parent" else "pathlib.Path()", taints=base.taints
-            )
-        return constant(canonical(f"{base.name}.{attr}"), self.session.low) or ProgramValue(
-            name=canonical(f"{base.name}.{attr}"), taints=base.taints
-        )
-
-    def subscript(self, base: ProgramValue, index: ast.expr) -> ProgramValue:
-        if isinstance(index, ast.Slice):
-            parts = (index.lower, index.upper, index.step)
-            bounds = [None if part is None else self.value(part).number for part in parts]
-            exact = all(part is None or bound is not None for part, bound in zip(parts, bounds, strict=True))
-            if exact and bounds[2] != 0 and base.known:
-                return text_value(base.text[slice(*bounds)], base.taints)
-            if exact and bounds[2] != 0 and base.items is not None:
-                return ProgramValue(items=base.items[slice(*bounds)], taints=base.taints)
-            return ProgramValue(taints=base.taints)
-        key = self.value(index)
-        if key.number is not None:
-            if base.items is not None and -len(base.items) <= key.number < len(base.items):
-                return base.items[key.number]
-            if base.items is None and base.known and not base.name and -len(base.text) <= key.number < len(base.text):
-                return text_value(base.text[key.number], base.taints)
-        if base.name.endswith(".__dict__") and key.known:
-            return self.attribute(ProgramValue(name=base.name.removesuffix(".__dict__")), key.text)
-        if base.name in ("globals()", "locals()", "sys.modules", "__builtins__", "__dict__") and key.known:
-            return self.name(key.text)
-        if base.name == "os.environ":
-            return constant(f"os.environ[{key.text}]", self.session.low) or ProgramValue(taints=frozenset({"env"}))
-        return base.element or ProgramValue(taints=base.taints)
-
-    def call(self, node: ast.Call) -> ProgramValue:
-        if isinstance(node.func, ast.Name) and node.func.id in self.functions and node.func.id not in self.names:
-            return self.inline(self.functions[node.func.id], tuple(self.value(arg) for arg in node.args))
-        keywords = {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg is not None}
-        for keyword in node.keywords:
-            if keyword.arg is None:
-                self.value(keyword.value)
-        if isinstance(node.func, ast.Attribute):
-            receiver = self.value(node.func.value)
-            target = self.attribute(receiver, node.func.attr)
-            args = self.arguments(node)
-            if not receiver.name or receiver.name.endswith("()"):
-                return method(receiver, node.func.attr, args, keywords, self.session)
-            found = call(target.name, args, keywords, self.session)
-            if found is None and destroys(node.func.attr, args, self.session.low):
-                return NOT_KNOWN
-            return found if found is not None else method(receiver, node.func.attr, args, keywords, self.session)
-        target = self.value(node.func)
-        args = self.arguments(node)
-        found = call(target.name, args, keywords, self.session) if target.name else None
-        return found if found is not None else ProgramValue(taints=all_taints(args))
-
-    def arguments(self, node: ast.Call) -> tuple[ProgramValue, ...]:
-        args: list[ProgramValue] = []
-        for arg in node.args:
-            worth = self.value(arg)
-            if isinstance(arg, ast.Starred) and worth.items is not None:
-                args.extend(worth.items)
+    def unpack(self, parts: list[ast.expr], worth: ProgramValue) -> None:
+        items = worth.items
+        if items is None and worth.known and not worth.name:
+            items = tuple(text_value(char, worth.taints) for char in worth.text[:MAX_ITERATIONS])
+        star = next((index for index, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
+        for index, part in enumerate(parts):
+            if items is None:
+                self.bind(part, ProgramValue(taints=worth.taints))
+            elif star is None or index < star:
+                self.bind(part, items[index] if index < len(items) else NOT_KNOWN)
+            elif index == star:
+                self.bind(part, ProgramValue(items=items[star : len(items) - (len(parts) - 1 - star)]))
             else:
-                args.append(worth)
-        return tuple(args)
+                position = index - len(parts)
+                self.bind(part, items[position] if -position <= len(items) else NOT_KNOWN)
 
-    def inline(self, function: _Function, args: tuple[ProgramValue, ...]) -> ProgramValue:
-        if self.calls >= MAX_INLINE:
+    def put(self, base: ast.expr, held: ProgramValue, index: ast.expr, worth: ProgramValue) -> None:
+        """`held[index] = worth`."""
+        use(worth)
+        if isinstance(index, ast.Slice):
+            self.replace(base, ProgramValue(taints=held.taints | worth.taints))
+            return
+        key = self.value(index)
+        if held.name == "os.environ" and key.known:
+            self.apply(ProgramValue(name="os.putenv"), (key, worth), {})
+            self.assigned[f"os.environ[{key.text}]"] = worth
+        elif held.name in MODULE_TABLES and key.known:
+            self.names[key.text] = worth
+        elif held.name.endswith(".__dict__") and key.known:
+            self.set_attribute(ProgramValue(name=held.name.removesuffix(".__dict__")), key.text, worth)
+        elif held.items is not None and key.number is not None and -len(held.items) <= key.number < len(held.items):
+            items = list(held.items)
+            items[key.number] = worth
+            self.replace(base, ProgramValue(items=tuple(items), taints=held.taints | worth.taints))
+        elif held.items is None and not held.name and held.fields is None:
+            kept = held.entries or ()
+            taints = held.taints | worth.taints
+            pairs = tuple(pair for pair in kept if pair[0] != key.text) if key.known else kept
+            self.replace(base, ProgramValue(entries=(*pairs, (key.text, worth)), taints=taints, element=held.element))
+
+    def replace(self, place: ast.expr, worth: ProgramValue) -> None:
+        """A list or dictionary was changed where it is."""
+        if isinstance(place, (ast.Name, ast.Attribute, ast.Subscript)):
+            self.bind(place, bounded(worth, self.session.low))
+            if isinstance(place, ast.Name) and self.calls:
+                self.outward.add(place.id)
+
+    def run_text(self, code: ProgramValue, via: str) -> ProgramValue:
+        """`exec` and its like: the text runs here, among the names that are there."""
+        low = self.session.low
+        if "stdin" in code.taints:
+            given = low.read("/dev/stdin")
+            if given.text is not None or given.taints:  # else a person types
+                low.code("python", given, via=via)
             return NOT_KNOWN
-        self.followed.add(function.name)
-        self.calls += 1
-        before, self.returned = dict(self.names), NOT_KNOWN
-        parameters = [*function.args.posonlyargs, *function.args.args]
-        for index, parameter in enumerate(parameters):
-            self.names[parameter.arg] = args[index] if index < len(args) else NOT_KNOWN
-        for parameter in function.args.kwonlyargs:
-            self.names[parameter.arg] = NOT_KNOWN
-        self.block(function.body)
-        result, self.names, self.returned = self.returned, before, NOT_KNOWN
-        self.calls -= 1
-        return result
-
-    def step(self) -> None:
-        self.session.low.spend(1)
-
-
-def _constant(value: object) -> ProgramValue:
-    if isinstance(value, bool):
-        return ProgramValue(text=str(value), number=int(value))
-    if isinstance(value, int):
-        return ProgramValue(
-            text=str(value) if abs(value) < 10**18 else UNKNOWN, number=value if abs(value) < 10**9 else None
-        )
-    if isinstance(value, str):
-        return text_value(value)
-    if isinstance(value, bytes):
-        return ProgramValue(text=value.decode("latin-1"), name="bytes()")
-    return ProgramValue(text="") if value is None else NOT_KNOWN
-
-
-def _binary(left: ProgramValue, op: ast.operator, right: ProgramValue) -> ProgramValue:
-    if left.name == "pathlib.Path()" and isinstance(op, ast.Div):
-        joined = join_path([left.text, right.text])
-        return ProgramValue(text=joined, name=left.name, taints=left.taints | right.taints, glob=right.glob)
-    if left.number is not None and right.number is not None:
-        match op:
-            case ast.Add():
-                return _constant(left.number + right.number)
-            case ast.Sub():
-                return _constant(left.number - right.number)
-            case ast.BitOr():
-                return _constant(left.number | right.number)
-            case ast.BitXor():
-                return _constant(left.number ^ right.number)
-            case ast.Mult():
-                return _constant(left.number * right.number)
-            case _:
-                return NOT_KNOWN
-    if isinstance(op, ast.Add):
-        if left.items is not None and right.items is not None:
-            return ProgramValue(items=left.items + right.items, taints=left.taints | right.taints)
-        return concat(left, right)
-    if isinstance(op, ast.Mult) and left.known and right.number is not None and 0 <= right.number <= 256:
-        return text_value(left.text * right.number, left.taints)
-    if isinstance(op, ast.Mod) and left.known:
-        return _percent(left, right)
-    return ProgramValue(taints=left.taints | right.taints)
-
-
-def _percent(form: ProgramValue, given: ProgramValue) -> ProgramValue:
-    values = list(given.items) if given.items is not None else [given]
-    out = text_value("", form.taints)
-    parts = form.text.split("%s")
-    for index, part in enumerate(parts):
-        out = concat(out, text_value(part.replace("%%", "%")))
-        if index < len(parts) - 1:
-            out = concat(out, values[index] if index < len(values) else NOT_KNOWN)
-    return out
+        if code.others:
+            return either([self.run_text(other, via) for other in code.others])
+        tree = _parsed(code.text.strip()) if code.known and not code.taints and self.texts < MAX_TEXTS else None
+        if tree is None:
+            if not (code.known and via == "eval" and "(" not in code.text):
+                low.code("python", code.word, via=via)
+            return NOT_KNOWN
+        low.code("python", code.word, via=via)
+        # Once more among our own names, for what it leaves there.
+        self.texts += 1
+        low.spend(len(code.text) // 6)
+        self.used |= {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+        if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
+            return self.value(tree.body[0].value)
+        self.block(tree.body)
+        return NOT_KNOWN

@@ -4,40 +4,44 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from interpose.shell.invocation import NOTHING, UNKNOWN, Lowering, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Lowering, Stream, Word
 from interpose.shell.languages.decoding import decode
-from interpose.shell.languages.methods import destroys
 from interpose.shell.languages.program_values import (
     NOT_KNOWN,
+    ObjectFields,
     ProgramValue,
     all_taints,
-    download,
     join_path,
     of_stream,
     run_list,
     run_shell,
-    sql,
     tainted,
-    upload,
-)  # fmt: skip
+    text_value,
+    variable,
+)
 from interpose.shell.languages.python_names import (
     AS_COMMAND,
     DECODE,
     DELETE,
     EXEC,
-    HTTP,
     READ,
     SHELL,
     SUBPROCESS,
-    UNPICKLE,
     constant,
 )  # fmt: skip
-from interpose.shell.languages.python_text import FILE, RESPONSE, plain, text_method
+from interpose.shell.languages.python_network import DATA_FILES, network
+from interpose.shell.languages.python_text import FILE, MAX_ITEMS, RESPONSE, plain
 
 Keywords = Mapping[str, ProgramValue]
 Args = tuple[ProgramValue, ...]
 
-_PATH = "pathlib.Path()"
+PATH = "pathlib.Path()"
+PROCESS = "process()"
+_FETCHERS = frozenset({"curl", "wget", "nc", "ncat", "ssh", "aria2c", "http", "xh", "scp", "lynx", "fetch"})
+_KEPT_EMPTY = frozenset({"__init__.py", ".gitkeep", ".keep", "py.typed", ".nojekyll", ".touch"})
+"""Files that are usually empty."""
+_FIRST_NAMES = ("path", "src", "command", "cmd", "filename", "file", "name", "source", "string", "oldname", "pathname")
+"""What libraries call their first argument."""
 
 
 class PythonMemory:
@@ -47,10 +51,17 @@ class PythonMemory:
         self.low = low
         self.via = via
         self.loops = 0
+        self.filtered = 0
         self.seen: set[str] = set()
+        self.handles: list[ObjectFields] = []
 
     def finish(self) -> None:
         """State what only the whole program shows."""
+        for handle in self.handles:
+            path = handle.own["path"]
+            unsaid = path.text.startswith(UNKNOWN) or path.text.rpartition("/")[2] in _KEPT_EMPTY
+            if "used" not in handle.own and not unsaid:
+                self.low.write(path.word, EMPTY_STREAM, emptied=True)
         if "hidden" in self.seen:
             self.low.emit("opaque", self.via, certainty="possible", rule="hidden-call",
                           reason="The program reaches functions by a way that hides which")  # fmt: skip
@@ -59,136 +70,132 @@ class PythonMemory:
                           reason="This hands control of a shell to somebody on the network")  # fmt: skip
 
 
+def use(value: ProgramValue) -> None:
+    """A file that was opened goes somewhere: what is written to it is not known any more."""
+    if value.name == FILE and value.fields is not None:
+        value.fields.own["used"] = NOT_KNOWN
+
+
 def call(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue | None:
     """State what calling `name` does and give its value; None when the name means nothing to us."""
     low = session.low
+    if not args and keywords:
+        args = tuple(keywords[key] for key in _FIRST_NAMES if key in keywords)[:1]
     first = args[0] if args else NOT_KNOWN
     if name in SHELL:
-        return _shell(name, first, session)
+        return _shell(name, first, args, session)
     if name in SUBPROCESS:
         return _subprocess(name, args, keywords, session)
     if name in EXEC:
         return _exec(name, args, session)
     if name in DELETE:
-        target = first if args else keywords.get("path", NOT_KNOWN)
-        low.delete(target.word, **DELETE[name])
+        low.delete(first.word, **DELETE[name])
         return NOT_KNOWN
     if name in AS_COMMAND:
-        low.run((*map(Word, AS_COMMAND[name]), *(arg.word for arg in args[:2])), via=name)
+        second = (*args[1:2], *(keywords[key] for key in ("dst", "target", "mode") if key in keywords))[:1]
+        low.run((*map(Word, AS_COMMAND[name]), *(arg.word for arg in (first, *second))), via=name)
         return NOT_KNOWN
     if name in READ:
-        return of_stream(low.read(first.word))
+        if name.startswith("fileinput.") and keywords.get("inplace", NOT_KNOWN).text in ("True", "1"):
+            low.write(first.word, in_place=True)
+        stream = low.read(first.word)
+        return ProgramValue(text=of_stream(stream).text, name=FILE, taints=stream.taints | {"file"})
     if name in DECODE:
-        return decode(name, args)
-    if name in UNPICKLE:
-        if "remote" in all_taints(args):
-            low.emit("code.remote", name)
-        return NOT_KNOWN
+        return _decoded(name, args)
     return (
-        _network(name, args, keywords, session)
+        network(name, args, keywords, session.seen, low)
         or _process(name, args, session)
+        or _files(name, args, keywords, session)
         or _library(name, args, keywords, session)
     )
 
 
-def _shell(name: str, first: ProgramValue, session: PythonMemory) -> ProgramValue:
+def _decoded(name: str, args: Args) -> ProgramValue:
+    codec = args[1].text.replace("-", "").replace("_", "").lower() if len(args) > 1 else ""
+    if name == "codecs.encode" and codec not in ("rot13",):
+        return args[0] if args else NOT_KNOWN
+    return decode("codecs.decode" if name == "codecs.encode" else name, args)
+
+
+def _fetches(text: str) -> frozenset[str]:
+    """Where the output of a command comes from."""
+    words = {word.rpartition("/")[2] for word in text[:256].split()}
+    return frozenset({"output"} if words.isdisjoint(_FETCHERS) else {"output", "remote"})
+
+
+def _started(words: Args, taints: frozenset[str]) -> ProgramValue:
+    own = {"words": ProgramValue(items=words)}
+    return ProgramValue(name=PROCESS, fields=ObjectFields(own), taints=taints)
+
+
+def _shell(name: str, first: ProgramValue, args: Args, session: PythonMemory) -> ProgramValue:
     if name == "pty.spawn":
         session.seen.add("pty")
     if first.items is not None:
         run_list(first.items, session.low, name)
-    else:
-        run_shell(first, session.low, name)
-    return ProgramValue(name=FILE, taints=frozenset({"output"}))
+        return _started(first.items, frozenset({"output"}))
+    if name == "pexpect.spawn" and len(args) > 1 and args[1].items is not None:
+        run_list((first, *args[1].items), session.low, name)
+        return _started((first, *args[1].items), frozenset({"output"}))
+    run_shell(first, session.low, name)
+    return _started((text_value("sh"), text_value("-c"), first), _fetches(first.text))
+
+
+def feed(process: ProgramValue, given: ProgramValue, low: Lowering) -> None:
+    """A program that was started gets input: a shell runs it."""
+    words = process.fields.own.get("words") if process.fields is not None else None
+    if words is not None and words.items and (given.known or given.taints):
+        stdin = Stream(given.text if given.known else None, given.taints)
+        low.run(tuple(word.word for word in words.items), via="stdin", stdin=stdin)
 
 
 def _subprocess(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue:
+    low = session.low
     command = args[0] if args else keywords.get("args", NOT_KNOWN)
-    shell = keywords.get("shell")
-    through_shell = shell is not None and shell.text != "False"
-    words = (
+    words: Args = (
         args
-        if name.startswith(("asyncio.", "plumbum."))
+        if name.startswith(("asyncio.", "plumbum.", "trio."))
         else (command.items if command.items is not None else (command,))
     )
     session.seen.add("subprocess")
     if {"stdin", "stdout"} <= keywords.keys() and "connect" in session.seen:
         session.seen.add("dup2")
-    if through_shell:
-        run_shell(words[0] if words else NOT_KNOWN, session.low, name)
-    else:
-        run_list(words, session.low, name)
-    program = words[0].text.rpartition("/")[2] if words else ""
-    remote = program.split(" ")[0] in ("curl", "wget", "nc", "ssh")
-    return ProgramValue(name=RESPONSE, taints=frozenset({"output", "remote"} if remote else {"output"}))
+    shell = keywords.get("shell")
+    if shell is not None and shell.text not in ("False", "0", ""):
+        words = (text_value("sh"), text_value("-c"), *(words[:1] or (NOT_KNOWN,)))
+    elif (program := keywords.get("executable")) is not None and program.text:
+        words = (program, *words[1:])
+    cwd, place = keywords.get("cwd"), low.cwd
+    if cwd is not None and cwd.text:
+        low.set_cwd(cwd.word)
+    _run(name, words, keywords, low)
+    if low.cwd != place:
+        low.set_cwd(place)
+    return _started(words, _fetches(" ".join(word.text for word in words[:3])))
+
+
+def _run(name: str, words: Args, keywords: Keywords, low: Lowering) -> None:
+    given = keywords.get("input") or keywords.get("stdin")
+    variables = keywords["env"].entries or () if "env" in keywords else ()
+    env = tuple((key, worth.word) for key, worth in variables if worth.known)
+    if given is None or not (given.text and (given.known or given.taints)) or given.name.startswith("subprocess."):
+        if len(words) == 3 and words[1].text == "-c" and words[0].text == "sh" and not env:
+            run_shell(words[2], low, name)
+        elif words:
+            low.run(tuple(word.word for word in words), via=name, env=env)
+        return
+    stdin = Stream(given.text if given.known else None, given.taints)
+    low.run(tuple(word.word for word in words), via=name, stdin=stdin, env=env)
 
 
 def _exec(name: str, args: Args, session: PythonMemory) -> ProgramValue:
     position, listed = EXEC[name]
     program = args[position] if len(args) > position else NOT_KNOWN
     rest = args[position + 1 :]
-    words = (rest[0].items or ()) if listed and rest else rest
+    words = (rest[0].items if rest[0].items is not None else (NOT_KNOWN, rest[0])) if listed and rest else rest
     session.seen.add("subprocess")
     run_list((program, *words[1:]), session.low, name)
     return NOT_KNOWN
-
-
-def _network(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue | None:
-    low = session.low
-    module, _, attr = name.rpartition(".")
-    if module in ("requests", "requests.Session()", "aiohttp.ClientSession()", "requests.Client()") and attr in HTTP:
-        return request(attr, args, keywords, low)
-    match name:
-        case "urllib.request.urlopen" | "urllib.urlopen":
-            url = args[0] if args else NOT_KNOWN
-            if len(args) > 1 or "data" in keywords:
-                upload(url, all_taints((*args[1:], *keywords.values())), low)
-                return ProgramValue(name=RESPONSE, taints=frozenset({"remote"}))
-            return ProgramValue(name=RESPONSE, taints=download(url, low).taints)
-        case "urllib.request.Request":
-            if "data" in keywords or len(args) > 1:
-                upload(args[0] if args else NOT_KNOWN, all_taints((*args[1:], *keywords.values())), low)
-            return args[0] if args else NOT_KNOWN
-        case "urllib.request.urlretrieve" | "urllib.urlretrieve" | "wget.download":
-            taints = download(args[0] if args else NOT_KNOWN, low).taints
-            if len(args) > 1:
-                low.write(args[1].word, Stream(None, taints))
-            return NOT_KNOWN
-        case "http.client.HTTPConnection" | "http.client.HTTPSConnection" | "httplib.HTTPConnection":
-            port = args[1] if len(args) > 1 else keywords.get("port")
-            host = (args[0] if args else keywords.get("host", NOT_KNOWN)).text
-            return ProgramValue(text=host if port is None else f"{host}:{port.text}", name="http.client()")
-        case "requests.Session" | "requests.Client" | "requests.AsyncClient" | "aiohttp.ClientSession":
-            return ProgramValue(name="requests.Session()")
-        case (
-            "http.server.HTTPServer" | "socketserver.TCPServer" | "http.server.test" | "http.server.ThreadingHTTPServer"
-        ):
-            low.emit("net.listen", name)
-            return NOT_KNOWN
-        case "socket.socket" | "socket.create_connection":
-            if name.endswith("connection"):
-                session.seen.add("connect")
-                _connects(args[0] if args else NOT_KNOWN, low)
-            return ProgramValue(name="socket()", taints=frozenset({"remote"}))
-        case _:
-            return None
-
-
-def request(verb: str, args: Args, keywords: Keywords, low: Lowering) -> ProgramValue:
-    """An HTTP request of whatever library."""
-    if verb == "request" and args:
-        verb, args = args[0].text.lower(), args[1:]
-    url = args[0] if args else keywords.get("url", NOT_KNOWN)
-    body = tuple(
-        value for key, value in keywords.items() if key in ("data", "json", "files", "content", "params", "headers")
-    )
-    sent = all_taints((*args[1:], *body))
-    if verb == "delete":
-        low.run((Word("curl"), Word("-X"), Word("DELETE"), url.word), via="http")
-    elif verb in ("post", "put", "patch") or "secret" in sent:
-        upload(url, sent, low)
-    else:
-        download(url, low)
-    return ProgramValue(name=RESPONSE, taints=frozenset({"remote"}))
 
 
 def _process(name: str, args: Args, session: PythonMemory) -> ProgramValue | None:
@@ -199,7 +206,7 @@ def _process(name: str, args: Args, session: PythonMemory) -> ProgramValue | Non
         case "os.kill" | "os.killpg":
             target = first.word if name == "os.kill" else Word(f"-{first.text}")
             low.run((Word("kill"), Word(f"-{second.text}"), Word("--"), target), via=name)
-        case "os.fork":
+        case "os.fork" | "os.forkpty":
             if session.loops:
                 low.emit("system", "processes", rule="fork-bomb", wide=True,
                          reason="Processes that start processes without end bring the machine down")  # fmt: skip
@@ -210,188 +217,167 @@ def _process(name: str, args: Args, session: PythonMemory) -> ProgramValue | Non
             low.run((Word("chmod"), Word(mode), first.word), via=name)
         case "os.chown" | "shutil.chown" | "os.lchown":
             low.permission(first.word, owner=second.text)
-        case "os.truncate":
-            low.write(first.word)
         case "os.chdir":
             low.set_cwd(first.word)
-        case "os.putenv":
+        case "os.putenv" | "os.environ.__setitem__" | "os.environ.setdefault":
             low.run((Word("env"), Word(f"{first.text}={second.text}"), Word("true")), via=name)
+        case "psutil.process_iter":
+            return ProgramValue(element=ProgramValue(name="psutil.Process()", text="-1"))
+        case "psutil.Process":
+            return ProgramValue(name="psutil.Process()", text=first.text)
         case _:
             return None
     return NOT_KNOWN
 
 
-def _library(  # noqa: C901 - one case per function
+def _files(  # noqa: C901 - one case per function
     name: str, args: Args, keywords: Keywords, session: PythonMemory
 ) -> ProgramValue | None:
     low = session.low
     first = args[0] if args else NOT_KNOWN
+    second = args[1] if len(args) > 1 else NOT_KNOWN
     match name:
-        case "exec" | "eval" | "runpy.run_string" | "code.InteractiveInterpreter.runsource":
-            if name == "exec" or not first.known or "(" in first.text:
-                low.code("python", first.word, via=name)
+        case "open" | "os.open" | "os.fdopen" | "FileIO":
+            mode = args[1] if len(args) > 1 else keywords.get("mode", keywords.get("flags"))
+            return opened(first, mode, session)
+        case "os.truncate":
+            low.write(first.word, EMPTY_STREAM, emptied=second.text == "0")
+        case "os.ftruncate" | "os.write" | "os.close":
+            use(first)
             return NOT_KNOWN
-        case "compile":
-            return first
-        case "runpy.run_path":
-            low.run_file(first.word, via=name, language="python")
-            return NOT_KNOWN
-        case "__import__" | "importlib.import_module":
-            # `__import__("a.b")` gives the package `a`.
-            module = first.text.partition(".")[0] if name == "__import__" else first.text
-            return ProgramValue(name=module) if first.known else NOT_KNOWN
-        case "getattr":
-            if len(args) > 1 and args[1].known and first.name:
-                return constant(f"{first.name}.{args[1].text}", low) or ProgramValue(
-                    name=f"{first.name}.{args[1].text}"
-                )
-            return NOT_KNOWN
-        case "globals" | "locals" | "vars" | "dir":
-            return ProgramValue(name=f"{first.name}.__dict__" if args and first.name else "globals()")
-        case "open" | "os.open" | "os.fdopen":
-            return opened(first, args[1] if len(args) > 1 else keywords.get("mode"), low)
-        case "input" | "raw_input":
-            return tainted("input")
-        case "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath":
-            return ProgramValue(text=join_path([arg.text for arg in args]) or ".", name=_PATH, taints=all_taints(args))
-        case "pathlib.Path.home":
-            return ProgramValue(text=low.home, name=_PATH)
-        case "pathlib.Path.cwd":
-            return ProgramValue(text=low.cwd, name=_PATH)
+        case "os.read" | "os.pread":
+            return ProgramValue(text=first.text, taints=first.taints)
+        case "shutil.copyfileobj":
+            source = Stream(first.text if first.known and first.name == FILE else None, first.taints)
+            if second.name == FILE and second.fields is not None:
+                low.write(second.fields.own["path"].word, source)
+        case "shutil.unpack_archive" | "tarfile.open" | "zipfile.ZipFile" | "tarfile.TarFile" | "py7zr.SevenZipFile":
+            mode = args[1] if len(args) > 1 else keywords.get("mode", text_value("r"))
+            if name == "shutil.unpack_archive":
+                into = args[1] if len(args) > 1 else keywords.get("extract_dir", text_value("."))
+                low.run((Word("tar"), Word("-xf"), first.word, Word("-C"), into.word), via=name)
+            elif first.name != FILE and mode.text[:1] in ("w", "a", "x"):
+                low.write(first.word, Stream(None))
+            else:
+                taints = first.taints if first.name == FILE else low.read(first.word).taints
+                return ProgramValue(text=first.text, name="archive()", taints=taints)
+        case "shutil.make_archive":
+            low.write(ProgramValue(text=f"{first.text}.{second.text}").word, Stream(None))
         case "glob.glob" | "glob.iglob":
-            return ProgramValue(element=ProgramValue(text=first.text, glob=True, taints=first.taints))
+            root = keywords.get("root_dir")
+            text = join_path([root.text, first.text]) if root is not None and root.text else first.text
+            return ProgramValue(element=ProgramValue(text=text, glob=True, taints=first.taints))
         case "os.listdir" | "os.scandir":
-            return ProgramValue(
-                element=ProgramValue(text=join_path([first.text, UNKNOWN]) if name == "os.scandir" else UNKNOWN)
-            )
-        case "os.walk":
-            return ProgramValue(
-                element=ProgramValue(items=(first, ProgramValue(element=NOT_KNOWN), ProgramValue(element=NOT_KNOWN)))
-            )
-        case "print":
-            if "ours" in all_taints(args):
-                # Where our package lies: whoever takes it from here is to be judged by it.
-                low.output(Stream(" ".join(arg.text for arg in args) + "\n", all_taints(args)))
-            return NOT_KNOWN
+            where = first.text if args else "."
+            text = join_path([where, UNKNOWN]) if name == "os.scandir" else UNKNOWN
+            return ProgramValue(element=ProgramValue(text=text, name=PATH if name == "os.scandir" else ""))
+        case "os.walk" | "os.fwalk":
+            inside = ProgramValue(element=NOT_KNOWN)
+            return ProgramValue(element=ProgramValue(items=(first, inside, inside, NOT_KNOWN)))
+        case "tempfile.TemporaryDirectory" | "tempfile.NamedTemporaryFile" | "tempfile.TemporaryFile":
+            return ProgramValue(text="/tmp/" + UNKNOWN, name=PATH if "Directory" in name else "")  # noqa: S108
         case "sqlite3.connect" | "apsw.Connection" | "duckdb.connect" | "aiosqlite.connect" | "dbm.open":
             low.read(first.word)
             return ProgramValue(name="database()")
+        case _:
+            return None
+    return NOT_KNOWN
+
+
+def _library(name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue | None:
+    low = session.low
+    first = args[0] if args else NOT_KNOWN
+    match name:
+        case "input" | "raw_input":
+            return tainted("input")
+        case "os.getenv" | "os.environ.get" | "os.environ.pop" | "os.environ.__getitem__" | "os.getenvb":
+            found = constant(f"os.environ[{first.text}]", low)
+            return found or (args[1] if len(args) > 1 and args[1].others else variable(first.text))
+        case "os.environ.copy":
+            return constant("os.environ", low)
+        case "os.environ.items" | "os.environ.values":
+            worth = tainted("env", "secret", "each-variable")
+            pair = ProgramValue(items=(NOT_KNOWN, worth), taints=worth.taints)
+            return ProgramValue(element=pair if name.endswith("items") else worth, taints=frozenset({"environment"}))
+        case "os.environ.keys":
+            return ProgramValue(element=NOT_KNOWN)
+        case "pathlib.Path" | "pathlib.PurePath" | "pathlib.PosixPath" | "pathlib.PurePosixPath" | "anyio.Path":
+            return ProgramValue(text=join_path([arg.text for arg in args]) or ".", name=PATH, taints=all_taints(args))
+        case "pathlib.Path.home":
+            return ProgramValue(text=low.home, name=PATH)
+        case "pathlib.Path.cwd":
+            return ProgramValue(text=low.cwd, name=PATH)
         case "importlib.util.find_spec" | "importlib.resources.files" | "inspect.getfile" | "inspect.getsourcefile":
             module = first.name or first.text
             if module.partition(".")[0] != "interpose":
                 return None
             return constant(f"{module}.{'__spec__' if name.endswith('spec') else '__file__'}", low)
+        case "paramiko.SSHClient" | "paramiko.Transport":
+            return ProgramValue(name="ssh()")
+        case "paramiko.SFTPClient.from_transport":
+            return ProgramValue(name="sftp()")
+        case "dotenv.load_dotenv" | "subprocess.list2cmdline":
+            return NOT_KNOWN
+        case "ctypes.CDLL" | "ctypes.cdll.LoadLibrary" | "ctypes.PyDLL" | "ctypes.windll.LoadLibrary":
+            return ProgramValue(name="ctypes()")
         case _:
-            return plain(name, args, low)
+            return plain(name, args, keywords, low)
 
 
-def _connects(address: ProgramValue, low: Lowering) -> None:
-    """A connection by hand: what goes over it is not followed."""
-    if address.items is not None and len(address.items) > 1:
-        low.reach_raw(address.items[0].text, address.items[1].text, Stream())
-    elif address.known:
-        low.reach_raw("", "", Stream(), socket=address.text)
+def printed(args: Args, session: PythonMemory) -> ProgramValue:
+    """Values go to where everybody reads them: all of the environment is what `printenv` prints."""
+    taints = all_taints(args)
+    if "environment" in taints or ("each-variable" in taints and not session.filtered):
+        session.low.run((Word("printenv"),), via="print")
+    elif "ours" in taints:
+        # Where our package lies: whoever takes it from here is to be judged by it.
+        session.low.output(Stream(" ".join(arg.text for arg in args) + "\n", taints))
+    return NOT_KNOWN
 
 
-def opened(path: ProgramValue, mode: ProgramValue | None, low: Lowering) -> ProgramValue:
+def opened(path: ProgramValue, mode: ProgramValue | None, session: PythonMemory) -> ProgramValue:
     """`open`: reads or writes by its mode. A computed mode could write, but mostly reads."""
-    text = mode.text if mode is not None and mode.known else ("r" if mode is None else UNKNOWN)
+    low = session.low
+    if path.name == FILE:
+        return path
+    text = _mode(mode)
     if any(letter in text for letter in "wax+"):
         low.write(path.word, Stream(None), append="a" in text, in_place="+" in text)
-        return ProgramValue(name=FILE)
+        handle = ObjectFields({"path": path} | ({"known": NOT_KNOWN, "used": NOT_KNOWN} if "a" in text else {}))
+        if "w" in text and len(session.handles) < MAX_ITEMS:
+            session.handles.append(handle)
+        return ProgramValue(name=FILE, fields=handle)
     if path.text.isdecimal():
         return ProgramValue(name=FILE, taints=frozenset({"input"}))
     stream = low.read(path.word)
-    return ProgramValue(text=stream.text if stream.text is not None else UNKNOWN, name=FILE, taints=stream.taints)
+    taints = stream.taints if path.text.endswith(DATA_FILES) else stream.taints | {"file"}
+    return ProgramValue(text=stream.text if stream.text is not None else UNKNOWN, name=FILE, taints=taints)
 
 
-def method(receiver: ProgramValue, name: str, args: Args, keywords: Keywords, session: PythonMemory) -> ProgramValue:
-    """A method of a value that is not a module: texts, paths, files, responses, sockets, clients."""
-    low = session.low
-    first = args[0] if args else NOT_KNOWN
-    if receiver.name == _PATH or name in (
-        "unlink",
-        "write_text",
-        "write_bytes",
-        "read_text",
-        "read_bytes",
-        "rglob",
-        "iterdir",
-    ):
-        found = _path_method(receiver, name, args, low)
-        if found is not None:
-            return found
-    match name:
-        case "system" | "popen" if args:
-            run_shell(first, low, name)
-        case "execute" | "executescript" | "executemany" | "exec_driver_sql" | "raw":
-            sql(first, low, name)
-        case "connect" | "connect_ex" if receiver.name == "socket()":
-            session.seen.add("connect")
-            _connects(first, low)
-        case "request" | "putrequest" if receiver.name == "http.client()":
-            upload(ProgramValue(text=receiver.text + (args[1].text if len(args) > 1 else UNKNOWN)), NOTHING, low)
-        case "bind" | "listen" if receiver.name == "socket()":
-            low.emit("net.listen", first.text)
-        case "recv" | "recvfrom" | "makefile":
-            return ProgramValue(taints=receiver.taints | {"remote"} if receiver.name == "socket()" else receiver.taints)
-        case "sendall" | "send" if "secret" in first.taints:
-            upload(ProgramValue(text="socket"), first.taints, low)
-        case "get" | "post" | "put" | "patch" | "delete" if receiver.name == "requests.Session()":
-            return request(name, args, keywords, low)
-        case "delete" | "drop" if not args and not receiver.known and receiver.name == "":
-            low.emit("data.destroy", name, certainty="possible", rule="api-delete",
-                     reason=f"`{name}` of an object removes what it stands for")  # fmt: skip
-        case "sync_all" | "remove_all" | "extractall":
-            pass
-        case _:
-            if destroys(name, args, low):
-                return NOT_KNOWN
-    return text_method(receiver, name, args)
+def _mode(mode: ProgramValue | None) -> str:
+    if mode is None:
+        return "r"
+    if mode.number is not None:
+        kind = mode.number & 3
+        letter = "w" if mode.number & 0o1000 else ("a" if mode.number & 0o2000 else "+")
+        return letter if kind else "r"
+    return mode.text if mode.known else UNKNOWN
 
 
-def _path_method(path: ProgramValue, name: str, args: Args, low: Lowering) -> ProgramValue | None:  # noqa: C901 - one case per method
-    word = path.word
-    first = args[0] if args else NOT_KNOWN
-    match name:
-        case "unlink":
-            low.delete(word)
-        case "rmdir":
-            low.run((Word("rmdir"), word), via="Path.rmdir")
-        case "rmtree":
-            low.delete(word, recursive=True, forced=True)
-        case "write_text" | "write_bytes":
-            low.write(word, Stream(first.text if first.known else None, first.taints))
-        case "touch":
-            low.write(word, append=True)
-        case "read_text" | "read_bytes":
-            return of_stream(low.read(word))
-        case "open":
-            return opened(path, args[0] if args else None, low)
-        case "chmod":
-            low.run(
-                (Word("chmod"), Word(format(first.number, "o") if first.number is not None else UNKNOWN), word),
-                via="Path.chmod",
-            )
-        case "rename" | "replace":
-            low.run((Word("mv"), word, first.word), via="Path.rename")
-        case "symlink_to":
-            low.run((Word("ln"), Word("-s"), first.word, word), via="Path.symlink_to")
-        case "glob" | "rglob" | "iterdir":
-            inner = "*" if name != "glob" else first.text
-            return ProgramValue(
-                element=ProgramValue(text=join_path([path.text, inner]), name=_PATH, glob=True, taints=path.taints)
-            )
-        case "joinpath":
-            return ProgramValue(
-                text=join_path([path.text, *(arg.text for arg in args)]), name=_PATH, taints=path.taints
-            )
-        case "expanduser":
-            return ProgramValue(text=low.path(word), name=_PATH, taints=path.taints)
-        case "resolve" | "absolute":
-            return ProgramValue(text=low.path(word), name=_PATH, taints=path.taints)
-        case "with_suffix" | "with_name" | "with_stem" | "relative_to":
-            return ProgramValue(name=_PATH)
-        case _:
-            return None
-    return NOT_KNOWN
+def write_to(handle: ProgramValue, given: ProgramValue, low: Lowering) -> None:
+    """A text is written to a file that was opened for it."""
+    if handle.fields is None or "path" not in handle.fields.own:
+        return
+    own = handle.fields.own
+    where = own["path"].word
+    if given.known and "used" not in own:  # the first thing that is written, and all that is there
+        low.write(where, Stream(given.text, given.taints))
+        own["known"] = NOT_KNOWN
+    elif "known" in own:
+        low.write(where, Stream(given.text if given.known else None, given.taints), append=True)
+    own["used"] = NOT_KNOWN
+
+
+def answer(taints: frozenset[str] = NOTHING) -> ProgramValue:
+    """What a server or another program said."""
+    return ProgramValue(name=RESPONSE, taints=taints)

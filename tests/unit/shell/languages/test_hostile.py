@@ -43,6 +43,14 @@ REPEATED = [
     "system(",
     "-",
     "if x:\n ",
+    "x=[x,x]\n",
+    "x={1:x,2:x}\n",
+    "x=x if y else str(x)\n",
+    "f=lambda g:f(f)\nf(f)\n",
+    "x=[x,x];",
+    "x={a:x,b:x};",
+    "x=y?x:[x];",
+    "f=g=>f(f);f(f);",
 ]
 
 
@@ -87,3 +95,24 @@ def test_what_grows_faster_is_bounded_at_usual_sizes(language: str, fragment: st
 )
 def test_what_is_too_much_to_follow_is_stated(runner: str, code: str) -> None:
     assert _effects(runner, code) & {"opaque", "fs.delete"}
+
+
+@pytest.mark.parametrize(
+    ("runner", "code"),
+    [
+        ("python3 -c", "x = 'a' * 256 * 255\nx.replace('a', x).replace('a', x)"),
+        ("python3 -c", "('{0}' * 20000).format('a' * 60000)"),
+        ("python3 -c", "('%(a)s' * 10000) % {'a': 'b' * 60000}"),
+        ("python3 -c", "'a'.ljust(10 ** 12), 'a'.zfill(10 ** 12), '%1000000000d' % 1, '{:>1000000000}'.format(1)"),
+        ("python3 -c", "('\\t' * 60000).expandtabs(4000), bytes(10 ** 12), list(range(10 ** 12)), 9 ** 9 ** 9"),
+        ("python3 -c", "x = ['a' * 60000] * 256\nfor _ in range(64): ','.join(x)"),
+        ("python3 -c", "x = [1]\n" + "x = x + x\n" * 60 + "x = [*x, *x] * 9\nprint(len(x))"),
+        ("python3 -c", "x = {1: 2}\n" + "x = {**x, **x, 3: x}\n" * 60 + "x.update(x)\nprint(x)"),
+        ("python3 -c", "x = [0] * 1000\n" + "len(x)\nsorted(x)\n" * 3000),
+        ("node -e", "x=[1];" + "x=[...x,...x];x=x.concat(x);" * 40 + "x.push(...x)"),
+        ("python3 -c", "import pickle\npickle.loads(b'(' * 100000)"),
+        ("node -e", "x='a'.repeat(65000); x.replaceAll('a',x).split('').join(x); 'a'.padEnd(1e12)"),
+    ],
+)
+def test_what_a_program_multiplies_is_not_computed(runner: str, code: str) -> None:
+    assert cpu_seconds(lambda: _effects(runner, code)) < SECONDS

@@ -47,10 +47,14 @@ TOOLS: dict[str, frozenset[str]] = {
     "magento": words("setup:uninstall"),
     "dotnet-ef": words("drop"),
     "sqitch": words("revert"),
+    "meteor": words("reset"),
 }
 _CODE = {"rails": ("ruby", "runner r"), "manage.py": ("python", "-c --command"), "artisan": ("php", "--execute")}
 """Frameworks that run a line of code: its language, and the words in front of it."""
-_QUERIES = {"wp": "query", "drush": "sql:query sql-query sqlq", "rails": "db:query"}
+_SHELLS = {"manage.py": "python", "django-admin": "python", "flask": "python", "rails": "ruby", "artisan": "php"}
+"""Frameworks with a console that runs what it reads."""
+_CONSOLES = words("shell shell_plus console c tinker dbshell")
+_QUERIES = {"typeorm": "query", "wp": "query", "drush": "sql:query sql-query sqlq", "rails": "db:query"}
 """Frameworks that pass SQL on, and the words in front of it."""
 _MASS_DELETION = (
     "delete_all", "destroy_all", ".truncate", "::truncate", ".all().delete()", "drop_all", "deletemany({})",
@@ -92,5 +96,10 @@ def _runs_code(inv: Invocation, low: Lowering) -> None:
                          reason="This line of code deletes every row of a table")  # fmt: skip
         elif before in queries:
             low.code("sql", word, via=inv.name)
+    if inv.name in _SHELLS and inv.stdin is not None and inv.args and inv.args[0].text in _CONSOLES:
+        low.code(_SHELLS[inv.name], inv.stdin, via=inv.name)
+        if any(phrase in (inv.stdin.text or "").lower() for phrase in _MASS_DELETION):
+            low.emit("data.destroy", inv.name, rule="mass-deletion",
+                     reason="This line of code deletes every row of a table")  # fmt: skip
     if inv.name == "prisma" and inv.stdin is not None and any(word.text == "--stdin" for word in inv.args):
         low.code("sql", inv.stdin, via=inv.name)

@@ -51,7 +51,7 @@ PNPM = tool(
     publish="publish",
     withdraw="unpublish",
     registry=_REGISTRY,
-    run="exec",
+    run="exec node",
     fetch="dlx",
 )
 YARN = tool(
@@ -107,12 +107,26 @@ def _npm_call(name: str, call: PackageCall, known: PackageTool, low: Lowering) -
     if call.meaning == "fetch":
         _npx(name, call, low)
         return
+    if call.meaning == "run" and call.verb == "node":
+        low.run((Word("node"), *call.rest), via=name)
+        return
+    if call.meaning == "run" and call.verb == "exec" and _in_shell(name, call, low):
+        return
     if call.meaning == "install":
         for word in parse(call.rest, values=known.values).operands:
             if _is_repository(word.text):
                 low.emit("package.install", word.text, at=word, foreign=True)
                 return
     state(name, call, known, low)
+
+
+def _in_shell(name: str, call: PackageCall, low: Lowering) -> bool:
+    """`pnpm -r exec -c TEXT`, `yarn exec TEXT`: one text for a shell."""
+    opts = parse(call.rest, long=("--shell-mode", "--parallel"), stop=True)
+    if not opts.has("-c", "--shell-mode") or not opts.operands:
+        return False
+    low.shell(Word(" ".join(word.text for word in opts.operands), opts.operands[0].span), via=name)
+    return True
 
 
 def _is_repository(text: str) -> bool:
@@ -204,8 +218,26 @@ def corepack(inv: Invocation, low: Lowering) -> None:
         low.run(inv.args, via="corepack")
 
 
+_LERNA_VALUES = ("--scope", "--concurrency", "--since", "--ignore", "--loglevel")
+
+
+@command("lerna")
+def lerna(inv: Invocation, low: Lowering) -> None:
+    """`lerna exec` runs a command in every package; one word is a text for a shell."""
+    operands = parse(
+        inv.args, values=("--scope", "--concurrency", "--since", "--ignore", "--loglevel"), stop=True
+    ).operands
+    if operands and operands[0].text == "exec":
+        rest = parse(operands[1:], values=("--scope", "--concurrency", "--since", "--ignore"), stop=True).operands
+        low.shell(Word(" ".join(word.text for word in rest), inv.span), via="lerna exec")
+    elif (call := locate(inv.args, _PUBLISHERS)) is not None:
+        state("lerna", call, _PUBLISHERS, low)
+    else:
+        runs_project(inv, low)
+
+
 _PUBLISHERS = tool(publish="publish release upload.bom", withdraw="unpublish")
-register("lerna", "vsce", "ovsx", "changeset", "jsr", "elm", known=_PUBLISHERS, family=__name__)
+register("vsce", "ovsx", "changeset", "jsr", "elm", known=_PUBLISHERS, family=__name__)
 register("eas", known=tool(publish="submit update"), family=__name__)
 register(
     "fastlane",

@@ -8,7 +8,7 @@ from interpose.shell.commands.packages.build import runs_project
 from interpose.shell.commands.packages.managers import PackageTool, foreign, installs, locate, register, state, tool
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.invocation import Invocation, Lowering
+from interpose.shell.invocation import Invocation, Lowering, Word
 
 _CARGO = tool(
     values="""
@@ -108,7 +108,7 @@ TOOLCHAINS: dict[str, PackageTool] = {
         publish="hex.publish",
         withdraw="hex.retire",
         registry="hex.owner",
-        data="ecto.drop ecto.reset",
+        data="ecto.drop ecto.reset ecto.rollback",
     ),
     "rebar3": tool(publish="hex.publish", withdraw="hex.retire", registry="hex.owner"),
     "cabal": tool(install="install update", publish="upload", run="exec"),
@@ -160,6 +160,7 @@ def maven(inv: Invocation, low: Lowering) -> None:
         if word.text in _MAVEN_PUBLISHES or word.text.startswith(("deploy:", "gpg:sign-and-deploy")):
             low.emit("package.publish", word.text, at=word, rule="package-publish",
                      reason="Publishes the build to a repository that others use.")  # fmt: skip
+        _migrates(word, low)
     for _, value in ((name, value) for name, value in opts.given if name == "-Dexec.executable"):
         if value is not None:
             low.run((value,), via="mvn exec")
@@ -179,11 +180,22 @@ def gradle(inv: Invocation, low: Lowering) -> None:
         low.read(script)
     for word in opts.operands:
         task = word.text.rpartition(":")[2]
+        _migrates(word, low)
         if task.startswith("publish") and not task.endswith("MavenLocal"):
             low.emit("package.publish", word.text, at=word, rule="package-publish",
                      reason="Publishes the build to a repository that others use.")  # fmt: skip
         elif task in ("uploadArchives", "closeAndReleaseRepository", "bintrayUpload"):
             low.emit("package.publish", word.text, at=word, rule="package-publish", reason="Publishes a release.")
+
+
+def _migrates(word: Word, low: Lowering) -> None:
+    """A task of a build that throws a database away."""
+    if word.text.rpartition(":")[2] in ("flywayClean", "dropAll", "liquibaseDropAll") or word.text in _MIGRATIONS:
+        low.emit("data.destroy", word.text, at=word, rule="migration-drop",
+                 reason=f"`{word.text}` throws away tables or the data in them.")  # fmt: skip
+
+
+_MIGRATIONS = ("flyway:clean", "liquibase:dropAll", "liquibase:rollback")
 
 
 @command("deno")
@@ -192,14 +204,22 @@ def deno(inv: Invocation, low: Lowering) -> None:
     rest = inv.args[1:]
     opts = parse(rest, bundle=False)
     if verb == "eval" and opts.operands:
-        low.code("javascript", opts.operands[0], via="deno eval")
+        printing = opts.has("-p", "--print")
+        low.code("javascript", opts.operands[0], via="deno eval -p" if printing else "deno eval")
+    elif verb in ("repl", "run") and (codes := opts.values("--eval", "--eval-file")):
+        for code in codes:
+            low.code("javascript", code, via="deno repl")
+    elif verb == "run" and opts.word(0) == "-" and inv.stdin is not None:
+        low.code("javascript", inv.stdin, via="deno run")
     elif verb == "publish" and not opts.has("--dry-run", "--help"):
         low.emit("package.publish", "", rule="package-publish", reason="Publishes a package to everybody.")
     elif verb in ("install", "add"):
         installs(opts, low)
     elif verb in ("run", "test", "bench", "serve") and opts.operands:
         script = opts.operands[0]
-        if foreign(script.text):
+        if script.text.startswith("data:"):
+            low.run((Word("node"), Word("--import"), script), via="deno run")
+        elif foreign(script.text):
             low.emit("code.remote", script.text, certainty="possible", at=script)
         elif verb == "run":
             low.run_file(script, via="deno run", language="javascript")
@@ -212,8 +232,17 @@ def bun(inv: Invocation, low: Lowering) -> None:
     opts = parse(
         inv.args, values=("-e", "--eval", "-p", "--print", "--cwd", "-c", "--config", "-r", "--preload"), stop=True
     )
-    for code in opts.values("-e", "--eval", "-p", "--print"):
+    for code in opts.values("-e", "--eval"):
         low.code("javascript", code, via="bun -e")
+    for code in opts.values("-p", "--print"):
+        low.code("javascript", code, via="bun -p")
+    if opts.word(0) == "exec" and len(opts.operands) > 1:
+        # One text, for the shell that bun brings with it.
+        low.shell(opts.operands[1], via="bun exec")
+        return
+    if opts.word(0) in ("-", "run") and inv.args[-1].text == "-" and inv.stdin is not None:
+        low.code("javascript", inv.stdin, via="bun")
+        return
     call = locate(inv.args, BUN)
     if call is not None:
         state("bun", call, BUN, low)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
+from urllib.parse import unquote
+
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.shell.commands.data.migrations import TOOLS as MIGRATIONS
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, command
 from interpose.shell.commands.shared.options import Options, parse
-from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
 
 
 class Interpreter(Struct, frozen=True, kw_only=True):
@@ -40,6 +45,8 @@ _NODE = Interpreter(language="javascript", code=("-e", "--eval", "--print"), fil
                     values=("-C", "--conditions", "--loader", "--experimental-loader", "--env-file", "--input-type",
                             "--title", "--tsconfig", "-P", "--project", "-O", "--compiler-options", "--cwd",
                             "--test-reporter"))  # fmt: skip
+_ENGINE = Interpreter(language="javascript", code=("-e", "--eval", "-c"), files=("-f",), values=("-m", "-I"))
+"""Engines without Node's library."""
 _LUA = Interpreter(language="lua", code=("-e",), values=("-l",), inform=("--version", "-v"))
 
 INTERPRETERS: dict[str, Interpreter] = {
@@ -47,6 +54,10 @@ INTERPRETERS: dict[str, Interpreter] = {
     **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby", "mruby"), _RUBY),
     **dict.fromkeys(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "vite-node", "babel-node", "jiti"),
                     _NODE),
+    **dict.fromkeys(("iojs", "electron", "zx", "swc-node", "sucrase-node", "esr", "tsimp", "coffee", "lsc",
+                     "bare"), _NODE),
+    **dict.fromkeys(("qjs", "quickjs", "d8", "jsc", "js", "rhino", "gjs", "cjs", "njs", "mujs", "jjs", "hermes", "xst",
+                     "graaljs", "v8", "spidermonkey", "txiki", "tjs", "llrt"), _ENGINE),
     **dict.fromkeys(("lua", "luajit", "lua5.1", "lua5.2", "lua5.3", "lua5.4", "texlua"), _LUA),
     **dict.fromkeys(
         ("R", "Rscript", "littler"),
@@ -80,16 +91,37 @@ def _interpret(spec: Interpreter) -> Handler:
         if options.has(*spec.checks) or (options.has(*spec.inform) and not code and not options.operands):
             return
         for path in options.values(*spec.files):
-            low.run_file(path, via=inv.name, language=spec.language)
+            _loads(path, spec.language, inv, low)
         if code:
             _over_files(spec, options, inv, low)
-            low.code(spec.language, _lines(code), via=inv.name)
+            # What a program is worth is printed: the reader knows it by the wrapper's name.
+            prints = spec.language == "javascript" and options.has("--print", "-p")
+            low.code(spec.language, _lines(code), via=f"{inv.name} -p" if prints else inv.name)
         elif options.values(*spec.files) and spec.language in ("r", "tcl"):
             return
         else:
             run_script(inv, low, options.operands, spec.language)
 
     return run
+
+
+def _loads(path: Word, language: str, inv: Invocation, low: Lowering) -> None:
+    """A file that is run first: by its name, or a program in an address."""
+    if path.text.startswith("data:"):
+        kind, _, body = path.text.partition(",")
+        text = unquote(body) if not kind.endswith(";base64") else _decoded(body)
+        low.code(language, Word(text, path.span, taints=path.taints), via=inv.name)
+    elif path.text.startswith(("http://", "https://")):
+        low.emit("code.remote", path.text, at=path)
+    else:
+        low.run_file(path, via=inv.name, language=language)
+
+
+def _decoded(body: str) -> str:
+    try:
+        return b64decode(unquote(body), validate=False).decode("utf-8", "replace")
+    except ValueError:
+        return UNKNOWN
 
 
 def _over_files(spec: Interpreter, options: Options, inv: Invocation, low: Lowering) -> None:
@@ -115,8 +147,8 @@ def _lines(parts: tuple[Word, ...]) -> Word:
 def run_script(inv: Invocation, low: Lowering, operands: tuple[Word, ...], language: str) -> None:
     """The first operand is the script; without one, stdin is."""
     if operands and operands[0].text not in ("-", "/dev/stdin"):
-        if operands[0].text.startswith(("http://", "https://")):
-            low.emit("code.remote", operands[0].text, at=operands[0])
+        if operands[0].text.startswith(("http://", "https://", "data:")):
+            _loads(operands[0], language, inv, low)
         else:
             low.run_file(operands[0], via=inv.name, language=language)
             if operands[0].text.rpartition("/")[2] in MIGRATIONS:
@@ -133,7 +165,7 @@ for _name, _spec in INTERPRETERS.items():
 PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
            "pypy", "pypy3",
            *(f"pypy3.{minor}" for minor in range(7, 14)), "ipython", "ipython3", "bpython", "graalpy", "jython",
-           "micropython", "py")  # fmt: skip
+           "micropython", "py", "ptpython", *(f"python3.{minor}t" for minor in range(13, 16)))  # fmt: skip
 
 LISTENING_MODULES = (
     "http.server",
@@ -159,6 +191,20 @@ SCRIPT_MODULES = (
 )
 
 
+PYTHON_TOOLS = words("""
+    pip pip3 pipx poetry pdm uv hatch flit twine pytest tox conda mamba alembic flask ansible interpose
+""")
+"""Commands that are packages of Python with modules of their own."""
+OWN_MODULES = words("""
+    script test time watch command code tree install link split sort join cut head tail view make patch at batch mount
+    service host select run write kill date env expect comm find locate login mail nice open print read rename reset
+    server service setup shell source start stop strings sync truncate type update upload users w which who
+""")
+"""Names of commands that a project's own modules have: `python -m script` does not record a terminal."""
+CONSOLES = frozenset({"code", "asyncio", "IPython", "bpython", "ptpython", "idlelib"})
+"""Modules that run what they read."""
+
+
 @command(*PYTHONS)
 def python(inv: Invocation, low: Lowering) -> None:
     options = parse(inv.args, values=("-c", "-m", "-W", "-X", "-Q", "--check-hash-based-pycs"), stop=True)
@@ -166,30 +212,74 @@ def python(inv: Invocation, low: Lowering) -> None:
     if module is not None:
         _python_module(inv, module, low)
     elif code is not None:
-        low.code("python", code, via=inv.name)
+        low.code("python", _hooked(code, inv), via=inv.name)
     elif not options.has("--help", "--version", "-V", "-h") or options.operands:
         run_script(inv, low, options.operands, "python")
+
+
+def _hooked(code: Word, inv: Invocation) -> Word:
+    """The program with what the environment makes of `breakpoint()`."""
+    hook = dict(inv.env).get("PYTHONBREAKPOINT")
+    if hook is None or not hook.text.replace(".", "_").isidentifier():
+        return code
+    return Word(f"import sys\nsys.breakpointhook = {hook.text}\n{code.text}", code.span, taints=code.taints)
 
 
 def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
     start = next(index for index, word in enumerate(inv.args) if word is module or word.text.endswith(module.text)) + 1
     rest = inv.args[start:]
     name = module.text
+    head = name.partition(".")[0]
     if name in LISTENING_MODULES:
-        port = next((word.text for word in rest if word.text.isdecimal()), "8000")
-        low.emit("net.listen", port)
+        _listens(rest, low)
     elif name == "json.tool":
         _json_tool(inv, rest, low)
     elif name == "timeit":
-        for word in parse(rest, values=("-n", "-r", "-u", "-s")).operands:
+        options = parse(rest, values=("-n", "-r", "-u", "-s", "--setup", "--number", "--repeat", "--unit"))
+        for word in (*options.values("-s", "--setup"), *options.operands):
             low.code("python", word, via="timeit")
+    elif head in CONSOLES:
+        code = parse(rest, values=("-c", "-r"), stop=True).value("-c")
+        if code is not None:
+            low.code("python", code, via=name)
+        else:
+            run_script(inv, low, parse(rest, stop=True).operands, "python")
     elif name in SCRIPT_MODULES:
-        operands = parse(rest, stop=True, values=("-o", "-s", "-m")).operands
-        if operands and operands[0].text == "run":
-            operands = operands[1:]
+        _profiled(inv, name, rest, low)
+    elif name in ("zipfile", "tarfile"):
+        _unpacks(name, rest, low)
+    elif name == "django":
+        low.run((Word("django-admin", module.span), *rest), via="python -m")
+    elif head in PYTHON_TOOLS or (name in HANDLERS and name not in OWN_MODULES):
+        low.run((Word(head, module.span), *rest), via="python -m")
+
+
+def _listens(rest: tuple[Word, ...], low: Lowering) -> None:
+    options = parse(rest, values=("-d", "--directory", "-b", "--bind", "-p", "--protocol"))
+    port = next((word.text for word in options.operands if word.text.isdecimal()), "8000")
+    low.emit("net.listen", port)
+    for path in options.values("-d", "--directory"):
+        low.read(path, recursive=True)
+
+
+def _profiled(inv: Invocation, name: str, rest: tuple[Word, ...], low: Lowering) -> None:
+    options = parse(rest, stop=True, values=("-o", "-s", "-m", "-c"))
+    for word in options.values("-c") if name == "pdb" else ():
+        said = word.text.lstrip("!").removeprefix("pp ").removeprefix("p ")
+        low.code("python", Word(said, word.span, taints=word.taints), via=name)
+    operands = options.operands[1:] if options.word(0) == "run" else options.operands
+    if (module := options.value("-m")) is not None:
+        _python_module(replace(inv, args=(module, *operands)), module, low)
+    else:
         run_script(inv, low, operands, "python")
-    elif name.partition(".")[0] in HANDLERS:
-        low.run((Word(name.partition(".")[0], module.span), *rest), via="python -m")
+
+
+def _unpacks(name: str, rest: tuple[Word, ...], low: Lowering) -> None:
+    options = parse(rest, values=("-e", "--extract", "-c", "--create"))
+    archive = options.value("-e", "--extract")
+    if archive is not None:
+        into = options.operands[0] if options.operands else Word(".")
+        low.run((Word("tar"), Word("-xf"), archive, Word("-C"), into), via=name)
 
 
 def _json_tool(inv: Invocation, rest: tuple[Word, ...], low: Lowering) -> None:
