@@ -27,6 +27,7 @@ from interpose.paths import (
 )
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
+from interpose.shell.last_look import computes, look
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
 from interpose.shell.syntax.budget import EFFECT, steps_of_path, steps_of_program
@@ -358,6 +359,8 @@ class CommandLowering:
             self.walker.budget.spend(steps_of_program(text))
             analyse(text, self, via)
             self.walker.depth -= 1
+        if analyse is None or computes(language, text) or self._gave_up(first):
+            look(text, self, via)
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
@@ -365,6 +368,9 @@ class CommandLowering:
         if "TIOCSTI" in text or "0x5412" in text:
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
+    def _gave_up(self, first: int) -> bool:
+        return any(effect.kind == "opaque" for effect in self.walker.effects[first:])
 
     def _has_stated(self, first: int) -> bool:
         return any(effect.kind == "guard.tamper" for effect in self.walker.effects[first:])

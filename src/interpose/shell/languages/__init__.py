@@ -37,10 +37,10 @@ LANGUAGES: dict[str, str] = {
     "lua": "interpose.shell.languages.generic:lua",
     "r": "interpose.shell.languages.generic:r",
     "julia": "interpose.shell.languages.generic:julia",
-    "tcl": "interpose.shell.languages.generic:tcl",
+    "tcl": "interpose.shell.languages.tcl:lower",
     "groovy": "interpose.shell.languages.generic:groovy",
     "literals": "interpose.shell.languages.literals:lower",
-    "osascript": "interpose.shell.languages.generic:osascript",
+    "osascript": "interpose.shell.languages.applescript:lower",
 }
 
 _loaded: dict[str, Lower] = {}
