@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.shell.invocation import UNKNOWN
+from interpose.shell.invocation import UNKNOWN, Invocation, Word
 from interpose.types import EffectKind, FrozenDict
 
 if TYPE_CHECKING:
@@ -72,12 +72,37 @@ def computes(language: str, code: str) -> bool:
     return pattern is not None and pattern.search(code) is not None
 
 
-def look(code: str, low: CommandLowering, via: str) -> None:
-    """State what the text constants of a program would do if a shell ran them, as no more than possible."""
+_GIVES_CODE = frozenset(
+    {"-e", "-c", "-E", "-r", "-x", "-p", "--eval", "--execute", "--exec", "--expr", "--command", "--code", "--run",
+     "--script", "--print", "eval", "exec"}
+)  # fmt: skip
+_CALLED = re.compile(r"(?:[(\[{,=]|\b(?:system|exec|execute|shell|run|spawn|sh|popen|cmd|eval|call))\s*\Z")
+"""What stands before a constant that a program uses, and not before one in plain text."""
+
+
+def look_at_arguments(inv: Invocation, low: CommandLowering) -> None:
+    """The same for a program that nobody knows: code behind an option, in a substitution, in a file of this text."""
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        name, equals, value = word.text.partition("=")
+        if before.text in _GIVES_CODE:
+            look(word.text, low, inv.name)
+        elif equals and name in _GIVES_CODE and name.startswith("--"):
+            look(value, low, inv.name)
+        elif low.walker.state.files and (content := low.walker.state.files.get(low.path(word))) is not None:
+            look(content.text or "", low, inv.name, called=not word.text.startswith("/dev/fd/"))
+    if inv.stdin is not None and inv.stdin.text:
+        look(inv.stdin.text, low, inv.name, called=True)
+
+
+def look(code: str, low: CommandLowering, via: str, *, called: bool = False) -> None:
+    """State what the text constants of a program would do if a shell ran them, as no more than possible.
+
+    `called`: it may be no program but a text, so only constants count that something is done with.
+    """
     from interpose.shell.commands.shared.handler_table import HANDLERS  # the table is filled when commands are loaded
 
     tried = 0
-    for words in _candidates(code):
+    for words in _candidates(code, called=called):
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
             continue
@@ -87,7 +112,7 @@ def look(code: str, low: CommandLowering, via: str) -> None:
         _try(words, low, via)
 
 
-def _candidates(code: str) -> Iterator[tuple[str, ...]]:
+def _candidates(code: str, *, called: bool) -> Iterator[tuple[str, ...]]:
     """What may be a command: each constant, constants that are joined, and the words of a list."""
     found = [
         Constant(_unescaped(match[match.lastgroup or 0]), match.start(), match.end())
@@ -95,6 +120,8 @@ def _candidates(code: str) -> Iterator[tuple[str, ...]]:
     ]
     for index, constant in enumerate(found):
         if len(constant.text) > MAX_LENGTH:
+            continue
+        if called and not _CALLED.search(code, max(0, constant.start - 24), constant.start):
             continue
         text = constant.text.strip()
         yield (text,)
@@ -138,8 +165,6 @@ def _try(words: tuple[str, ...], low: CommandLowering, via: str) -> None:
     if len(words) == 1:
         low.shell(words[0], via=via)
     else:
-        from interpose.shell.invocation import Word
-
         low.run(tuple(Word(word, quoted=True) for word in words), via=via)
     # INVARIANT: nothing but possible effects stays of it. A command that may never run leaves no trace in the state.
     walker.state = outer

@@ -26,7 +26,7 @@ from interpose.paths import (
     tamper_of,
 )
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
-from interpose.shell.languages import lower_of
+from interpose.shell.languages import PROGRAMS, lower_of
 from interpose.shell.last_look import computes, look
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
@@ -456,4 +456,4 @@ def _shebang(text: str) -> str:
     first = text[2:].partition("\n")[0].split()
     program = next((word for word in first if not word.startswith("-") and not word.endswith("/env")), "")
     name = program.rpartition("/")[2].rstrip("0123456789.")
-    return {"sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "node": "javascript"}.get(name, name)
+    return PROGRAMS.get(name, name)

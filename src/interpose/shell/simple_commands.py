@@ -18,6 +18,7 @@ from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.last_look import look_at_arguments
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
@@ -326,6 +327,7 @@ def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
         low.walker.doubt -= 1
     else:
         general(inv, low)
+    look_at_arguments(inv, low)
 
 
 def _is_pattern(name: str) -> bool:

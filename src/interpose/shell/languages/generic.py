@@ -44,7 +44,7 @@ _RUBY = TokenRules(quote_words=("%x",), holes=("#{",), regexes=True)
 _PHP = TokenRules(comments=("#", "//"), holes=("$", "{$"))
 _LUA = TokenRules(comments=("--",), backticks=False, holes=(), long_brackets=True)
 _R = TokenRules(backticks=False, holes=())
-_JULIA = TokenRules(holes=("$",))
+_JULIA = TokenRules(holes=("$",), joiners=("::", "."))
 _GROOVY = TokenRules(comments=("//",), backticks=False, holes=("$",))
 _PYTHON = TokenRules(backticks=False, holes=())
 _LOOK_BACK = 16
@@ -61,6 +61,8 @@ class Scan(Struct):
     names: Names
     searched: list[ProgramValue]
     waiting: list[Action]
+    symbols: bool = False
+    """`:system` is a value."""
     """Deletions of what a search finds that is only named later."""
     seen: bool = False
     ran: bool = False
@@ -116,7 +118,7 @@ def unparsed(low: Lowering, via: str) -> None:
 def scan(code: str, low: Lowering, via: str, language: str, syntax: TokenRules) -> bool:
     """State what the calls of a program do. Whether there was any."""
     found = tokens(code, syntax)
-    program = Scan(found, TABLES[language], low, via, no_names(), [], [])
+    program = Scan(found, TABLES[language], low, via, no_names(), [], [], language == "ruby")
     for index, token in enumerate(found):
         match token.kind:
             case "command":
@@ -204,7 +206,7 @@ def _name(program: Scan, index: int) -> None:
         _call(program, index, action)
     elif text in SEARCHES:
         found_here = [arg for arg in arguments(found, index + 1, names) if arg.known and arg.text]
-        walks = text in WALKS
+        walks = text in WALKS or any(part.text == "recursive" for part in found[index : end_of_call(found, index + 1)])
         program.searched.extend(
             ProgramValue(text=arg.text, glob=arg.glob, name="tree" if walks or "**" in arg.text else "")
             for arg in (found_here if walks else found_here[:1])
@@ -248,7 +250,7 @@ def _action(program: Scan, index: int, before: str) -> Action | None:
 
 def _is_value(program: Scan, index: int, before: str, after: str) -> bool:
     """Whether a function is not called here but handed on: `f = os.execute`, `map(os.execute, ...)`, `\\&system`."""
-    if before in ("\\", ":") or (before == "&" and index > 1 and program.found[index - 2].text == "\\"):
+    if before == "\\" or (before == ":" and program.symbols) or (before == "&" and index > 1 and program.found[index - 2].text == "\\"):
         return True
     following = program.found[index + 1]
     return following.kind == "mark" and following.text in (",", ")", ";", "\n", "]", "}") and before in ("=", ",", "(")
@@ -272,6 +274,14 @@ def _call(program: Scan, index: int, action: Action) -> None:
     match action.does:
         case "call":
             _indirect(program, index, args)
+        case "run" if not args and found[index - 1].text == "." and found[index - 2].text == "]":
+            words = []
+            for position in range(index - 3, max(-1, index - _LOOK_BACK), -1):
+                if found[position].text == "[":
+                    break
+                if found[position].kind == "string":
+                    words.insert(0, argument([found[position]]))
+            run_list(tuple(words), low, name)
         case "delete" if not args or not any(arg.known for arg in args):
             owner = _owner(program, index) if "." in name or found[index - 1].text in (".", ">") else None
             if program.searched:
@@ -310,7 +320,11 @@ def _indirect(program: Scan, index: int, args: list[ProgramValue]) -> None:
         action = program.table.get(token.text) if token.kind in ("string", "name") else None
         if action is not None and action.does != "call":
             rest = [arg for arg in args if arg.known and arg.text != token.text]
-            if rest or action.does in ("shell", "run"):
+            if not rest and (owner := _owner(program, index)) is not None:
+                rest = [owner]
+            if action.does == "delete" and not rest:
+                program.waiting.append(action)
+            elif rest or action.does in ("shell", "run"):
                 program.ran = program.ran or action.does in ("shell", "run")
                 if action.does == "delete" and program.searched:
                     rest = program.searched
@@ -364,6 +378,9 @@ def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> 
         return
     match action.does:
         case "shell":
+            if action.position:
+                args = args[action.position :]
+                first = args[0] if args else NOT_KNOWN
             if len(args) > 1 and action.words and not (first.known and " " in first.text.strip()):
                 run_list(tuple(arg for arg in args if not arg.text.startswith("recursive")), low, name)
             elif args:
@@ -397,6 +414,8 @@ def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> 
         case "file":
             if first.text.startswith(("http://", "https://")):
                 low.emit("code.remote", first.text)
+            elif first.text.startswith("data:"):
+                low.code(action.language, first.text.partition(",")[2], via=name)
             elif first.known and first.text.startswith(("/", "./", "../", "~")):
                 low.run_file(first.word, via=name, language=action.language)
         case "call":

@@ -89,15 +89,15 @@ AUTHORIZED = ("authorization", "bearer", "x-api-key", "private-token", "x-auth-t
 
 TABLES: dict[str, dict[str, Action]] = {
     "perl": {
-        "system": _SHELL, "exec": _SHELL, "CORE::system": _SHELL, "CORE::exec": _SHELL, "open": _OPEN, "open2": _SHELL,
-        "open3": _SHELL,
+        "system": _SHELL, "exec": _SHELL, "CORE::system": _SHELL, "CORE::exec": _SHELL, "open": _OPEN,
+        "open2": Action(does="shell", position=2), "open3": Action(does="shell", position=3),
         "unlink": _DELETE, "rmdir": _RMDIR, "rmtree": _TREE, "remove_tree": _TREE, "File::Path::rmtree": _TREE,
         "File::Path::remove_tree": _TREE, ".remove_tree": _TREE, ".rmtree": _TREE, "rename": _MOVE, "move": _MOVE,
         "chmod": _CHMOD, "kill": Action(does="command", command=("kill", "-s")), "readpipe": _SHELL,
         "truncate": _WRITE, "eval": _code("perl"), "getstore": _DOWNLOAD, ".remove": _DELETE,
-        "chown": _CHOWN, "do": _file("perl"), "require": _file("perl"), "copy": _COPY, "fmove": _MOVE,
+        "chown": _CHOWN, "shell": _WEAK_SHELL, "spurt": _WRITE, "do": _file("perl"), "require": _file("perl"), "copy": _COPY, "fmove": _MOVE,
         "run": _WEAK_RUN, "run3": _WEAK_RUN, "capture": _WEAK_SHELL, "capturex": _WEAK_RUN, "systemx": _WEAK_RUN,
-        "IPC::Open3::open3": _SHELL, "IPC::Open2::open2": _SHELL, "CORE::GLOBAL::system": _SHELL, "POSIX::system": _SHELL,
+        "IPC::Open3::open3": Action(does="shell", position=3), "IPC::Open2::open2": Action(does="shell", position=2), "CORE::GLOBAL::system": _SHELL, "POSIX::system": _SHELL,
         "POSIX::execvp": _RUN, "POSIX::remove": _DELETE_ONE, "File::Copy::move": _MOVE, "dirmove": _MOVE,
         "pathrmdir": _TREE, "pathempty": _TREE, "fcopy": _COPY, "slurp": _READ, "read_file": _READ, "write_file": _WRITE,
         "write_text": _WRITE, "sysopen": _OPEN, "symlink": Action(does="command", command=("ln", "-s")),
@@ -208,7 +208,7 @@ TABLES: dict[str, dict[str, Action]] = {
         "Runtime.getRuntime": _SHELL, ".exec": _SHELL, ".deleteDir": Action(does="delete", recursive=True, words=False),
         "deleteDir": Action(does="delete", recursive=True, words=False), "evaluate": _code("groovy"), "ProcessBuilder": _RUN, "Eval.me": _code("groovy"), ".evaluate": _code("groovy"),
         ".deleteOnExit": _DELETE_ONE, "Files.delete": _DELETE_ONE, "FileUtils.deleteDirectory": _TREE, "FileUtils.cleanDirectory": _TREE, "sh": _WEAK_SHELL,
-        ".deleteTree": _TREE, "AntBuilder": _CALL, ".withWriter": _WRITE, ".invokeMethod": _CALL, ".parse": _code("groovy"),
+        ".deleteTree": _TREE, ".execute": _WEAK_RUN, "AntBuilder": _CALL, ".withWriter": _WRITE, ".invokeMethod": _CALL, ".parse": _code("groovy"),
         "GroovyShell": _CALL, "Runtime.runtime.exec": _SHELL, "File": _READ,
     },
     "python": {

@@ -59,6 +59,7 @@ def arguments(found: list[ProgramToken], start: int, names: Names) -> list[Progr
     current: list[ProgramToken] = []
     depth = 0
     block = found[start : start + 1] == [ProgramToken("mark", "{")]
+    program: ProgramValue | None = None
 
     def end_argument() -> None:
         listed = _list_named(current, names)
@@ -77,7 +78,8 @@ def arguments(found: list[ProgramToken], start: int, names: Names) -> list[Progr
                 depth -= 1
                 if depth <= 0:
                     if block and token.text == "}":
-                        # perl's `system {"program"} "name", ...`: what is in the block runs.
+                        # perl's `system {"program"} "name", ...`: what is in the block runs, the name is only shown.
+                        program = argument(current, names)
                         block, depth = False, 0
                         current.clear()
                         continue
@@ -93,7 +95,7 @@ def arguments(found: list[ProgramToken], start: int, names: Names) -> list[Progr
         current.append(token)
     if current:
         end_argument()
-    return args
+    return args if program is None else [program, *args[1:]]
 
 
 def _list_named(found: list[ProgramToken], names: Names) -> tuple[ProgramValue, ...] | None:

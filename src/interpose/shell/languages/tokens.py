@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.shell.invocation import UNKNOWN
 
@@ -99,6 +100,8 @@ def _special(
     if code[end : end + 1] != close:
         unclosed[close] = end
         return 0
+    if "(?" in code[index:end] and "{" in code[index:end]:
+        out.extend(tokens(code[index + 1 : end], replace(syntax, regexes=False)))  # perl runs code in a pattern
     if kept:
         out.extend((ProgramToken("name", "glob"), ProgramToken("string", code[index + 1 : end])))
     return end + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from interpose.shell.commands.shared.handler_table import Handler, command
+from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 from interpose.shell.languages.cmd import run_command
 from interpose.shell.languages.powershell import Flow, cmdlet
@@ -98,6 +99,7 @@ def bare_cmdlet(inv: Invocation, low: Lowering) -> None:
 def iex(inv: Invocation, low: Lowering) -> None:
     """PowerShell's Invoke-Expression, or Elixir's shell when it is given options."""
     if inv.args and inv.args[0].text.startswith("-"):
+        run_inline(inv, low)
         return
     if inv.args or inv.stdin is not None:
         bare_cmdlet(Invocation("Invoke-Expression", inv.args, inv.span, inv.argv0, inv.stdin), low)
