@@ -119,7 +119,10 @@ def run_command(words: list[str], low: Lowering, stdin: Stream | None = None) ->
         case _ if name in _SILENT:
             pass
         case _:
-            low.run((Word(name), *(Word(word) for word in words[1:])), via="cmd", stdin=stdin)
+            # What the line itself put into a file may be what it starts.
+            program = posix_word(Word(words[0]), low.home) if words[0].startswith("%") else Word(name)
+            rest = (posix_word(Word(word), low.home) if word.startswith("%") else Word(word) for word in words[1:])
+            low.run((program, *rest), via="cmd", stdin=stdin)
     return Stream(None, taints)
 
 
