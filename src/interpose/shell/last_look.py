@@ -76,8 +76,9 @@ _GIVES_CODE = frozenset(
     {"-e", "-c", "-E", "-r", "-x", "-p", "--eval", "--execute", "--exec", "--expr", "--command", "--code", "--run",
      "--script", "--print", "eval", "exec"}
 )  # fmt: skip
-_CALLED = re.compile(r"(?:[(\[{,=]|\b(?:system|exec|execute|shell|run|spawn|sh|popen|cmd|eval|call))\s*\Z")
-"""What stands before a constant that a program uses, and not before one in plain text."""
+_CALLED = re.compile(r"(?:[(\[{,=]|\b(?:system|exec|execute|shell|run|spawn|popen|eval))\s*\Z")
+_USED = re.compile(r"[(\[{,=]\s*\Z")
+"""What stands before a constant that a program does something with, and not before one in plain text."""
 
 
 def look_at_arguments(inv: Invocation, low: CommandLowering) -> None:
@@ -85,24 +86,24 @@ def look_at_arguments(inv: Invocation, low: CommandLowering) -> None:
     for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
         name, equals, value = word.text.partition("=")
         if before.text in _GIVES_CODE:
-            look(word.text, low, inv.name)
+            look(word.text, low, inv.name, before=_CALLED)
         elif equals and name in _GIVES_CODE and name.startswith("--"):
-            look(value, low, inv.name)
+            look(value, low, inv.name, before=_CALLED)
         elif low.walker.state.files and (content := low.walker.state.files.get(low.path(word))) is not None:
-            look(content.text or "", low, inv.name, called=not word.text.startswith("/dev/fd/"))
+            look(content.text or "", low, inv.name, before=_CALLED if word.text.startswith("/dev/fd/") else _USED)
     if inv.stdin is not None and inv.stdin.text:
-        look(inv.stdin.text, low, inv.name, called=True)
+        look(inv.stdin.text, low, inv.name, before=_USED)
 
 
-def look(code: str, low: CommandLowering, via: str, *, called: bool = False) -> None:
+def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] | None = None) -> None:
     """State what the text constants of a program would do if a shell ran them, as no more than possible.
 
-    `called`: it may be no program but a text, so only constants count that something is done with.
+    `before`: it may be no program but a text, so only constants count that stand behind something like this.
     """
     from interpose.shell.commands.shared.handler_table import HANDLERS  # the table is filled when commands are loaded
 
     tried = 0
-    for words in _candidates(code, called=called):
+    for words in _candidates(code, before):
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
             continue
@@ -112,7 +113,7 @@ def look(code: str, low: CommandLowering, via: str, *, called: bool = False) -> 
         _try(words, low, via)
 
 
-def _candidates(code: str, *, called: bool) -> Iterator[tuple[str, ...]]:
+def _candidates(code: str, before: re.Pattern[str] | None) -> Iterator[tuple[str, ...]]:
     """What may be a command: each constant, constants that are joined, and the words of a list."""
     found = [
         Constant(_unescaped(match[match.lastgroup or 0]), match.start(), match.end())
@@ -121,15 +122,15 @@ def _candidates(code: str, *, called: bool) -> Iterator[tuple[str, ...]]:
     for index, constant in enumerate(found):
         if len(constant.text) > MAX_LENGTH:
             continue
-        if called and not _CALLED.search(code, max(0, constant.start - 24), constant.start):
+        if before is not None and not before.search(code, max(0, constant.start - 24), constant.start):
             continue
         text = constant.text.strip()
         yield (text,)
         if _ENCODED.match(text) and (decoded := _decoded(text)):
             yield (decoded,)
         joined, listed = [constant.text], [constant.text]
-        for before, after in zip(found[index : index + _LIST], found[index + 1 : index + 1 + _LIST], strict=False):
-            between = code[before.end : after.start]
+        for earlier, after in zip(found[index : index + _LIST], found[index + 1 : index + 1 + _LIST], strict=False):
+            between = code[earlier.end : after.start]
             if joined and len(between) < 12 and _JOINED.match(between):
                 joined.append(after.text)
             elif not (len(between) < 24 and _LISTED.match(between)):

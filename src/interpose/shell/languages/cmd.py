@@ -192,12 +192,16 @@ class _Line:
             self.words = []
             self.piped = False
         if mark == "|":
-            self.piped = self.code[self.index : self.index + 1] != "|" and self.code[self.index - 2 : self.index - 1] != "|"
+            self.piped = (
+                self.code[self.index : self.index + 1] != "|" and self.code[self.index - 2 : self.index - 1] != "|"
+            )
 
     def _assign(self) -> None:
         if self.words[0].lstrip("@").lower() != "set" or len(self.words) < 2:
             return
-        name, equals, value = " ".join(word for word in self.words[1:] if word.lower() not in ("/a", "/p")).partition("=")
+        name, equals, value = " ".join(word for word in self.words[1:] if word.lower() not in ("/a", "/p")).partition(
+            "="
+        )
         if equals and name.strip():
             self.variables[name.strip().lower()] = UNKNOWN if "/p" in [word.lower() for word in self.words] else value
 

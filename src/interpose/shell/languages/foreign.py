@@ -18,12 +18,8 @@ from interpose.shell.languages.generic_tables import AUTHORIZED
 from interpose.shell.languages.tokens import ProgramToken, TokenRules, tokens
 from interpose.shell.secret_names import is_secret_name
 
-_RULES = TokenRules(
-    comments=(), backticks=False, holes=(), joiners=("::", "->", ".", ":"), quotes='"', letters="-/!?*"
-)
-_SINGLE = TokenRules(
-    comments=(), backticks=False, holes=(), joiners=("::", "->", ".", ":"), quotes="'\"", letters="!?"
-)
+_RULES = TokenRules(comments=(), backticks=False, holes=(), joiners=("::", "->", ".", ":"), quotes='"', letters="-/!?*")
+_SINGLE = TokenRules(comments=(), backticks=False, holes=(), joiners=("::", "->", ".", ":"), quotes="'\"", letters="!?")
 MAX_STATEMENT = 80
 """How many tokens one statement is read."""
 
@@ -220,4 +216,3 @@ def _deletes(statement: Statement, names: set[str], low: Lowering) -> bool:
         tree = whole or ("rmdir" in names and "s" in statement.strings)
         low.delete(Word(path, glob="*" in path, quoted=True), recursive=tree, forced=tree)
     return bool(paths)
-

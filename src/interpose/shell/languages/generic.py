@@ -243,14 +243,22 @@ def _action(program: Scan, index: int, before: str) -> Action | None:
         action = table.get(f"{name}.{found[index + 2].text}")
     if action is None:
         action = program.names.aliases.get(name)
-    if action is None and name in program.names.constants and found[index + 1 : index + 2] == [ProgramToken("mark", "(")]:
+    if (
+        action is None
+        and name in program.names.constants
+        and found[index + 1 : index + 2] == [ProgramToken("mark", "(")]
+    ):
         action = table.get(program.names.constants[name].text)
     return action
 
 
 def _is_value(program: Scan, index: int, before: str, after: str) -> bool:
     """Whether a function is not called here but handed on: `f = os.execute`, `map(os.execute, ...)`, `\\&system`."""
-    if before == "\\" or (before == ":" and program.symbols) or (before == "&" and index > 1 and program.found[index - 2].text == "\\"):
+    if (
+        before == "\\"
+        or (before == ":" and program.symbols)
+        or (before == "&" and index > 1 and program.found[index - 2].text == "\\")
+    ):
         return True
     following = program.found[index + 1]
     return following.kind == "mark" and following.text in (",", ")", ";", "\n", "]", "}") and before in ("=", ",", "(")
@@ -275,7 +283,7 @@ def _call(program: Scan, index: int, action: Action) -> None:
         case "call":
             _indirect(program, index, args)
         case "run" if not args and found[index - 1].text == "." and found[index - 2].text == "]":
-            words = []
+            words: list[ProgramValue] = []
             for position in range(index - 3, max(-1, index - _LOOK_BACK), -1):
                 if found[position].text == "[":
                     break

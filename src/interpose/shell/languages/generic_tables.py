@@ -48,6 +48,7 @@ def _code(language: str) -> Action:
 def _file(language: str) -> Action:
     return Action(does="file", language=language)
 
+
 NETWORK = frozenset({"IO::Socket", "IO::Socket::INET", "IO::Socket::INET->new", "Socket", "socket", "TCPSocket",
                      "TCPSocket.new", "TCPSocket.open", "fsockopen", "pfsockopen", "socket.tcp", "socket.connect",
                      "require.socket", "stream_socket_client", "socket_create", "socket_connect", "IO::Socket::SSL",

@@ -108,7 +108,12 @@ def argument(found: list[ProgramToken], names: Names | None = None) -> ProgramVa
     value: ProgramValue | None = None
     glob = False
     asked = False
-    if len(found) > 2 and found[0].kind == "name" and found[1].text in ("=", ":") and found[2].text not in ("=", ":", ">"):
+    if (
+        len(found) > 2
+        and found[0].kind == "name"
+        and found[1].text in ("=", ":")
+        and found[2].text not in ("=", ":", ">")
+    ):
         found = found[2:]  # a named argument
     for token in found:
         if token.kind == "string":

@@ -114,7 +114,9 @@ def _method(
 ) -> Flow | None:
     """Methods of objects: what they send, run and delete. None if there is none of these."""
     if any(name in compact for name in _UPLOADS):
-        content = low.read(posix_word(Word(given[-1]), low.home)).taints if "uploadfile" in compact and given else NOTHING
+        content = (
+            low.read(posix_word(Word(given[-1]), low.home)).taints if "uploadfile" in compact and given else NOTHING
+        )
         low.emit("net.upload", url, secret="secret" in taints | content, file=True)
         return Flow(None, taints)
     if any(name in compact for name in _SCRIPTS):
@@ -242,7 +244,9 @@ def _known(
             low.emit("net.upload", named.get("smtpserver", Word(full)).text, secret="secret" in content | taints,
                      file=bool(content) or "attachments" in named)  # fmt: skip
         case "source":
-            source = named.get("typedefinition") or named.get("memberdefinition") or (positional[0] if positional else None)
+            source = (
+                named.get("typedefinition") or named.get("memberdefinition") or (positional[0] if positional else None)
+            )
             if source is not None:
                 low.code("csharp", source, via=full)
         case "none":

@@ -12,8 +12,9 @@ from interpose.types import EffectKind
 class Cmdlet(Struct, frozen=True, kw_only=True):
     """What a cmdlet does."""
 
-    does: Literal["delete", "write", "read", "list", "move", "download", "code", "start", "effect", "none",
-                  "send", "source"]
+    does: Literal[
+        "delete", "write", "read", "list", "move", "download", "code", "start", "effect", "none", "send", "source"
+    ]
     kind: EffectKind = "system"
     rule: str = ""
     reason: str = ""
@@ -154,9 +155,27 @@ VALUE_PARAMETERS = (
 )  # fmt: skip
 
 HARMLESS = frozenset(
-    {"remove-variable", "clear-variable", "clear-host", "remove-job", "remove-event", "remove-module", "remove-pssession",
-     "remove-typedata", "remove-psbreakpoint", "remove-alias", "remove-psdrive", "stop-transcript", "stop-job",
-     "disable-psbreakpoint", "stop-dtc", "reset-pester", "remove-pesterfolder", "disable-uev", "stop-threadjob"}
+    {
+        "remove-variable",
+        "clear-variable",
+        "clear-host",
+        "remove-job",
+        "remove-event",
+        "remove-module",
+        "remove-pssession",
+        "remove-typedata",
+        "remove-psbreakpoint",
+        "remove-alias",
+        "remove-psdrive",
+        "stop-transcript",
+        "stop-job",
+        "disable-psbreakpoint",
+        "stop-dtc",
+        "reset-pester",
+        "remove-pesterfolder",
+        "disable-uev",
+        "stop-threadjob",
+    }
 )
 """Cmdlets that take away what the session itself made."""
 

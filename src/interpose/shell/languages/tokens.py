@@ -79,9 +79,7 @@ def tokens(code: str, syntax: TokenRules) -> list[ProgramToken]:
     return out
 
 
-def _special(
-    code: str, index: int, syntax: TokenRules, out: list[ProgramToken], unclosed: dict[str, int]
-) -> int:
+def _special(code: str, index: int, syntax: TokenRules, out: list[ProgramToken], unclosed: dict[str, int]) -> int:
     """Where a pattern, a list of files or a string in long brackets ends, or 0 when none begins here."""
     close, kept = "", False
     if code[index] == "/" and syntax.regexes and _wants_value(out):
@@ -116,7 +114,9 @@ def _wants_value(out: list[ProgramToken]) -> bool:
     if not out:
         return True
     before = out[-1]
-    return before.text in _BEFORE_VALUE if before.kind == "name" else before.kind == "mark" and before.text not in ")]}$"
+    return (
+        before.text in _BEFORE_VALUE if before.kind == "name" else before.kind == "mark" and before.text not in ")]}$"
+    )
 
 
 def _is_comment(code: str, index: int, syntax: TokenRules) -> bool:

@@ -41,7 +41,7 @@ _TABLE = """
     rust         rust-script evcxr irust cargo-script  -e --expr --expression -l --loop
     go           yaegi gomacro gore gorun       -e
     d            rdmd ldmd2 dub                 --eval --loop
-    c            tcc cling root picoc ch        -e
+    c            tcc cling root picoc           -e
     csharp       dotnet-script csharprepl csi-roslyn fsi fsharpi scriptcs dotnet-fsi  -e --eval -eval  --use --load --exec
     java         jshell                         -e                                   --startup
     jvm-script   jrunscript jjs bsh beanshell groovysh rhino nashorn  -e -scripting  -f
@@ -84,7 +84,17 @@ for _name, _spec in _specs().items():
 )  # fmt: skip
 def typeset(inv: Invocation, low: Lowering) -> None:
     """An operand that starts with a backslash is the text itself; other operands are files."""
-    values = ("-interaction", "-output-directory", "-jobname", "-fmt", "-output-format", "-e", "-r", "-outdir", "-usepretex")
+    values = (
+        "-interaction",
+        "-output-directory",
+        "-jobname",
+        "-fmt",
+        "-output-format",
+        "-e",
+        "-r",
+        "-outdir",
+        "-usepretex",
+    )
     opts = parse(inv.args, values=values, bundle=False)
     for code in opts.values("-e") if inv.name == "latexmk" else ():
         low.code("perl", code, via=inv.name)

@@ -248,8 +248,26 @@ def _json_tool(inv: Invocation, rest: tuple[Word, ...], low: Lowering) -> None:
 def _php(inv: Invocation, low: Lowering) -> None:
     options = parse(
         inv.args,
-        values=("-r", "--run", "-B", "-R", "-E", "-f", "--file", "-F", "-S", "-t", "-d", "-c", "-z", "--define",
-                "--process-code", "--process-begin", "--process-end", "--process-file"),
+        values=(
+            "-r",
+            "--run",
+            "-B",
+            "-R",
+            "-E",
+            "-f",
+            "--file",
+            "-F",
+            "-S",
+            "-t",
+            "-d",
+            "-c",
+            "-z",
+            "--define",
+            "--process-code",
+            "--process-begin",
+            "--process-end",
+            "--process-file",
+        ),
         stop=True,
     )
     code = options.values("-r", "--run", "-B", "-R", "-E", "--process-code", "--process-begin", "--process-end")

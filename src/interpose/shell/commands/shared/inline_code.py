@@ -36,7 +36,6 @@ INLINE: dict[str, Inline] = {
                    files=("Rakefile", ".rake", ".rb")),
     "wp": Inline("php", ("--exec", "--require"), evals=frozenset({"eval"})),
     "drush": Inline("php", evals=frozenset({"php:eval", "php-eval", "ev", "eval"})),
-    "clickhouse": Inline("sql"),
 }  # fmt: skip
 _DESCRIPTORS = ("/dev/fd/", "/dev/stdin", "/proc/self/fd/")
 

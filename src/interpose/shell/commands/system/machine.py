@@ -236,7 +236,9 @@ register(
         ),
         "chsh": ToolActs(default=_ACCOUNT, shows=words("-l --list-shells")),
         "dscl": ToolActs(
-            options=each(_ACCOUNT, "-create -delete -append -merge -change -passwd -createpl -deletepl -changei -mergepl"),
+            options=each(
+                _ACCOUNT, "-create -delete -append -merge -change -passwd -createpl -deletepl -changei -mergepl"
+            ),
             verbs=each(_ACCOUNT, "create delete append merge change passwd"),
             bundle=False,
             reach=2,
@@ -277,8 +279,10 @@ register(
             shows=words("--status -a --assess --disable-status"),
         ),
         "tccutil": ToolActs(default=_MAC_SAFETY),
-        "fdesetup": ToolActs(verbs=each(_MAC_SAFETY, "disable removerecovery remove add enable changerecovery authrestart sync"),
-            shows=words("status list isactive supportsauthrestart haspersonalrecoverykey"),),
+        "fdesetup": ToolActs(
+            verbs=each(_MAC_SAFETY, "disable removerecovery remove add enable changerecovery authrestart sync"),
+            shows=words("status list isactive supportsauthrestart haspersonalrecoverykey"),
+        ),
         "systemextensionsctl": ToolActs(verbs=each(_MAC_SAFETY, "reset uninstall developer")),
         "kextload": ToolActs(default=_KERNEL),
         "kextunload": ToolActs(default=_KERNEL),

@@ -95,7 +95,8 @@ def plist(inv: Invocation, low: Lowering) -> None:
         files = opts.operands[:1]
     else:
         changes = any(word.text in ("-replace", "-insert", "-remove", "-create") for word in inv.args) or (
-            any(word.text == "-convert" for word in inv.args) and not any(word.text in ("-o", "-e") for word in inv.args)
+            any(word.text == "-convert" for word in inv.args)
+            and not any(word.text in ("-o", "-e") for word in inv.args)
         )
         files = inv.args[-1:]
     for file in files:
