@@ -75,7 +75,8 @@ LANGUAGES: dict[str, str] = {
 }
 
 PROGRAMS: dict[str, str] = {
-    "sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "ash": "bash", "node": "javascript", "bun": "javascript",
+    "sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "ash": "bash", "node": "javascript",
+    "bun": "javascript",
     "deno": "javascript", "tsx": "javascript", "ts-node": "javascript", "tclsh": "tcl", "wish": "tcl", "expect": "tcl",
     "Rscript": "r", "pwsh": "powershell", "luajit": "lua", "gawk": "awk", "mawk": "awk", "nawk": "awk",
     "rust-script": "rust", "guile": "lisp", "racket": "lisp", "sbcl": "lisp", "bb": "lisp", "clojure": "lisp",

@@ -63,7 +63,7 @@ def _typed(found: list[ProgramToken], start: int, low: Lowering, word: str) -> N
 
 
 def _delete(found: list[ProgramToken], words: list[str], index: int, low: Lowering) -> None:
-    """`delete every item of home`, `delete POSIX file "/x"`, `delete folder "x" of desktop`. The Finder uses the trash."""
+    """`delete every item of home`, `delete POSIX file "/x"`, `delete folder "x" of desktop`."""
     rest = range(index + 1, min(len(found), index + 12))
     if words[index] == "move" and "trash" not in words[index:]:
         return

@@ -78,7 +78,7 @@ def _put(word: str, name: str, value: str) -> str:
     return UNKNOWN if word.startswith("%") and len(word) < 4 else word
 
 
-def run_command(words: list[str], low: Lowering, stdin: Stream | None = None) -> Stream:
+def run_command(words: list[str], low: Lowering, stdin: Stream | None = None) -> Stream:  # noqa: C901 - one case per command
     """One command with its redirections; gives what it prints."""
     words = _redirected(words, low)
     words = _unconditional(words)

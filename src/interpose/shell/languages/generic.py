@@ -196,7 +196,7 @@ def _name(program: Scan, index: int) -> None:
     if text in ENVIRONMENTS or text.startswith("ENV."):
         _environment(program, index)
     if action is not None and before not in ("def", "sub", "function", "fn"):
-        if after not in ("(", "") and _is_value(program, index, before, after):
+        if after not in ("(", "") and _is_value(program, index, before):
             program.computed = True
             if before == "=" or (before in ("&", "\\")):
                 _alias(program, index, action)
@@ -252,7 +252,7 @@ def _action(program: Scan, index: int, before: str) -> Action | None:
     return action
 
 
-def _is_value(program: Scan, index: int, before: str, after: str) -> bool:
+def _is_value(program: Scan, index: int, before: str) -> bool:
     """Whether a function is not called here but handed on: `f = os.execute`, `map(os.execute, ...)`, `\\&system`."""
     if (
         before == "\\"

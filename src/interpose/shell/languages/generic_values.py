@@ -1,4 +1,4 @@
-"""What stands in a call of a language without a parser here: constants, constants that are joined, and lists of them."""
+"""What stands in a call of a language without a parser here: constants, joined constants, and lists of them."""
 
 from __future__ import annotations
 

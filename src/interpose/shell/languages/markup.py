@@ -1,4 +1,4 @@
-"""Small languages in which a command hides between text: m4, roff, TeX, calculators, templates, and Raku's own quotes."""
+"""Small languages in which a command hides between text: m4, roff, TeX, calculators, templates, Raku's quotes."""
 
 from __future__ import annotations
 

@@ -20,8 +20,10 @@ from interpose.shell.languages.windows_paths import posix_word
 _DOWNLOADS = ("downloadstring", "downloaddata", "downloadfile", "openread", "getstringasync", "getbytearrayasync")
 _UPLOADS = ("uploadstring", "uploadfile", "uploaddata", "uploadvalues", "postasync", "putasync", "sendasync")
 _SCRIPTS = ("addscript", "invokescript", "scriptblock]::create", "newscriptblock")
-_PASSED = frozenset({".", "if", "else", "elseif", "foreach", "while", "try", "catch", "do", "return", "function", "finally",
-                     "for", "switch", "param", "begin", "process", "end", "throw", "until", "trap", "filter"})  # fmt: skip
+_PASSED = frozenset({".", "if", "else", "elseif", "foreach", "while", "try", "catch", "do", "return", "function",
+"finally",
+                     "for", "switch", "param", "begin", "process", "end", "throw", "until", "trap",
+                     "filter"})  # fmt: skip
 
 
 class Flow(Struct, frozen=True):
@@ -182,21 +184,12 @@ def _known(
     targets = _targets(named, positional, incoming)
     match spec.does:
         case "delete":
-            tree = _recurses(named) or (incoming is not None and incoming.tree)
-            for word in targets:
-                if _is_registry(word):
-                    low.emit("system", word.text, rule="registry-delete", reason="Keys of the registry are removed")
-                elif not word.text.lower().startswith(("variable:", "alias:", "function:", "env:")):
-                    low.delete(posix_word(word, low.home), recursive=tree, forced="force" in named)
+            _delete(
+                targets, low, tree=_recurses(named) or (incoming is not None and incoming.tree), forced="force" in named
+            )
         case "write":
             value = named.get("value") or (positional[1] if len(positional) > 1 else None)
-            emptied = full == "clear-content" or (full == "set-content" and value is not None and not value.text)
-            for word in targets[:1]:
-                if _is_registry(word):
-                    low.emit("persistence", word.text, rule="registry-add", reason="The registry is changed")
-                else:
-                    low.write(posix_word(word, low.home), Stream(None, taints), append=full == "add-content",
-                              emptied=emptied)  # fmt: skip
+            _write(full, targets, value, taints, low)
         case "read":
             taints |= low.read(posix_word(targets[0], low.home)).taints if targets else NOTHING
         case "list":
@@ -210,26 +203,9 @@ def _known(
                 via=full,
             )
         case "download":
-            sends = "body" in named or "infile" in named or "form" in named or incoming is not None
-            address = targets[0].text if targets else UNKNOWN
-            if "infile" in named:
-                taints |= low.read(posix_word(named["infile"], low.home)).taints
-            secret = "secret" in taints or "secret" in named.get("body", Word("")).taints
-            if sends or secret:
-                sure = "env" not in taints or sends
-                low.emit("net.upload", address, certainty="proven" if sure else "possible", secret=secret,
-                         file="infile" in named)  # fmt: skip
-            if not sends:
-                low.emit("net.download", address)
-            if "outfile" in named:
-                low.write(posix_word(named["outfile"], low.home), Stream(None, frozenset({"remote"})))
-            return Flow(None, taints | {"remote"})
+            return _transfer(named, targets, incoming, taints, low)
         case "code":
-            text = Word(" ".join(word.text for word in positional), taints=taints)
-            if not positional:
-                known = incoming.text if incoming is not None else None
-                text = Word(UNKNOWN if known is None else known, taints=taints)
-            low.code("powershell", text, via=full)
+            _run_code(full, positional, incoming, taints, low)
         case "start":
             _start(named, positional, low)
         case "effect":
@@ -237,12 +213,7 @@ def _known(
                 spec.kind, targets[0].text if targets else full, rule=spec.rule, reason=spec.reason, wide=spec.wide
             )
         case "send":
-            content = NOTHING
-            for key in ("attachments", "infile", "path"):
-                if key in named:
-                    content |= low.read(posix_word(named[key], low.home)).taints
-            low.emit("net.upload", named.get("smtpserver", Word(full)).text, secret="secret" in content | taints,
-                     file=bool(content) or "attachments" in named)  # fmt: skip
+            _mail(full, named, taints, low)
         case "source":
             source = (
                 named.get("typedefinition") or named.get("memberdefinition") or (positional[0] if positional else None)
@@ -253,6 +224,63 @@ def _known(
             pass
     passed = incoming if incoming and spec.does == "none" else Flow()
     return Flow(passed.text, taints, passed.paths, passed.tree, passed.dump)
+
+
+def _delete(targets: list[Word], low: Lowering, *, tree: bool, forced: bool) -> None:
+    for word in targets:
+        if _is_registry(word):
+            low.emit("system", word.text, rule="registry-delete", reason="Keys of the registry are removed")
+        elif not word.text.lower().startswith(("variable:", "alias:", "function:", "env:")):
+            low.delete(posix_word(word, low.home), recursive=tree, forced=forced)
+
+
+def _write(full: str, targets: list[Word], value: Word | None, taints: frozenset[str], low: Lowering) -> None:
+    emptied = full == "clear-content" or (full == "set-content" and value is not None and not value.text)
+    for word in targets[:1]:
+        if _is_registry(word):
+            low.emit("persistence", word.text, rule="registry-add", reason="The registry is changed")
+        else:
+            content = Stream(None, taints)
+            low.write(posix_word(word, low.home), content, append=full == "add-content", emptied=emptied)
+
+
+def _transfer(
+    named: dict[str, Word], targets: list[Word], incoming: Flow | None, taints: frozenset[str], low: Lowering
+) -> Flow:
+    """Something is fetched, or sent by what the request carries."""
+    sends = "body" in named or "infile" in named or "form" in named or incoming is not None
+    address = targets[0].text if targets else UNKNOWN
+    if "infile" in named:
+        taints |= low.read(posix_word(named["infile"], low.home)).taints
+    secret = "secret" in taints or "secret" in named.get("body", Word("")).taints
+    if sends or secret:
+        # A token of the environment in an address may be meant for that server; in a body it hardly is.
+        sure = "env" not in taints or sends
+        low.emit(
+            "net.upload", address, certainty="proven" if sure else "possible", secret=secret, file="infile" in named
+        )
+    if not sends:
+        low.emit("net.download", address)
+    if "outfile" in named:
+        low.write(posix_word(named["outfile"], low.home), Stream(None, frozenset({"remote"})))
+    return Flow(None, taints | {"remote"})
+
+
+def _run_code(full: str, positional: list[Word], incoming: Flow | None, taints: frozenset[str], low: Lowering) -> None:
+    text = Word(" ".join(word.text for word in positional), taints=taints)
+    if not positional:
+        known = incoming.text if incoming is not None else None
+        text = Word(UNKNOWN if known is None else known, taints=taints)
+    low.code("powershell", text, via=full)
+
+
+def _mail(full: str, named: dict[str, Word], taints: frozenset[str], low: Lowering) -> None:
+    content = NOTHING
+    for key in ("attachments", "infile", "path"):
+        if key in named:
+            content |= low.read(posix_word(named[key], low.home)).taints
+    low.emit("net.upload", named.get("smtpserver", Word(full)).text, secret="secret" in content | taints,
+             file="attachments" in named)  # fmt: skip
 
 
 def _targets(named: dict[str, Word], positional: list[Word], incoming: Flow | None) -> list[Word]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 from msgspec.structs import replace
-
-import re
 
 from interpose.shell.invocation import NOTHING, UNKNOWN
 from interpose.shell.secret_names import is_secret_name
@@ -85,7 +85,7 @@ class PowershellReader:
         self.taints: set[str] = set()
         """What the variables in the term that is read now hold."""
 
-    def pipelines(self, close: str = "", depth: int = 0) -> tuple[Pipeline, ...]:
+    def pipelines(self, close: str = "", depth: int = 0) -> tuple[Pipeline, ...]:  # noqa: C901 - one case per mark
         """Statements up to `close`."""
         done: list[Pipeline] = []
         commands: list[tuple[Term, ...]] = []
@@ -131,17 +131,24 @@ class PowershellReader:
                 end_statement() if self.text[self.index : self.index + 1] == "|" else end_command()
                 if self.text[self.index : self.index + 1] == "|":
                     self.index += 1
-            elif char == "#":
-                self._skip_to("\n")
-            elif self.text.startswith("<#", self.index):
-                self._skip_to("#>")
-                self.index += 2
+            elif self._skips_comment():
+                continue
             elif char in ")}":
                 self.index += 1
             else:
                 words.append(self._term(depth))
         end_statement()
         return tuple(done)
+
+    def _skips_comment(self) -> bool:
+        if self.text[self.index] == "#":
+            self._skip_to("\n")
+        elif self.text.startswith("<#", self.index):
+            self._skip_to("#>")
+            self.index += 2
+        else:
+            return False
+        return True
 
     def _assign(self, name: str, adds: bool, commands: list[tuple[Term, ...]]) -> None:
         """Remember what a variable is given, if that is a constant."""

@@ -1,4 +1,4 @@
-"""Commands of database clients that are no SQL: `\\!`, `.shell`, `system`, `host`, and what else leaves the database."""
+"""Commands of database clients that are no SQL: `\\!`, `.shell`, `system`, `host`, and their like."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ _FILE_WORDS: dict[str, tuple[str, ...]] = {
 }  # fmt: skip
 """The same for scripts."""
 _WRITE_WORDS: dict[str, tuple[str, ...]] = {
-    **dict.fromkeys(("mysql", "mariadb", "mycli"), ("tee",)), "sqlplus": ("spool", "save"), "sqlcmd": (":out", ":error"),
+    **dict.fromkeys(("mysql", "mariadb", "mycli"), ("tee",)), "sqlplus": ("spool", "save"), "sqlcmd": (":out",
+    ":error"),
     "snowsql": ("!spool",),
 }  # fmt: skip
 _SQLITE = (".archive", ".backup", ".clone", ".excel", ".import", ".load", ".log", ".once", ".output", ".read",

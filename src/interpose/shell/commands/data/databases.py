@@ -11,7 +11,7 @@ from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.verbs import general, only_talks
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _CONNECTION = words("--dbname --host --password --port --user --username -U -d -h -p -u")

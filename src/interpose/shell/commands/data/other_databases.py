@@ -1,4 +1,4 @@
-"""Clients of databases that take their orders in a way of their own: MySQL Shell, ClickHouse, DB2, Neo4j, and others."""
+"""Clients of databases that take their orders in their own way: MySQL Shell, ClickHouse, DB2, Neo4j, and others."""
 
 from __future__ import annotations
 
@@ -109,7 +109,8 @@ def with_queries(inv: Invocation, low: Lowering) -> None:
 def graph_shell(inv: Invocation, low: Lowering) -> None:
     """Languages of their own: only what deletes, drops or leaves the database is looked for."""
     pattern = {"cypher-shell": _CYPHER, "surreal": _SURREAL}.get(inv.name, _ARANGO)
-    opts = parse(inv.args, values=words("-u -p -a -d --username --password --address --database --javascript.execute-string"
+    opts = parse(inv.args,
+    values=words("-u -p -a -d --username --password --address --database --javascript.execute-string"
                                         " -f --file --conn --ns --db --user --pass --server.endpoint -q --script"),
                  bundle=False)  # fmt: skip
     texts = [*opts.values("--javascript.execute-string", "-q", "--script"), *opts.operands]

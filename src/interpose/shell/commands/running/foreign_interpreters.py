@@ -1,4 +1,4 @@
-"""Interpreters of languages that nobody here has a parser for: where their code stands on the command line. Data first."""
+"""Interpreters of languages without a parser here: where their code stands on the command line. Data first."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _TABLE = """
     lisp         sbcl ecl ccl abcl clasp        --eval -eval -e                      --load --script -load -l -shell
     lisp         clisp                          -x                                   -i
     lisp         clojure clj bb planck lumo joker lein deps.clj  -e --eval           -f --file -i --init
-    lisp         racket                         -e --eval                            -f --load -r --script -t --require -u
+    lisp         racket                         -e --eval                      -f --load -r --script -t --require -u
     lisp         janet gosh fennel hy newlisp picolisp pil  -e -E -c --eval           -l --load
     lisp         csi csc                        -e -eval -p -print -P -pretty-print  -s -script -ss
     lisp         chez scheme mit-scheme petite  --eval -e                            --script --load
@@ -27,7 +27,7 @@ _TABLE = """
     ocaml        ocaml utop                     -e                                   -init
     kotlin       kotlin kotlinc kotlinc-jvm kscript  -e -expression                  -script
     nim          nim                            --eval -e:
-    prolog       swipl gprolog yap scryer-prolog tpl  -g -t --query-goal --entry-goal --init-goal  -f -s -l --consult-file
+    prolog       swipl gprolog yap scryer-prolog  -g -t --query-goal --entry-goal --init-goal  -f -s -l --consult-file
     octave       octave octave-cli scilab scilab-cli freemat  --eval -e              -f
     calculator   matlab gnuplot                 -batch -r -e
     octave       maxima rmaxima                 --batch-string -r --run-string       -b --batch -p --preload-lisp
@@ -42,7 +42,7 @@ _TABLE = """
     go           yaegi gomacro gore gorun       -e
     d            rdmd ldmd2 dub                 --eval --loop
     c            tcc cling root picoc           -e
-    csharp       dotnet-script csharprepl csi-roslyn fsi fsharpi scriptcs dotnet-fsi  -e --eval -eval  --use --load --exec
+    csharp       dotnet-script csharprepl csi-roslyn fsi fsharpi scriptcs  -e --eval -eval  --use --load --exec
     java         jshell                         -e                                   --startup
     jvm-script   jrunscript jjs bsh beanshell groovysh rhino nashorn  -e -scripting  -f
     vlang        v vlang                        -e

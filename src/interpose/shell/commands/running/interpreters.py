@@ -279,8 +279,8 @@ def _php(inv: Invocation, low: Lowering) -> None:
         low.emit("net.listen", address.text, at=address)
     elif code:
         low.code("php", _lines(code), via=inv.name)
-        for path in options.values("-F"):
-            low.run_file(path, via=inv.name, language="php")
+        for each_line in options.values("-F"):
+            low.run_file(each_line, via=inv.name, language="php")
     elif options.has("-a") and inv.stdin is not None:
         low.code("php", inv.stdin, via=inv.name)
     elif path := options.value("-f", "--file", "-F"):

@@ -177,7 +177,7 @@ register(
                 "-setdhcp -setairportpower -setnetworkserviceenabled -removenetworkservice -setv4off",
                 "-removepreferredwirelessnetwork -removeallpreferredwirelessnetworks -setwebproxystate -deletelocation",
                 "-setsecurewebproxystate -setsocksfirewallproxystate -setautoproxystate -setsearchdomains -setv6off",
-                "-switchtolocation -ordernetworkservices -setadditionalroutes -createnetworkservice -setproxybypassdomains",
+                "-switchtolocation -ordernetworkservices -setadditionalroutes -createnetworkservice",
             ),
             bundle=False,
         ),

@@ -32,7 +32,8 @@ register(
     {
         "tmutil": ToolActs(
             verbs={
-                **each(_BACKUP_LOST, "delete deletelocalsnapshots thinlocalsnapshots deleteinprogress removedestination"),
+                **each(_BACKUP_LOST,
+                "delete deletelocalsnapshots thinlocalsnapshots deleteinprogress removedestination"),
                 **each(_BACKUP_OFF, "disable disablelocal stopbackup addexclusion setdestination setquota setconfig"),
                 **each(_BACKUP_OFF, "inheritbackup associatedisk"),
                 **each(_RESTORED, "restore"),
@@ -50,7 +51,8 @@ register(
             shows=words("read checkmember"), bundle=False,
         ),
         **dict.fromkeys(("dsenableroot", "dsconfigad", "dsconfigldap", "pwpolicy", "createhomedir"),
-                        ToolActs(default=_ACCOUNT, bare=_ACCOUNT, shows=words("-show -getaccountpolicies -gethashtypes"),
+                        ToolActs(default=_ACCOUNT, bare=_ACCOUNT,
+                        shows=words("-show -getaccountpolicies -gethashtypes"),
                                  bundle=False)),
         **dict.fromkeys(("firmwarepasswd", "bputil"), ToolActs(default=_BOOT, shows=words("-check -verify -mode -d"),
                                                                bundle=False)),
@@ -72,7 +74,8 @@ register(
         "lsregister": ToolActs(options=each(_INDEX, "-kill -delete -u"), bundle=False),
         "pluginkit": ToolActs(options=each(_SAFETY, "-e -r -a"), shows=words("-m"), bundle=False),
         "log": ToolActs(verbs=each(_LOGS, "erase config"), shows=words("show stream collect stats")),
-        "jamf": ToolActs(verbs=each(_SAFETY, "removeFramework removeframework removeMdmProfile removemdmprofile unmanage")),
+        "jamf": ToolActs(verbs=each(_SAFETY,
+        "removeFramework removeframework removeMdmProfile removemdmprofile unmanage")),
         "mdmclient": ToolActs(default=_PROFILE),
         "AssetCacheManagerUtil": ToolActs(verbs=each(_INDEX, "flushCache flushcache deactivate")),
         "atsutil": ToolActs(verbs=each(_INDEX, "databases"), shows=words("fonts server")),
@@ -133,7 +136,8 @@ _GUARDED = ("loginhook", "logouthook", "lsquarantine", "askforpassword", "gateke
 """Settings that protect the machine, or make something run at login. In small letters."""
 _DEFAULTS = ToolActs(
     verbs={
-        **each(Act("data.destroy", "settings-delete", "Deletes settings of an application for good."), "delete delete-all"),
+        **each(Act("data.destroy", "settings-delete", "Deletes settings of an application for good."),
+        "delete delete-all"),
         **each(Act("system", "settings-change", "Changes a setting of an application.", recoverable=True),
                "write import rename"),
     },
