@@ -17,6 +17,7 @@ LEAVES = {"types", "errors"}
 CORE = {*LEAVES, "driving", "tools", "carried_calls", "toolsets", "points", "interceptor", "registration", "registry"}
 FLOW = {*CORE, "pipeline", "approvals", "flow", "chain", "engine"}
 SHELL_TOOLS = {"shell.invocation", "shell.streams", "shell.commands.shared.handler_table"}
+LANGUAGE_TOOLS = {"shell.invocation", "shell.secret_names", "shell.commands.shared.handler_table"}
 POLICY = {"policy", "policy.interceptor", "policy.reload"}
 READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "formats"}
 
@@ -45,9 +46,20 @@ MAY_USE: dict[str, set[str]] = {
     "shell.invocation": {"types"},
     "shell.streams": {"shell.invocation"},
     "shell.commands.shared.handler_table": {"shell.invocation"},
-    "shell.languages": {"types", "paths", "shell.invocation", "shell.commands.shared.handler_table"},
+    "shell.secret_names": set(),
+    "shell.languages": {"types", "paths"} | LANGUAGE_TOOLS,
     "shell.commands": SHELL_TOOLS | {"types", "agents", "paths", "formats", "shell.languages"},
-    "shell": SHELL_TOOLS | {"types", "agents", "paths", "secrets", "shell.syntax", "shell.languages", "shell.commands"},
+    "shell": SHELL_TOOLS
+    | {
+        "types",
+        "agents",
+        "paths",
+        "secrets",
+        "shell.secret_names",
+        "shell.syntax",
+        "shell.languages",
+        "shell.commands",
+    },
     "reading": {"types", "tools", "shell", "paths"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},

@@ -14,6 +14,7 @@ __all__ = [
     "Lower",
     "awk",
     "cmd",
+    "decoding",
     "lower_of",
     "powershell",
     "powershell_tables",

@@ -75,7 +75,7 @@ def _specs() -> dict[str, Interpreter]:
 
 
 for _name, _spec in _specs().items():
-    command(_name)(interpret(_spec))
+    command(_name)(interpret(_spec, __name__))
 
 
 @command(

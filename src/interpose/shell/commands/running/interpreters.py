@@ -68,8 +68,8 @@ INTERPRETERS: dict[str, Interpreter] = {
 }  # fmt: skip
 
 
-def interpret(spec: Interpreter) -> Handler:
-    """The handler of an interpreter."""
+def interpret(spec: Interpreter, family: str) -> Handler:
+    """The handler of an interpreter. `family` is the module that holds its table."""
 
     def run(inv: Invocation, low: Lowering) -> None:
         args = inv.args
@@ -99,6 +99,7 @@ def interpret(spec: Interpreter) -> Handler:
         else:
             _run_operand(inv, low, options, spec)
 
+    run.__module__ = family
     return run
 
 
@@ -170,7 +171,7 @@ def run_script(inv: Invocation, low: Lowering, operands: tuple[Word, ...], langu
 
 
 for _name, _spec in INTERPRETERS.items():
-    command(_name)(interpret(_spec))
+    command(_name)(interpret(_spec, __name__))
 
 
 PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
