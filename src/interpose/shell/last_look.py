@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 MAX_LITERALS = 24
 """How many constants are tried. Each is analysed like a command."""
 MAX_LENGTH = 2000
+_CHARACTERS = 128
+"""Characters of a program that are one step, before any constant in it is tried."""
 _LIST = 12
 """Constants in a row that are tried as the words of one command."""
 _QUOTED = re.compile(
@@ -102,6 +104,9 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
     """
     from interpose.shell.commands.shared.handler_table import HANDLERS  # the table is filled when commands are loaded
 
+    if '"' not in code and "'" not in code and "`" not in code and "[" not in code and "(" not in code:
+        return
+    low.spend(len(code) // _CHARACTERS)
     tried = 0
     for words in _candidates(code, before):
         first = words[0].split(None, 1)

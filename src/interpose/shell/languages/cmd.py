@@ -9,6 +9,8 @@ from interpose.shell.languages.windows_paths import posix_word
 
 _KEPT = ("userprofile", "systemroot", "windir", "systemdrive", "homedrive", "temp", "tmp", "homepath", "home",
          "appdata", "localappdata", "programfiles", "programdata", "allusersprofile", "public")  # fmt: skip
+_LONGEST = 4096
+"""Longer values of variables are not remembered."""
 _LEADERS = frozenset({"call", "start", "else", "do", "not", "/i", "/b", "/wait", "/min", "/max", ""})
 _SILENT = frozenset(
     {"echo", "rem", "set", "cd", "chdir", "dir", "cls", "ver", "title", "pause", "exit", "goto", "setlocal", "endlocal",
@@ -128,26 +130,27 @@ def run_command(words: list[str], low: Lowering, stdin: Stream | None = None) ->
 
 def _unconditional(words: list[str]) -> list[str]:
     """The command behind `if exist x`, `if "%a%"=="b"`, `call`, `start "title"`."""
-    while words:
-        first = words[0].lower().lstrip("@(")
+    index = 0
+    while index < len(words):
+        first = words[index].lower().lstrip("@(")
         if first == "if":
-            words = words[1:]
-            while words and words[0].lower() in ("/i", "not"):
-                words = words[1:]
-            if words and words[0].lower() in ("exist", "defined", "errorlevel", "cmdextversion"):
-                words = words[2:]
-            elif len(words) > 1 and words[1].lower() in ("==", "equ", "neq", "lss", "leq", "gtr", "geq"):
-                words = words[3:]
+            index += 1
+            while index < len(words) and words[index].lower() in ("/i", "not"):
+                index += 1
+            following = [word.lower() for word in words[index : index + 2]]
+            if following[:1] and following[0] in ("exist", "defined", "errorlevel", "cmdextversion"):
+                index += 2
+            elif len(following) > 1 and following[1] in ("==", "equ", "neq", "lss", "leq", "gtr", "geq"):
+                index += 3
             else:
-                words = words[1:]
-        elif first == "start" and len(words) > 2 and not words[1].startswith("/") and " " in words[1] + " ":
-            # A first word in quotes is the title of the window; it is not known here whether it was quoted.
-            words = words[2:] if words[1] in ("", " ") or "." not in words[2] else words[1:]
-        elif first in _LEADERS:
-            words = words[1:]
+                index += 1
+        elif first == "start" and words[index + 1 : index + 2] == [""]:
+            index += 2  # an empty title of the window
+        elif first in _LEADERS or first == "start":
+            index += 1
         else:
             break
-    return words
+    return words[index:]
 
 
 def _redirected(words: list[str], low: Lowering) -> list[str]:
@@ -203,7 +206,8 @@ class _Line:
             "="
         )
         if equals and name.strip():
-            self.variables[name.strip().lower()] = UNKNOWN if "/p" in [word.lower() for word in self.words] else value
+            asked = any(word.lower() == "/p" for word in self.words) or len(value) > _LONGEST
+            self.variables[name.strip().lower()] = UNKNOWN if asked else value
 
     def put(self, text: str) -> None:
         self.word.append(text)

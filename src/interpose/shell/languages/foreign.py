@@ -15,7 +15,7 @@ from interpose.paths import secret_of
 from interpose.shell.commands.shared.handler_table import HANDLERS
 from interpose.shell.invocation import UNKNOWN, Lowering, Word
 from interpose.shell.languages.generic_tables import AUTHORIZED
-from interpose.shell.languages.tokens import ProgramToken, TokenRules, tokens
+from interpose.shell.languages.tokens import TOKENS, ProgramToken, TokenRules, tokens
 from interpose.shell.secret_names import is_secret_name
 
 _RULES = TokenRules(comments=(), backticks=False, holes=(), joiners=("::", "->", ".", ":"), quotes='"', letters="-/!?*")
@@ -107,7 +107,9 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
     secret = sends = in_file = False
     address = UNKNOWN
     understood = False
-    for statement in _statements(tokens(code, rules)):
+    found = tokens(code, rules)
+    low.spend(len(found) // TOKENS)
+    for statement in _statements(found):
         every = {called for name in statement.names for called in _called(name)}
         for text in statement.strings:
             if "://" in text:

@@ -36,7 +36,7 @@ from interpose.shell.languages.program_values import (
     run_shell,
     text_value,
 )
-from interpose.shell.languages.tokens import ProgramToken, TokenRules, tokens
+from interpose.shell.languages.tokens import TOKENS, ProgramToken, TokenRules, tokens
 from interpose.shell.secret_names import is_secret_name
 
 _PERL = TokenRules(quote_words=("q", "qq", "qx", "qw"), regexes=True, angles=True)
@@ -47,6 +47,8 @@ _R = TokenRules(backticks=False, holes=())
 _JULIA = TokenRules(holes=("$",), joiners=("::", "."))
 _GROOVY = TokenRules(comments=("//",), backticks=False, holes=("$",))
 _PYTHON = TokenRules(backticks=False, holes=())
+_CALL_STEPS = 2
+"""What it takes to read the arguments of one call."""
 _LOOK_BACK = 16
 """How far before a method the thing stands that it is a method of."""
 
@@ -118,6 +120,7 @@ def unparsed(low: Lowering, via: str) -> None:
 def scan(code: str, low: Lowering, via: str, language: str, syntax: TokenRules) -> bool:
     """State what the calls of a program do. Whether there was any."""
     found = tokens(code, syntax)
+    low.spend(len(found) // TOKENS)
     program = Scan(found, TABLES[language], low, via, no_names(), [], [], language == "ruby")
     for index, token in enumerate(found):
         match token.kind:
@@ -274,6 +277,7 @@ def _alias(program: Scan, index: int, action: Action) -> None:
 
 def _call(program: Scan, index: int, action: Action) -> None:
     found, names, low = program.found, program.names, program.low
+    low.spend(_CALL_STEPS)
     start = index + 1
     if [part.text for part in found[start : start + 3 : 2]] == ["[", "]"]:
         start += 3

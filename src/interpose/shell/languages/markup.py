@@ -17,12 +17,15 @@ _TEX_FILE = re.compile(r"\\(?:input|include|verbatiminput|lstinputlisting|openin
 _TEX_LUA = re.compile(r"\\(?:directlua|latelua|luaexec|luadirect)\s*")
 _BANG = re.compile(r"(?:^|[;\n])[ \t]*!(?![=<>])[ \t]*([^\n]{1,2000})")
 _RAKU_WORDS = re.compile(r"\b(run|shell|Proc::Async\.new)\s*\(?\s*<([^<>]{1,400})>")
-_ERB = re.compile(r"<%-?=?([\s\S]{1,4000}?)%>")
+
+_COMMAND_STEPS = 20
+"""Of each command that is found in a text, beside those of its words."""
 
 
 def m4(code: str, low: Lowering, via: str) -> None:
     """`syscmd` and `esyscmd` run commands, `include` reads files."""
     for match in _M4.finditer(code):
+        low.spend(_COMMAND_STEPS)
         low.shell(match[1].rstrip(") \n"), via=via)
     for match in _M4_FILE.finditer(code):
         low.read(match[1])
@@ -31,6 +34,7 @@ def m4(code: str, low: Lowering, via: str) -> None:
 def roff(code: str, low: Lowering, via: str) -> None:
     """The requests that run a command or open a file."""
     for match in _ROFF.finditer(code):
+        low.spend(_COMMAND_STEPS)
         low.shell(match[1], via=via)
     for match in _ROFF_FILE.finditer(code):
         if match[1].startswith("open"):
@@ -42,6 +46,7 @@ def roff(code: str, low: Lowering, via: str) -> None:
 def tex(code: str, low: Lowering, via: str) -> None:
     """`\\write18` and its kin run commands, `\\directlua` runs Lua."""
     for match in _TEX.finditer(code):
+        low.spend(_COMMAND_STEPS)
         low.shell(_group(code, match.end()), via=via)
     for match in _TEX_PIPE.finditer(code):
         low.shell(match[1], via=via)
@@ -69,14 +74,18 @@ def _group(code: str, start: int) -> str:
 def calculator(code: str, low: Lowering, via: str) -> None:
     """Programs in which a line that starts with `!` is a command: dc, gnuplot, Matlab, ftp's and debuggers' prompts."""
     for match in _BANG.finditer(code):
+        low.spend(_COMMAND_STEPS)
         low.shell(match[1], via=via)
     low.code("octave", code, via=via)
 
 
 def erb(code: str, low: Lowering, via: str) -> None:
     """A template: what stands between its marks is Ruby."""
-    for match in _ERB.finditer(code):
-        ruby(match[1], low, via)
+    start = code.find("<%")
+    while start >= 0:
+        end = code.find("%>", start)
+        ruby(code[start + 2 : end if end >= 0 else len(code)].lstrip("-="), low, via)
+        start = code.find("<%", end) if end >= 0 else -1
 
 
 def raku(code: str, low: Lowering, via: str) -> None:

@@ -15,6 +15,9 @@ _WORD = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012345678
 
 _PERCENT = ("x", "q", "Q", "w", "W", "i", "I", "(", "[", "{")
 
+TOKENS = 8
+"""Tokens of a program that are one step, beside those of its characters."""
+
 Kind = Literal["string", "command", "name", "mark"]
 
 
@@ -227,15 +230,13 @@ def _pattern(
             return 0
         start, end = end, _closing(code, end, mark, close)
         if end < 0:
-            unclosed[f"s{close}"] = len(code)
+            unclosed[f"s{close}"] = start + _LONGEST_PART
             return 0
         part = code[start:end] if number else ""
         end += 1
     flags = end
     while code[flags : flags + 1].isalpha():
         flags += 1
-    if len(part) > _LONGEST_PART:
-        return end - 1 - len(part)  # read on in what is put in place
     if part and "e" in code[end:flags]:
         out.append(ProgramToken("mark", ";"))
         out.extend(tokens(part.replace("\\/", "/"), syntax))
@@ -245,7 +246,8 @@ def _pattern(
 
 def _closing(code: str, index: int, opened: str, close: str) -> int:
     depth = 0
-    while index < len(code):
+    limit = min(len(code), index + _LONGEST_PART)
+    while index < limit:
         char = code[index]
         if char == "\\":
             index += 2

@@ -14,6 +14,7 @@ from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 
 _STRING = re.compile(r"""["'`](\s*(?:drop|delete|truncate|alter|update|grant)\b[^"'`]{1,2000})["'`]""", re.IGNORECASE)
+_MOST_STRINGS = 8
 _CYPHER = re.compile(r"\b(?:detach\s+delete|delete\s+\w|drop\s+(?:database|index|constraint|user|role|alias)|apoc\.load"
                      r"|apoc\.export|load\s+csv)\b", re.IGNORECASE)  # fmt: skip
 _SURREAL = re.compile(
@@ -60,7 +61,7 @@ def mysql_shell(inv: Invocation, low: Lowering) -> None:
             statements(code, "mysqlsh", low)
         else:
             low.code(language, code, via=inv.name)
-            for text in _STRING.findall(code.text or ""):
+            for text in _STRING.findall(code.text or "")[:_MOST_STRINGS]:
                 low.code("sql", text, via=inv.name)
     for file in opts.values("-f", "--file"):
         run_script_file(file, inv.name, low, language=language)
