@@ -119,7 +119,10 @@ def _dot_command(line: str, low: Lowering) -> None:
     full = [name for name in _SQLITE if name.startswith(given.lower())] if len(given) > 2 else []
     name = given if given in _SQLITE or not full else full[0]
     argument = argument.strip()
-    bare = " ".join(word for word in argument.split(" ") if not word.startswith("-")).strip("'\" ")
+    words = argument.split(" ")
+    while words and words[0].startswith("-"):
+        words.pop(0)
+    bare = " ".join(words).strip("'\" ")
     match name:
         case ".shell" | ".system" | ".sh":
             low.shell(argument, via="sqlite3 .shell")

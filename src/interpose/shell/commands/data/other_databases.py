@@ -28,9 +28,6 @@ _FLUSH = Act("data.destroy", "cache-flush", "Empties a whole cache.")
 register(
     __name__,
     {
-        "pg_ctl": ToolActs(verbs=each(_STOP, "stop restart kill promote"), reach=2,
-                           values=words("-D --pgdata -l --log -m --mode -o --options -t --timeout")),
-        "pg_ctlcluster": ToolActs(verbs=each(_STOP, "stop restart promote"), reach=3),
         "neo4j-admin": ToolActs(verbs=each(_LOST, "load restore unbind copy"), reach=3),
         "memcflush": ToolActs(default=_FLUSH, bare=_FLUSH), "memrm": ToolActs(default=_FLUSH),
         "memcrm": ToolActs(default=_FLUSH),
@@ -39,6 +36,16 @@ register(
         "litestream": ToolActs(verbs=each(_LOST, "restore")),
     },
 )  # fmt: skip
+
+
+@command("pg_ctl", "pg_ctlcluster")
+def postgres_server(inv: Invocation, low: Lowering) -> None:
+    """Starting and stopping is everyday work; ending it without saving is not."""
+    opts = parse(inv.args, values=words("-D --pgdata -l --log -m --mode -o --options -t --timeout"))
+    mode = opts.value("-m", "--mode")
+    verbs = [word.text for word in opts.operands]
+    if "kill" in verbs or "promote" in verbs or (mode is not None and mode.text.startswith("i")):
+        low.emit(_STOP.kind, " ".join(verbs), rule=_STOP.rule, reason=_STOP.reason)
 
 
 @command("mysqlsh")

@@ -194,9 +194,8 @@ register(
         "systemsetup": ToolActs(
             options=each(
                 _CLOCK,
-                "-settimezone -setremotelogin -setcomputername -setremoteappleevents -setsleep -setcomputersleep",
-                "-setnetworktimeserver -setusingnetworktime -setdate -settime -setlocalsubnetname -setstartupdisk",
-                "-setrestartfreeze -setwakeonnetworkaccess -setallowpowerbuttontosleepcomputer -setdisplaysleep",
+                "-settimezone -setremotelogin -setcomputername -setremoteappleevents -setnetworktimeserver",
+                "-setusingnetworktime -setdate -settime -setlocalsubnetname -setstartupdisk",
             ),
             bundle=False,
         ),
@@ -268,9 +267,7 @@ register(
                 ),
             }
         ),
-        "csrutil": ToolActs(
-            verbs=each(_MAC_SAFETY, "disable clear authenticated-root netboot enable"), shows=words("status")
-        ),
+        "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
             options=each(
                 _MAC_SAFETY,

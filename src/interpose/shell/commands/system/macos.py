@@ -57,9 +57,8 @@ register(
         **dict.fromkeys(("firmwarepasswd", "bputil"), ToolActs(default=_BOOT, shows=words("-check -verify -mode -d"),
                                                                bundle=False)),
         "kextcache": ToolActs(default=_BOOT),
-        "kmutil": ToolActs(verbs=each(_BOOT, "load unload install configure-boot create trigger-panic-medic"),
+        "kmutil": ToolActs(verbs=each(_BOOT, "unload configure-boot trigger-panic-medic"),
                            shows=words("showloaded inspect check find log libraries")),
-        "mdutil": ToolActs(options=each(_INDEX, "-E -d -X -i"), shows=words("-s -L -P"), values=words("-i")),
         "socketfilterfw": ToolActs(
             options=each(_SAFETY, "--setglobalstate --setblockall --setstealthmode --remove --unblockapp --add",
                          "--setallowsigned --setallowsignedapp"),
@@ -107,6 +106,14 @@ def plist(inv: Invocation, low: Lowering) -> None:
             low.write(file, in_place=True)
         else:
             low.read(file)
+
+
+@command("mdutil")
+def index(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=("-i",))
+    switched = opts.value("-i")
+    if opts.has("-E", "-d", "-X") or (switched is not None and switched.text != "on"):
+        low.emit(_INDEX.kind, " ".join(word.text for word in opts.operands), rule=_INDEX.rule, reason=_INDEX.reason)
 
 
 @command("screencapture", "imagesnap")

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.inline_code import run_inline
+from interpose.shell.commands.shared.options import parse
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 from interpose.shell.languages.cmd import run_command
 from interpose.shell.languages.powershell import Flow, cmdlet
@@ -88,7 +89,6 @@ PROGRAMS: dict[str, tuple[Harmful, ...]] = {
     "procdump": (Harmful(("-ma", "lsass"), "secret.read", "memory-dump",
     "Copies the memory of a process, with its secrets"),),
     "secedit": (Harmful(("/configure", "/import"), "guard.tamper", "policy-change", "The security policy is changed"),),
-    "psexec": (Harmful(("",), "privilege", "remote-run", "A program is run with other rights or elsewhere"),),
     "logoff": (Harmful(("",), "system", "power", "Ends somebody's session"),),
     "tsdiscon": (Harmful(("",), "system", "power", "Ends somebody's session"),),
     "powercfg": (Harmful(("/h", "/hibernate", "/delete", "-h", "/change"), "system", "power-settings",
@@ -232,3 +232,14 @@ def run_other(inv: Invocation, low: Lowering) -> None:
         low.code("cmd", " ".join(word.text for word in words), via="pcalua")
     else:
         low.run(tuple(word for word in inv.args if not word.text.startswith("--")), via="conhost")
+
+
+@command("psexec", "psexec64", "paexec", "winrs")
+def run_elsewhere(inv: Invocation, low: Lowering) -> None:
+    """Runs a command on another machine, or with more rights here."""
+    opts = parse(inv.args, values=("-u", "-p", "-w", "-r", "-n", "-a", "-c"), stop=True, bundle=False)
+    words = tuple(word for word in opts.operands if not word.text.startswith(("\\", "@", "/accepteula")))
+    low.emit("privilege", inv.name, shell=opts.has("-s", "-i", "-h") and len(words) < 2)
+    if words and words[0].text.startswith(("-r:", "-u:", "-p:", "/r:")):
+        words = words[1:]
+    low.run(words, via=inv.name)
