@@ -50,7 +50,6 @@ LANGUAGES: dict[str, str] = {
             "scala",
             "c",
             "csharp",
-            "haskell",
             "ocaml",
             "lisp",
             "erlang",
@@ -66,6 +65,7 @@ LANGUAGES: dict[str, str] = {
     **dict.fromkeys(
         ("prolog", "octave", "jvm-script", "dart", "pascal", "vlang"), "interpose.shell.languages.foreign:lower_quoted"
     ),
+    "haskell": "interpose.shell.languages.markup:haskell",
     "raku": "interpose.shell.languages.markup:raku",
     "m4": "interpose.shell.languages.markup:m4",
     "roff": "interpose.shell.languages.markup:roff",

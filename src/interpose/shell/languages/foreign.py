@@ -47,6 +47,8 @@ _MAY_RUN = _names(
     "async open eval evaluate interpret command new zsh capture runsh shout shellexecute"
 )
 """Names that start a program if what they are given looks like one."""
+_PARTS = _names("plaunchpath launchpath parguments executableurl pexecutableurl argumentlist filename startinfo")
+"""Names by which a program and its words are given one after the other."""
 _SURELY = _names("shell popen callcommand shellcommand execshellcmd oscmd spawncommand executeshell runshellcommand")
 _OWNERS = _names("command processbuilder runtime popen")
 _TREES = _names(
@@ -107,6 +109,7 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
     secret = sends = in_file = False
     address = UNKNOWN
     understood = False
+    parts: list[str] = []
     found = tokens(code, rules)
     low.spend(len(found) // TOKENS)
     for statement in _statements(found):
@@ -114,7 +117,12 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
         for text in statement.strings:
             if "://" in text:
                 address = text
-        understood |= _runs(statement, every, low, via)
+        if every & _PARTS:
+            parts.extend(text for text in statement.strings if text.strip())
+        elif "processcreate" in every:
+            parts.extend((*(name for name in statement.names if name in HANDLERS), *statement.strings))
+        else:
+            understood |= _runs(statement, every, low, via)
         understood |= _deletes(statement, every, low)
         if every & _READS:
             for text in statement.strings:
@@ -125,6 +133,9 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
             asked = [text for text in statement.strings if is_secret_name(text)]
             secret = secret or bool(asked) or not statement.strings
         sends = sends or bool(every & _SENDS)
+    if parts and _starts_command(parts[0]):
+        understood = True
+        low.run(tuple(Word(word, quoted=True) for word in parts), via=via)
     if sends and secret and (in_file or not any(mark in code.lower() for mark in AUTHORIZED)):
         low.emit("net.upload", address, certainty="possible", secret=True)
     if not understood:

@@ -201,12 +201,16 @@ def _name(program: Scan, index: int) -> None:
     if action is not None and before not in ("def", "sub", "function", "fn"):
         if after not in ("(", "") and _is_value(program, index, before):
             program.computed = True
-            if before == "=" or (before in ("&", "\\")):
+            if before in ("=", "-", "&", "\\"):
                 _alias(program, index, action)
             return
         program.seen = True
         program.ran = program.ran or action.does in ("shell", "run")
         _call(program, index, action)
+    elif before == "." and text in ("eachFileRecurse", "eachFile", "eachDir", "each_child", "children"):
+        owner = _owner(program, index)
+        if owner is not None:
+            program.searched.append(ProgramValue(text=owner.text, name="tree"))
     elif text in SEARCHES:
         found_here = [arg for arg in arguments(found, index + 1, names) if arg.known and arg.text]
         walks = text in WALKS or any(part.text == "recursive" for part in found[index : end_of_call(found, index + 1)])
@@ -264,7 +268,9 @@ def _is_value(program: Scan, index: int, before: str) -> bool:
     ):
         return True
     following = program.found[index + 1]
-    return following.kind == "mark" and following.text in (",", ")", ";", "\n", "]", "}") and before in ("=", ",", "(")
+    arrow = before == "-" and index > 1 and program.found[index - 2].text == "<"
+    ends = following.kind == "mark" and following.text in (",", ")", ";", "\n", "]", "}")
+    return ends and (before in ("=", ",", "(") or arrow)
 
 
 def _alias(program: Scan, index: int, action: Action) -> None:
@@ -283,6 +289,10 @@ def _call(program: Scan, index: int, action: Action) -> None:
         start += 3
     args = arguments(found, start, names)
     name = found[index].text
+    if not args and action.does in ("shell", "run"):
+        args = _topic(program, name)
+    if action.does == "delete" and action.weak and args:
+        return  # `client.delete("/users")` asks a server
     match action.does:
         case "call":
             _indirect(program, index, args)
@@ -309,6 +319,14 @@ def _call(program: Scan, index: int, action: Action) -> None:
             _act(action, name, args, low)
         case _:
             _act(action, name, args, low)
+
+
+def _topic(program: Scan, name: str) -> list[ProgramValue]:
+    """What a call without arguments acts on: perl's `$_`, or the constant that it is a method of."""
+    owner = name.rpartition(".")[0] or "_"
+    if owner in program.names.lists:
+        return list(program.names.lists[owner])
+    return [program.names.constants[owner]] if owner in program.names.constants else []
 
 
 def _owner(program: Scan, index: int) -> ProgramValue | None:
@@ -398,7 +416,10 @@ def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> 
             elif args:
                 run_shell(first, low, name)
         case "run":
-            run_list(tuple(args), low, name)
+            if len(args) == 1 and " " in first.text.strip():
+                run_shell(first, low, name)
+            else:
+                run_list(tuple(args), low, name)
         case "delete":
             if action.position and first.text not in DELETED_CALLS:
                 return
@@ -413,10 +434,13 @@ def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> 
         case "open":
             _open(args, low, name)
         case "command":
+            if action.command[0] == "chmod" and len(args) == 2 and args[1].text.isdecimal():
+                args = [args[1], args[0]]
             low.run((*map(Word, action.command), *(arg.word for arg in args)), via=name)
         case "download":
             download(first, low)
         case "code":
+            first = args[action.position] if len(args) > action.position else first
             if "http://" in first.text or "https://" in first.text:
                 low.emit("code.remote", first.text)
             elif first.known:

@@ -131,6 +131,8 @@ def argument(found: list[ProgramToken], names: Names | None = None) -> ProgramVa
             continue
         elif token.kind == "name" and names is not None and token.text in names.constants:
             part = names.constants[token.text]
+        elif token.text == "-" and token.kind == "mark" and value is None and len(found) == 2:
+            part = text_value("-")
         elif token.kind == "mark" and (token.text in _JOINS or token.text in "$@\n&\\:<"):
             continue
         else:
@@ -149,6 +151,9 @@ def learn(found: list[ProgramToken], index: int, names: Names) -> None:
         value = concat(names.constants[name], argument(_expression(found, index + 3), names))
         names.constants[name] = value if len(value.text) <= MAX_CONSTANT else NOT_KNOWN
         return
+    if after[:2] == ["<", "-"]:
+        index += 1  # R's arrow
+        after = ["="]
     if after[:1] != ["="] or after[1:2] in (["="], ["~"], [">"]):
         return
     expression = _expression(found, index + 2)

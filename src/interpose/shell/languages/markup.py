@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from interpose.shell.invocation import Lowering
+from interpose.shell.languages import foreign
 from interpose.shell.languages.generic import perl, ruby
 
 _M4 = re.compile(r"\be?syscmd\(\s*[`\[({]*([^`'\[\]]{1,2000})")
@@ -16,6 +17,7 @@ _TEX_PIPE = re.compile(r"\\(?:input|include|openin[^=]{0,20}=)\s*\{?\s*\|\s*\"?(
 _TEX_FILE = re.compile(r"\\(?:input|include|verbatiminput|lstinputlisting|openin[^=]{0,20}=)\s*\{?([^\s|}\\]{1,300})")
 _TEX_LUA = re.compile(r"\\(?:directlua|latelua|luaexec|luadirect)\s*")
 _BANG = re.compile(r"(?:^|[;\n])[ \t]*!(?![=<>])[ \t]*([^\n]{1,2000})")
+_PIPED = re.compile(r"""["'][ \t]*[|<][ \t]*([^"'\n]{1,2000})["']""")
 _RAKU_WORDS = re.compile(r"\b(run|shell|Proc::Async\.new)\s*\(?\s*<([^<>]{1,400})>")
 
 _COMMAND_STEPS = 20
@@ -73,10 +75,19 @@ def _group(code: str, start: int) -> str:
 
 def calculator(code: str, low: Lowering, via: str) -> None:
     """Programs in which a line that starts with `!` is a command: dc, gnuplot, Matlab, ftp's and debuggers' prompts."""
-    for match in _BANG.finditer(code):
+    for match in (*_BANG.finditer(code), *_PIPED.finditer(code)):
         low.spend(_COMMAND_STEPS)
         low.shell(match[1], via=via)
     low.code("octave", code, via=via)
+
+
+def haskell(code: str, low: Lowering, via: str) -> None:
+    """A line of its prompt that starts with `:!` is a command."""
+    for line in code.split("\n"):
+        if line.lstrip().startswith(":!"):
+            low.spend(_COMMAND_STEPS)
+            low.shell(line.lstrip()[2:], via=via)
+    foreign.lower(code, low, via)
 
 
 def erb(code: str, low: Lowering, via: str) -> None:

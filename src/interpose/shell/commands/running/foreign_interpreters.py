@@ -33,7 +33,6 @@ _TABLE = """
     octave       maxima rmaxima                 --batch-string -r --run-string       -b --batch -p --preload-lisp
     octave       gp gap                         -c                                   -l
     calculator   dc bc                          -e --expression                      -f --file
-    erlang       erl                            -eval
     erlang       escript                        --eval
     ruby         crystal                        -e
     forth        gforth pforth vfx              -e --evaluate
@@ -109,6 +108,19 @@ def typeset(inv: Invocation, low: Lowering) -> None:
             low.run_file(word, via=inv.name, language="tex")
     if not opts.operands and inv.stdin is not None:
         low.code("tex", inv.stdin, via=inv.name)
+
+
+_ERLANG = interpret(Interpreter(language="erlang", code=("-eval",), bundle=False, values=_VALUES), __name__)
+
+
+@command("erl")
+def erlang(inv: Invocation, low: Lowering) -> None:
+    """`-eval CODE`, and `-run os cmd X`: a function with its arguments."""
+    _ERLANG(inv, low)
+    texts = [word.text for word in inv.args]
+    for index, text in enumerate(texts):
+        if text in ("-run", "-s") and texts[index + 1 : index + 3] == ["os", "cmd"] and index + 3 < len(texts):
+            low.shell(inv.args[index + 3], via="erl -run")
 
 
 @command("java")

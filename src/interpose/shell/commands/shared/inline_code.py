@@ -54,5 +54,7 @@ def run_inline(inv: Invocation, low: Lowering) -> None:
         name, equals, value = word.text.partition("=")
         if equals and name in spec.options and name.startswith("--"):
             low.code(spec.language, value, via=inv.name)
+        elif word.text == "-" and inv.stdin is not None:
+            low.code(spec.language, inv.stdin, via=inv.name)
         elif spec.files and (word.text.endswith(spec.files) or word.text.startswith(_DESCRIPTORS)):
             low.run_file(word, via=inv.name, language=spec.language)
