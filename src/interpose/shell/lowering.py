@@ -28,7 +28,8 @@ from interpose.paths import (
 )
 from interpose.shell import vanishing
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
-from interpose.shell.languages import lower_of
+from interpose.shell.languages import PROGRAMS, lower_of
+from interpose.shell.last_look import computes, look
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
 from interpose.shell.syntax.budget import EFFECT, steps_of_path, steps_of_program
@@ -372,6 +373,8 @@ class CommandLowering:
             self.walker.budget.spend(steps_of_program(text))
             self._each_reading(code, text, analysed)
             self.walker.depth -= 1
+        if analyse is None or computes(language, text) or self._gave_up(first):
+            look(text, self, via)
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
@@ -379,6 +382,9 @@ class CommandLowering:
         if "TIOCSTI" in text or "0x5412" in text:
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
+    def _gave_up(self, first: int) -> bool:
+        return any(effect.kind == "opaque" for effect in self.walker.effects[first:])
 
     def _has_stated(self, first: int) -> bool:
         return any(effect.kind == "guard.tamper" for effect in self.walker.effects[first:])
@@ -462,4 +468,4 @@ def _shebang(text: str) -> str:
     first = text[2:].partition("\n")[0].split()
     program = next((word for word in first if not word.startswith("-") and not word.endswith("/env")), "")
     name = program.rpartition("/")[2].rstrip("0123456789.")
-    return {"sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "node": "javascript"}.get(name, name)
+    return PROGRAMS.get(name, name)

@@ -13,6 +13,7 @@ from interpose.shell.commands import load
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.disguises import doubt_about
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.last_look import look_at_arguments
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.streams import joined
 
@@ -51,6 +52,7 @@ def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None
         low.walker.doubt -= 1
     else:
         general(inv, low)
+    look_at_arguments(inv, low)
     _wrapped(low.walker, inv, low)
 
 

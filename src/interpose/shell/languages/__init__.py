@@ -10,9 +10,11 @@ from interpose.shell.invocation import Lowering
 # The modules hold what commands and languages have in common; none is imported before it is met.
 __all__ = [
     "LANGUAGES",
+    "PROGRAMS",
     "Lower",
     "awk",
     "cmd",
+    "decoding",
     "lower_of",
     "powershell",
     "powershell_tables",
@@ -37,11 +39,54 @@ LANGUAGES: dict[str, str] = {
     "lua": "interpose.shell.languages.generic:lua",
     "r": "interpose.shell.languages.generic:r",
     "julia": "interpose.shell.languages.generic:julia",
-    "tcl": "interpose.shell.languages.generic:tcl",
+    "tcl": "interpose.shell.languages.tcl:lower",
     "groovy": "interpose.shell.languages.generic:groovy",
-    "literals": "interpose.shell.languages.literals:lower",
-    "osascript": "interpose.shell.languages.generic:osascript",
+    **dict.fromkeys(
+        (
+            "go",
+            "rust",
+            "java",
+            "kotlin",
+            "scala",
+            "c",
+            "csharp",
+            "ocaml",
+            "lisp",
+            "erlang",
+            "nim",
+            "zig",
+            "d",
+            "swift",
+            "forth",
+            "factor",
+        ),
+        "interpose.shell.languages.foreign:lower",
+    ),
+    **dict.fromkeys(
+        ("prolog", "octave", "jvm-script", "dart", "pascal", "vlang"), "interpose.shell.languages.foreign:lower_quoted"
+    ),
+    "haskell": "interpose.shell.languages.markup:haskell",
+    "raku": "interpose.shell.languages.markup:raku",
+    "m4": "interpose.shell.languages.markup:m4",
+    "roff": "interpose.shell.languages.markup:roff",
+    "tex": "interpose.shell.languages.markup:tex",
+    "calculator": "interpose.shell.languages.markup:calculator",
+    "erb": "interpose.shell.languages.markup:erb",
+    "osascript": "interpose.shell.languages.applescript:lower",
 }
+
+PROGRAMS: dict[str, str] = {
+    "sh": "bash", "zsh": "bash", "dash": "bash", "ksh": "bash", "ash": "bash", "node": "javascript",
+    "bun": "javascript",
+    "deno": "javascript", "tsx": "javascript", "ts-node": "javascript", "tclsh": "tcl", "wish": "tcl", "expect": "tcl",
+    "Rscript": "r", "pwsh": "powershell", "luajit": "lua", "gawk": "awk", "mawk": "awk", "nawk": "awk",
+    "rust-script": "rust", "guile": "lisp", "racket": "lisp", "sbcl": "lisp", "bb": "lisp", "clojure": "lisp",
+    "escript": "erlang", "elixir": "ruby", "crystal": "ruby", "runghc": "haskell", "runhaskell": "haskell",
+    "swipl": "prolog", "octave": "octave", "kotlin": "kotlin", "scala": "scala", "jshell": "java", "java": "java",
+    "rakudo": "raku", "perl6": "raku", "uv": "python", "pypy": "python", "ipython": "python", "jruby": "ruby",
+    "tcc": "c", "rdmd": "d", "gorun": "go", "yaegi": "go", "osascript": "osascript", "ocaml": "ocaml", "rake": "ruby",
+}  # fmt: skip
+"""The language that a program in a script's first line reads. Others are called as their language is."""
 
 _loaded: dict[str, Lower] = {}
 

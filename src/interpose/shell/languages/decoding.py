@@ -59,3 +59,18 @@ def decode(name: str, args: tuple[ProgramValue, ...]) -> ProgramValue:
     except (KeyError, ValueError, binascii.Error, zlib.error, lzma.LZMAError, OSError, EOFError):
         return hidden
     return ProgramValue(text=raw[:MAX_TEXT].decode("latin-1"), name="bytes()", taints=value.taints)
+
+
+def plain_text_of(text: str) -> str:
+    """What a constant stands for that looks like base64 or hexadecimal digits, or an empty text if it is no text."""
+    for name in ("hex", "b64"):
+        try:
+            raw = _READERS[name](text.encode("latin-1", "replace"))
+        except (ValueError, binascii.Error):
+            continue
+        if b"\0" in raw[1::2][:8] and b"\0" not in raw[::2][:8]:
+            raw = raw[::2]  # UTF-16, as PowerShell takes it
+        plain = raw.decode("latin-1")
+        if plain.isascii() and plain.replace("\n", " ").replace("\t", " ").isprintable():
+            return plain.strip()
+    return ""

@@ -2,154 +2,113 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from msgspec import Struct
 
-from interpose.shell.commands.shared.handler_table import HANDLERS
-from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
-from interpose.shell.languages.generic_tables import FORK_BOMBS, NETWORK, TABLES, Action
+from interpose.paths import secret_of
+from interpose.shell.invocation import NOTHING, UNKNOWN, Lowering, Stream, Word
+from interpose.shell.languages.generic_tables import (
+    AUTHORIZED,
+    DELETED_CALLS,
+    DUMPS,
+    FORK_BOMBS,
+    NETWORK,
+    SEARCHES,
+    SENDERS,
+    STRONG_SENDERS,
+    TABLES,
+    WALKS,
+    Action,
+)
+from interpose.shell.languages.generic_values import (
+    ENVIRONMENTS,
+    Names,
+    argument,
+    arguments,
+    end_of_call,
+    learn,
+    no_names,
+)
 from interpose.shell.languages.program_values import (
     NOT_KNOWN,
     ProgramValue,
-    concat,
     download,
     run_list,
     run_shell,
     text_value,
 )
-from interpose.shell.languages.tokens import ProgramToken, TokenRules, tokens
+from interpose.shell.languages.tokens import TOKENS, ProgramToken, TokenRules, tokens
+from interpose.shell.secret_names import is_secret_name
 
-MAX_ARGUMENT_TOKENS = 64
-_OPEN, _CLOSE = "([{", ")]}"
-SEARCHES = (
-    "glob",
-    "Dir.glob",
-    "Dir",
-    "Dir.children",
-    "Dir.each_child",
-    "Dir.entries",
-    "Find.find",
-    "list.files",
-    "readdir",
-)
-"""Calls whose result is what is removed one by one."""
-SEARCHED_CALLS = ("unlink", "rmdir")
-_JOINS = (".", "+", "..", "~", "*")
-
-_PERL = TokenRules(quote_words=("q", "qq", "qx", "qw"))
-_RUBY = TokenRules(quote_words=("%x",), holes=("#{",))
+_PERL = TokenRules(quote_words=("q", "qq", "qx", "qw"), regexes=True, angles=True)
+_RUBY = TokenRules(quote_words=("%x",), holes=("#{",), regexes=True)
 _PHP = TokenRules(comments=("#", "//"), holes=("$", "{$"))
-_LUA = TokenRules(comments=("--",), backticks=False, holes=())
+_LUA = TokenRules(comments=("--",), backticks=False, holes=(), long_brackets=True)
 _R = TokenRules(backticks=False, holes=())
-_JULIA = TokenRules(holes=("$",))
+_JULIA = TokenRules(holes=("$",), joiners=("::", "."))
 _GROOVY = TokenRules(comments=("//",), backticks=False, holes=("$",))
 _PYTHON = TokenRules(backticks=False, holes=())
+_CALL_STEPS = 2
+"""What it takes to read the arguments of one call."""
+_LOOK_BACK = 16
+"""How far before a method the thing stands that it is a method of."""
+
+
+class Scan(Struct):
+    """A program while it is read."""
+
+    found: list[ProgramToken]
+    table: dict[str, Action]
+    low: Lowering
+    via: str
+    names: Names
+    searched: list[ProgramValue]
+    waiting: list[Action]
+    symbols: bool = False
+    """`:system` is a value."""
+    """Deletions of what a search finds that is only named later."""
+    seen: bool = False
+    ran: bool = False
+    computed: bool = False
+    secret: frozenset[str] = NOTHING
+    """What kind of secret was read: `file`, `env`."""
+    sends: bool = False
+    sending_until: int = 0
+    sent: bool = False
 
 
 def perl(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "perl", _PERL)
+    scan(code, low, via, "perl", _PERL)
 
 
 def ruby(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "ruby", _RUBY)
+    scan(code, low, via, "ruby", _RUBY)
 
 
 def php(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "php", _PHP)
+    scan(code, low, via, "php", _PHP)
 
 
 def lua(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "lua", _LUA)
+    scan(code, low, via, "lua", _LUA)
 
 
 def r(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "r", _R)
+    scan(code, low, via, "r", _R)
 
 
 def julia(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "julia", _JULIA)
+    scan(code, low, via, "julia", _JULIA)
 
 
 def groovy(code: str, low: Lowering, via: str) -> None:
-    _scan(code, low, via, "groovy", _GROOVY)
+    scan(code, low, via, "groovy", _GROOVY)
 
 
 def python(code: str, low: Lowering, via: str) -> None:
     """Python that Python 3 cannot parse: the old dialect, or broken."""
-    found = _scan(code, low, via, "python", _PYTHON)
+    found = scan(code, low, via, "python", _PYTHON)
     if not found:
         unparsed(low, via)
-
-
-def osascript(code: str, low: Lowering, _via: str) -> None:
-    """AppleScript reads like sentences: `do shell script "..."`, `tell application "Finder" to empty trash`."""
-    found = tokens(code, TokenRules(comments=("--",), backticks=False, holes=(), joiners=()))
-    words = [token.text.lower() if token.kind == "name" else "" for token in found]
-    for index in range(len(found)):
-        if words[index : index + 3] == ["do", "shell", "script"]:
-            run_shell(_joined(found[index + 3 : index + 3 + MAX_ARGUMENT_TOKENS]), low, "do shell script")
-        elif words[index : index + 2] == ["do", "script"]:
-            run_shell(_joined(found[index + 2 : index + 2 + MAX_ARGUMENT_TOKENS]), low, "do script")
-        elif words[index : index + 2] == ["empty", "trash"] or words[index : index + 3] == ["empty", "the", "trash"]:
-            low.emit("fs.delete", low.path("~/.Trash"), recursive=True)
-        elif words[index : index + 2] == ["shut", "down"] or words[index] == "restart":
-            low.emit("system", words[index], rule="power", reason="This shuts the machine down")
-        elif words[index] == "delete" and "finder" in code.lower():
-            low.delete(Word(UNKNOWN))
-
-
-def _joined(found: list[ProgramToken]) -> ProgramValue:
-    """AppleScript joins texts with `&`; what follows without it belongs to the sentence."""
-    value = _argument(found[:1])
-    for mark, part in zip(found[1::2], found[2::2], strict=False):
-        if mark.text != "&":
-            break
-        value = concat(value, _argument([part]))
-    return value
-
-
-def _sent(code: str, low: Lowering) -> None:
-    """What expect types into a program it started: a shell would run it."""
-    found = tokens(code, TokenRules(backticks=False, holes=("$",), joiners=()))
-    for name, text in pairwise(found):
-        if name.text == "send" and text.kind == "string" and text.text.partition(" ")[0] in HANDLERS:
-            low.shell(text.text.strip(), via="send")
-
-
-def tcl(code: str, low: Lowering, _via: str) -> None:
-    """Tcl's programs are commands of words, as a shell's are."""
-    _sent(code, low)
-    for line in code.replace("[", ";").replace("]", ";").replace("\n", ";").split(";"):
-        words = [word.strip('{}"') for word in line.split()]
-        while words and words[0] in (
-            "catch",
-            "if",
-            "eval",
-            "then",
-            "else",
-            "puts",
-            "set",
-            "spawn",
-            "exec",
-            "system",
-            "open",
-            "file",
-        ):
-            head = words.pop(0)
-            if head in ("exec", "spawn", "system"):
-                rest = line.partition(head)[2].split()
-                while rest and rest[0] in ("-ignorestderr", "-keepnewline", "--", "-noecho"):
-                    rest.pop(0)
-                # Braces are Tcl's single quotes.
-                low.shell(" ".join(rest).replace("{", "'").replace("}", "'"), via=head)
-                break
-            if head == "file" and words[:1] == ["delete"]:
-                for word in words[1:]:
-                    if not word.startswith("-"):
-                        low.delete(Word(UNKNOWN if word.startswith("$") else word), recursive=True, forced=True)
-                break
-            if head == "open" and words and words[0].startswith("|"):
-                low.shell(" ".join(words).lstrip("|"), via="open")
-                break
 
 
 def unparsed(low: Lowering, via: str) -> None:
@@ -158,137 +117,313 @@ def unparsed(low: Lowering, via: str) -> None:
              reason="The program could not be parsed, so what it does is not known")  # fmt: skip
 
 
-def _scan(code: str, low: Lowering, via: str, language: str, syntax: TokenRules) -> bool:
-    table = TABLES[language]
+def scan(code: str, low: Lowering, via: str, language: str, syntax: TokenRules) -> bool:
+    """State what the calls of a program do. Whether there was any."""
     found = tokens(code, syntax)
-    names = {token.text for token in found if token.kind == "name"}
-    seen = ran = False
-    constants: dict[str, ProgramValue] = {}
-    searched: list[ProgramValue] = []
+    low.spend(len(found) // TOKENS)
+    program = Scan(found, TABLES[language], low, via, no_names(), [], [], language == "ruby")
     for index, token in enumerate(found):
-        if token.kind == "command":
-            seen = ran = True
-            run_shell(text_value(token.text), low, via)
-        elif token.kind == "string" and [part.text for part in found[index + 1 : index + 3]] == [".", "execute"]:
-            seen = ran = True
-            run_shell(text_value(token.text), low, "execute")
-        elif token.kind == "name":
-            if found[index + 1 : index + 2] == [ProgramToken("mark", "=")] and _plain_string(found, index + 2):
-                constants[token.text] = text_value(found[index + 2].text)
-            action = _action(token.text, table)
-            if action is not None and not _is_definition(found, index):
-                seen = True
-                ran = ran or action.does in ("shell", "run")
-                args = _arguments(found, index + 1, constants)
-                if action.does == "delete" and searched and not all(arg.known for arg in args):
-                    args = searched
-                _act(action, token.text, args, low)
-            elif token.text in SEARCHES:
-                searched.extend(arg for arg in _arguments(found, index + 1, constants)[:1] if arg.known)
-    if names & NETWORK and ran:
+        match token.kind:
+            case "command":
+                program.seen = program.ran = True
+                _note_secret(program, index, token.text)
+                run_shell(text_value(token.text), low, via)
+            case "string":
+                _constant(program, index)
+            case "name":
+                _name(program, index)
+            case "mark" if token.text == "(" and index:
+                before = found[index - 1]
+                program.computed = program.computed or before.kind == "string" or before.text in (")", "]", "}")
+    _finish(program, code)
+    words = code.split(None, 2)
+    if (
+        not program.seen
+        and len(words) > 1
+        and words[0].isidentifier()
+        and words[1][:1] == "-"
+        and words[1][1:2].isalpha()
+    ):
+        # Not a program of this language but a shell command by mistake: what it would do is what was meant.
+        low.shell(code, via=via)
+    return program.seen
+
+
+def _finish(program: Scan, code: str) -> None:
+    low, via = program.low, program.via
+    for action in program.waiting:
+        _delete(action, program.searched or [NOT_KNOWN], low)
+    if {token.text for token in program.found if token.kind == "name"} & NETWORK and program.ran:
         low.emit("code.remote", via, rule="reverse-shell", wide=True,
                  reason="This hands control of a shell to somebody on the network")  # fmt: skip
     compact = "".join(code.split())
     if any(bomb in compact for bomb in FORK_BOMBS):
         low.emit("system", "processes", rule="fork-bomb", wide=True,
                  reason="Processes that start processes without end bring the machine down")  # fmt: skip
-    words = code.split(None, 2)
-    if not seen and len(words) > 1 and words[0].isidentifier() and words[1][:1] == "-" and words[1][1:2].isalpha():
-        # Not a program of this language but a shell command by mistake: what it would do is what was meant.
-        low.shell(code, via=via)
-    return seen
+    if program.sends and program.secret and not program.sent:
+        login = "file" not in program.secret and any(mark in code.lower() for mark in AUTHORIZED)
+        if not login:
+            low.emit("net.upload", _address(program), certainty="possible", secret=True)
+    if program.computed:
+        low.emit("opaque", via, certainty="possible", rule="computed-call", recoverable=True,
+                 reason="Calls something by a name that only shows when it runs")  # fmt: skip
 
 
-def _action(name: str, table: dict[str, Action]) -> Action | None:
-    found = table.get(name)
-    if found is None and ("." in name or "::" in name or "->" in name):
+def _address(program: Scan) -> str:
+    return next((token.text for token in program.found if token.kind == "string" and "://" in token.text), UNKNOWN)
+
+
+def _constant(program: Scan, index: int) -> None:
+    found, text = program.found, program.found[index].text
+    if [part.text for part in found[index + 1 : index + 3]] == [".", "execute"]:
+        program.seen = program.ran = True
+        run_shell(text_value(text), program.low, "execute")
+    elif _runs(program.table.get(text)):
+        # A function that is named by a text is called in some other way.
+        program.computed = True
+
+
+def _runs(action: Action | None) -> bool:
+    return action is not None and action.does in ("shell", "run", "code")
+
+
+def _name(program: Scan, index: int) -> None:
+    found, names = program.found, program.names
+    token = found[index]
+    text = token.text
+    learn(found, index, names)
+    before = found[index - 1].text if index else ""
+    after = found[index + 1].text if index + 1 < len(found) else ""
+    action = _action(program, index, before)
+    _sending(program, index)
+    if text in ENVIRONMENTS or text.startswith("ENV."):
+        _environment(program, index)
+    if action is not None and before not in ("def", "sub", "function", "fn"):
+        if after not in ("(", "") and _is_value(program, index, before):
+            program.computed = True
+            if before in ("=", "-", "&", "\\"):
+                _alias(program, index, action)
+            return
+        program.seen = True
+        program.ran = program.ran or action.does in ("shell", "run")
+        _call(program, index, action)
+    elif before == "." and text in ("eachFileRecurse", "eachFile", "eachDir", "each_child", "children"):
+        owner = _owner(program, index)
+        if owner is not None:
+            program.searched.append(ProgramValue(text=owner.text, name="tree"))
+    elif text in SEARCHES:
+        found_here = [arg for arg in arguments(found, index + 1, names) if arg.known and arg.text]
+        walks = text in WALKS or any(part.text == "recursive" for part in found[index : end_of_call(found, index + 1)])
+        program.searched.extend(
+            ProgramValue(text=arg.text, glob=arg.glob, name="tree" if walks or "**" in arg.text else "")
+            for arg in (found_here if walks else found_here[:1])
+        )
+    elif after == "(" and before == "$":
+        program.computed = True
+
+
+def _sending(program: Scan, index: int) -> None:
+    """Whether this name sends something, and how far what it is given reaches."""
+    found = program.found
+    text = found[index].text
+    tail = text.replace("::", ".").replace("->", ".").rpartition(".")[2].lower()
+    if tail not in SENDERS and text not in NETWORK:
+        return
+    end = end_of_call(found, index + 1)
+    addressed = any(token.kind == "string" and "://" in token.text for token in found[index + 1 : end])
+    if addressed or tail in STRONG_SENDERS or text in NETWORK:
+        program.sends = True
+        program.sending_until = max(program.sending_until, end)
+
+
+def _action(program: Scan, index: int, before: str) -> Action | None:
+    """What the call at `index` does, by its name, as a method, through an alias or a variable that names it."""
+    table, found = program.table, program.found
+    name = found[index].text.removeprefix("_G.")
+    action = table.get(name)
+    if action is None and ("." in name or "::" in name or "->" in name):
         tail = name.replace("::", ".").replace("->", ".").rpartition(".")[2]
-        found = table.get("." + tail)
-    return found
+        action = table.get("." + tail)
+    if action is None and before in (".", ">"):
+        action = table.get("." + name)
+    if action is None and [part.text for part in found[index + 1 : index + 4 : 2]] == ["[", "]"]:
+        action = table.get(f"{name}.{found[index + 2].text}")
+    if action is None:
+        action = program.names.aliases.get(name)
+    if (
+        action is None
+        and name in program.names.constants
+        and found[index + 1 : index + 2] == [ProgramToken("mark", "(")]
+    ):
+        action = table.get(program.names.constants[name].text)
+    return action
 
 
-def _is_definition(found: list[ProgramToken], index: int) -> bool:
-    before = found[index - 1] if index else None
-    return before is not None and before.kind == "name" and before.text in ("def", "sub", "function", "fn")
+def _is_value(program: Scan, index: int, before: str) -> bool:
+    """Whether a function is not called here but handed on: `f = os.execute`, `map(os.execute, ...)`, `\\&system`."""
+    if (
+        before == "\\"
+        or (before == ":" and program.symbols)
+        or (before == "&" and index > 1 and program.found[index - 2].text == "\\")
+    ):
+        return True
+    following = program.found[index + 1]
+    arrow = before == "-" and index > 1 and program.found[index - 2].text == "<"
+    ends = following.kind == "mark" and following.text in (",", ")", ";", "\n", "]", "}")
+    return ends and (before in ("=", ",", "(") or arrow)
 
 
-def _plain_string(found: list[ProgramToken], index: int) -> bool:
-    ends = index + 1 >= len(found) or found[index + 1].text in (";", "\n", ",", ")")
-    return index < len(found) and found[index].kind == "string" and ends
+def _alias(program: Scan, index: int, action: Action) -> None:
+    for position in range(index - 1, max(-1, index - 6), -1):
+        token = program.found[position]
+        if token.kind == "name":
+            program.names.aliases[token.text] = action
+            return
 
 
-def _arguments(found: list[ProgramToken], start: int, constants: dict[str, ProgramValue]) -> list[ProgramValue]:
-    """The arguments of a call, with or without parentheses; lists are flattened."""
-    args: list[ProgramValue] = []
-    current: list[ProgramToken] = []
-    depth = 0
-    for token in found[start : start + MAX_ARGUMENT_TOKENS]:
-        if token.kind == "mark":
-            if token.text in _OPEN:
-                depth += 1
-                continue
-            if token.text in _CLOSE:
-                depth -= 1
-                if depth <= 0:
+def _call(program: Scan, index: int, action: Action) -> None:
+    found, names, low = program.found, program.names, program.low
+    low.spend(_CALL_STEPS)
+    start = index + 1
+    if [part.text for part in found[start : start + 3 : 2]] == ["[", "]"]:
+        start += 3
+    args = arguments(found, start, names)
+    name = found[index].text
+    if not args and action.does in ("shell", "run"):
+        args = _topic(program, name)
+    if action.does == "delete" and action.weak and args:
+        return  # `client.delete("/users")` asks a server
+    match action.does:
+        case "call":
+            _indirect(program, index, args)
+        case "run" if not args and found[index - 1].text == "." and found[index - 2].text == "]":
+            words: list[ProgramValue] = []
+            for position in range(index - 3, max(-1, index - _LOOK_BACK), -1):
+                if found[position].text == "[":
                     break
-                continue
-            if token.text == ";" or (token.text == "\n" and depth == 0):
-                break
-            if token.text == ",":
-                args.append(_argument(current, constants))
-                current = []
-                continue
-        elif (
-            token.kind == "name"
-            and token.text in ("or", "and", "if", "unless", "while", "do", "end", "for")
-            and depth == 0
-        ):
-            break
-        current.append(token)
-    if current or args:
-        args.append(_argument(current, constants))
-    return args
+                if found[position].kind == "string":
+                    words.insert(0, argument([found[position]]))
+            run_list(tuple(words), low, name)
+        case "delete" if not args or not any(arg.known for arg in args):
+            owner = _owner(program, index) if "." in name or found[index - 1].text in (".", ">") else None
+            if program.searched:
+                _delete(action, program.searched, low)
+            elif owner is not None:
+                _delete(action, [owner], low)
+            else:
+                program.waiting.append(action)
+        case "read" | "open":
+            for arg in args[:3]:
+                if arg.known:
+                    _note_secret(program, index, arg.text)
+            _act(action, name, args, low)
+        case _:
+            _act(action, name, args, low)
 
 
-def _argument(found: list[ProgramToken], constants: dict[str, ProgramValue] | None = None) -> ProgramValue:
-    """One argument: a constant, constants joined, or something computed."""
-    value: ProgramValue | None = None
-    glob = False
-    for token in found:
+def _topic(program: Scan, name: str) -> list[ProgramValue]:
+    """What a call without arguments acts on: perl's `$_`, or the constant that it is a method of."""
+    owner = name.rpartition(".")[0] or "_"
+    if owner in program.names.lists:
+        return list(program.names.lists[owner])
+    return [program.names.constants[owner]] if owner in program.names.constants else []
+
+
+def _owner(program: Scan, index: int) -> ProgramValue | None:
+    """The constant that a method is called on: `Pathname.new("/x").rmtree`."""
+    for position in range(index - 1, max(-1, index - _LOOK_BACK), -1):
+        token = program.found[position]
+        if token.kind == "mark" and token.text in (";", "\n", "{", "}"):
+            return None
         if token.kind == "string":
-            part = text_value(token.text)
-        elif token.kind == "name" and token.text in ("glob", "Dir.glob", "Dir", "expand", "File.expand_path", "c"):
-            glob = True
-            continue
-        elif token.kind == "name" and constants and token.text in constants:
-            part = constants[token.text]
-        elif token.kind == "mark" and (token.text in _JOINS or token.text in "$@\n&\\:<"):
-            continue
-        else:
-            part = text_value(token.text) if token.kind == "name" and token.text.isdecimal() else NOT_KNOWN
-        value = part if value is None else concat(value, part)
-    if value is None:
-        return NOT_KNOWN
-    return ProgramValue(text=value.text, glob=glob or any(mark in value.text for mark in "*?"))
+            return argument([token])
+        if token.kind == "name" and token.text in program.names.constants:
+            return program.names.constants[token.text]
+    return None
+
+
+def _indirect(program: Scan, index: int, args: list[ProgramValue]) -> None:
+    """`send(:system, ...)`, `call_user_func("system", ...)`: the call that is named runs with what else is given."""
+    found = program.found
+    for position in range(index + 1, end_of_call(found, index + 1)):
+        token = found[position]
+        action = program.table.get(token.text) if token.kind in ("string", "name") else None
+        if action is not None and action.does != "call":
+            rest = [arg for arg in args if arg.known and arg.text != token.text]
+            if not rest and (owner := _owner(program, index)) is not None:
+                rest = [owner]
+            if action.does == "delete" and not rest:
+                program.waiting.append(action)
+            elif rest or action.does in ("shell", "run"):
+                program.ran = program.ran or action.does in ("shell", "run")
+                if action.does == "delete" and program.searched:
+                    rest = program.searched
+                _act(action, token.text, rest or [NOT_KNOWN], program.low)
+            return
+    program.computed = True
+
+
+def _environment(program: Scan, index: int) -> None:
+    """A variable of the environment is asked for, or all of them."""
+    text = program.found[index].text
+    after = program.found[index + 1 : index + 4]
+    key = next((part.text for part in after if part.kind != "mark"), "") if after and after[0].text in "([{" else ""
+    asks = text not in ("ENV", "_ENV", "_SERVER")
+    if is_secret_name(key):
+        program.secret |= {"env"}
+    elif text.rpartition(".")[2] in DUMPS or (
+        after[:1] not in ([ProgramToken("mark", "[")], [ProgramToken("mark", "{")], [ProgramToken("mark", "=")])
+        and (not asks or [part.text for part in after[:2]] == ["(", ")"])
+        and text not in ("env",)
+        and not text.startswith("ENV.")
+    ):
+        program.secret |= {"env"}
+        program.low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                         reason="Prints the environment, in which tokens and passwords often are")  # fmt: skip
+
+
+def _note_secret(program: Scan, index: int, text: str) -> None:
+    low = program.low
+    if not any(secret_of(low.path(word.strip("'\"")), low.home) for word in text.split()[:8]):
+        return
+    program.secret |= {"file"}
+    if index < program.sending_until and not program.sent:
+        program.sent = True
+        low.emit("net.upload", _address(program), secret=True)
+
+
+def _delete(action: Action, targets: list[ProgramValue], low: Lowering) -> None:
+    for target in targets:
+        tree = action.recursive or target.name == "tree"
+        text = target.text.partition("/**")[0] if target.name == "tree" else target.text
+        word = Word(text or "/", glob=target.glob and "*" in text, quoted=True, taints=target.taints)
+        low.delete(word, recursive=tree, forced=tree)
+        if not action.words:
+            break
 
 
 def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> None:  # noqa: C901 - one case per sort of call
     first = args[0] if args else NOT_KNOWN
+    if action.weak and not first.known:
+        return
     match action.does:
         case "shell":
-            if len(args) > 1 and action.words:
+            if action.position:
+                args = args[action.position :]
+                first = args[0] if args else NOT_KNOWN
+            if len(args) > 1 and action.words and not (first.known and " " in first.text.strip()):
                 run_list(tuple(arg for arg in args if not arg.text.startswith("recursive")), low, name)
             elif args:
                 run_shell(first, low, name)
         case "run":
-            run_list(tuple(args), low, name)
+            if len(args) == 1 and " " in first.text.strip():
+                run_shell(first, low, name)
+            else:
+                run_list(tuple(args), low, name)
         case "delete":
-            if action.position and first.text not in SEARCHED_CALLS:
+            if action.position and first.text not in DELETED_CALLS:
                 return
-            for arg in args[action.position :] or [NOT_KNOWN]:
-                low.delete(arg.word, recursive=action.recursive, forced=action.recursive)
-                if not action.words:
-                    break
+            _delete(action, args[action.position :] or [NOT_KNOWN], low)
         case "write":
             low.write((args[action.position] if len(args) > action.position else NOT_KNOWN).word, Stream(None))
         case "read":
@@ -299,16 +434,28 @@ def _act(action: Action, name: str, args: list[ProgramValue], low: Lowering) -> 
         case "open":
             _open(args, low, name)
         case "command":
+            if action.command[0] == "chmod" and len(args) == 2 and args[1].text.isdecimal():
+                args = [args[1], args[0]]
             low.run((*map(Word, action.command), *(arg.word for arg in args)), via=name)
         case "download":
             download(first, low)
         case "code":
+            first = args[action.position] if len(args) > action.position else first
             if "http://" in first.text or "https://" in first.text:
                 low.emit("code.remote", first.text)
             elif first.known:
                 low.code(action.language, first.word, via=name)
             elif args:
                 low.code(action.language, Word(UNKNOWN), via=name)
+        case "file":
+            if first.text.startswith(("http://", "https://")):
+                low.emit("code.remote", first.text)
+            elif first.text.startswith("data:"):
+                low.code(action.language, first.text.partition(",")[2], via=name)
+            elif first.known and first.text.startswith(("/", "./", "../", "~")):
+                low.run_file(first.word, via=name, language=action.language)
+        case "call":
+            pass
 
 
 def _open(args: list[ProgramValue], low: Lowering, name: str) -> None:

@@ -12,7 +12,9 @@ from interpose.types import EffectKind
 class Cmdlet(Struct, frozen=True, kw_only=True):
     """What a cmdlet does."""
 
-    does: Literal["delete", "write", "read", "list", "move", "download", "code", "start", "effect", "none"]
+    does: Literal[
+        "delete", "write", "read", "list", "move", "download", "code", "start", "effect", "none", "send", "source"
+    ]
     kind: EffectKind = "system"
     rule: str = ""
     reason: str = ""
@@ -28,6 +30,16 @@ _LIST, _MOVE = Cmdlet(does="list"), Cmdlet(does="move")
 _DOWNLOAD, _CODE, _NONE = Cmdlet(does="download"), Cmdlet(does="code"), Cmdlet(does="none")
 _DISK = _effect("data.destroy", "disk-wipe", "A whole disk or volume is erased", wide=True)
 _POWER = _effect("system", "power", "This stops the whole machine")
+_FIREWALL = _effect("system", "firewall", "What the firewall lets through is changed")
+_NETWORK = _effect("system", "network", "How the machine is connected is changed")
+_REMOTE = _effect("system", "remote-access", "The machine can be controlled from afar")
+_ACCOUNT = _effect("system", "account", "Who has an account on the machine, and what it may do, is changed")
+_SERVICE = _effect("system", "service-change", "A service of the machine is changed")
+_TASK = _effect("persistence", "scheduled-task", "Something will run later without being asked for")
+_REMOTE_RUN = _effect("system", "wmic-create", "A program is started through the machine's management")
+_PROTECTION = _effect("guard.tamper", "protection-off", "A protection of the machine is switched off")
+_SECRET = _effect("secret.read", "", "")
+_CLOUD = _effect("infra.destroy", "cloud-remove", "Something is removed or stopped that others may rely on")
 
 CMDLETS: dict[str, Cmdlet] = {
     "remove-item": _DELETE,
@@ -59,6 +71,47 @@ CMDLETS: dict[str, Cmdlet] = {
     "set-itemproperty": _effect("system", "registry-set", "A value of the registry is changed"),
     "clear-eventlog": _effect("guard.tamper", "log-clear", "The record of what happened on the machine is erased"),
     "remove-eventlog": _effect("guard.tamper", "log-clear", "The record of what happened on the machine is erased"),
+    "new-itemproperty": _effect("persistence", "registry-add", "A value is added to the registry"),
+    "rename-itemproperty": _effect("system", "registry-set", "A value of the registry is changed"),
+    "clear-itemproperty": _effect("system", "registry-delete", "A value of the registry is removed"),
+    "send-mailmessage": Cmdlet(does="send"), "add-type": Cmdlet(does="source"),
+    "import-csv": _READ, "import-clixml": _READ, "select-string": _READ, "get-filehash": _READ, "export-clixml": _WRITE,
+    "out-printer": _NONE, "set-netfirewallprofile": _FIREWALL, "new-netfirewallrule": _FIREWALL,
+    "remove-netfirewallrule": _FIREWALL, "disable-netfirewallrule": _FIREWALL, "set-netfirewallrule": _FIREWALL,
+    "enable-netfirewallrule": _FIREWALL,
+    "disable-netadapter": _NETWORK, "set-dnsclientserveraddress": _NETWORK, "remove-netipaddress": _NETWORK,
+    "set-netipaddress": _NETWORK, "remove-netroute": _NETWORK, "new-netroute": _NETWORK,
+    "enable-psremoting": _REMOTE, "set-wsmanquickconfig": _REMOTE, "enable-wsmancredssp": _REMOTE,
+    "disable-localuser": _ACCOUNT, "set-localuser": _ACCOUNT, "remove-localgroup": _ACCOUNT, "new-localgroup": _ACCOUNT,
+    "remove-localgroupmember": _ACCOUNT, "enable-localuser": _ACCOUNT, "set-adaccountpassword": _ACCOUNT,
+    "new-aduser": _ACCOUNT, "add-adgroupmember": _ACCOUNT, "disable-adaccount": _ACCOUNT,
+    "set-service": _SERVICE, "suspend-service": _SERVICE, "restart-service": _SERVICE,
+    "set-scheduledtask": _TASK, "disable-scheduledtask": _TASK, "start-scheduledtask": _NONE,
+    "register-scheduledjob": _TASK, "register-wmievent": _TASK, "register-cimindicationevent": _TASK,
+    "set-wmiinstance": _TASK, "new-ciminstance": _TASK, "set-ciminstance": _TASK,
+    "invoke-wmimethod": _REMOTE_RUN, "invoke-cimmethod": _REMOTE_RUN,
+    "disable-bitlocker": _PROTECTION, "suspend-bitlocker": _PROTECTION, "clear-bitlockerautounlock": _PROTECTION,
+    "disable-windowsoptionalfeature": _PROTECTION, "remove-mppreference": _PROTECTION, "remove-mpthreat": _PROTECTION,
+    "set-psreadlineoption": _NONE, "clear-history": _effect("guard.tamper", "history-off",
+    "The record of what was run is erased"),
+    "set-acl": _effect("fs.permission", "acl-change", "Who may use files is changed"),
+    "resize-partition": _DISK, "set-disk": _DISK, "set-partition": _DISK, "remove-virtualdisk": _DISK,
+    "remove-storagepool": _DISK, "new-partition": _DISK, "remove-physicaldisk": _DISK, "reset-physicaldisk": _DISK,
+    "rename-computer": _effect("system", "host-settings", "The name of the machine is changed"),
+    "add-computer": _effect("system", "domain-join", "The machine joins a domain"),
+    "restore-computer": _effect("system", "restore", "The machine goes back to an older state"),
+    "set-date": _effect("system", "host-settings", "The clock of the machine is changed"),
+    "get-clipboard": _SECRET, "get-secret": _SECRET, "get-azkeyvaultsecret": _SECRET, "get-storedcredential": _SECRET,
+    "export-pfxcertificate": _SECRET, "get-vaultcredential": _SECRET, "unprotect-cmsmessage": _SECRET,
+    "import-certificate": _effect("system", "certificate-trust", "A certificate is trusted from now on"),
+    "import-pfxcertificate": _effect("system", "certificate-trust", "A certificate is trusted from now on"),
+    "remove-azresource": _CLOUD, "remove-azvm": _CLOUD, "remove-azstorageaccount": _CLOUD, "remove-s3bucket": _CLOUD,
+    "remove-ec2instance": _CLOUD, "remove-azkeyvault": _CLOUD, "remove-azsqldatabase": _CLOUD, "stop-azvm": _CLOUD,
+    "stop-vm": _CLOUD, "remove-clusterresource": _CLOUD,
+    "push-location": _NONE, "pop-location": _NONE, "set-variable": _NONE, "new-variable": _NONE, "test-path": _NONE,
+    "start-sleep": _NONE, "write-error": _NONE, "write-warning": _NONE, "out-null": _NONE, "tee": _NONE,
+    "start-job": Cmdlet(does="none"), "start-threadjob": Cmdlet(does="none"),
+    "invoke-item": Cmdlet(does="start"),
     "remove-vm": _effect("infra.destroy", "vm-remove", "A virtual machine is removed"),
     "remove-azresourcegroup": _effect("infra.destroy", "azure-group-delete",
                                       "A group with everything in it is deleted", wide=True),
@@ -86,15 +139,49 @@ ALIASES: dict[str, str] = {
     "where": "where-object", "sort": "sort-object", "select": "select-object", "cd": "set-location",
     "chdir": "set-location", "sl": "set-location",
     "spsv": "stop-service", "rp": "remove-itemproperty", "sp": "set-itemproperty", "rmo": "remove-module",
-    "gps": "get-process", "ps": "get-process",
+    "gps": "get-process", "ps": "get-process", "sal": "set-alias", "nal": "new-alias", "ii": "invoke-item",
+    "sajb": "start-job", "ipcsv": "import-csv", "sls": "select-string", "iwmi": "invoke-wmimethod",
+    "pushd": "push-location",
+    "popd": "pop-location", "sv": "set-variable", "sasv": "start-service", "clhy": "clear-history",
+    "gcb": "get-clipboard",
+    "ndr": "new-psdrive", "rdr": "remove-psdrive", "cli": "clear-item", "clp": "clear-itemproperty",
+    "epcsv": "export-csv",
+    "sleep": "start-sleep", "swmi": "set-wmiinstance", "rwmi": "remove-wmiobject", "h": "get-history",
 }  # fmt: skip
 
 VALUE_PARAMETERS = (
     "path", "literalpath", "destination", "filepath", "argumentlist", "uri", "outfile", "infile", "body", "method",
     "headers", "value", "include", "exclude", "filter", "itemtype", "name", "verb", "executionpolicy", "scope",
     "erroraction", "encoding", "computername", "scriptblock", "command", "id", "driveletter", "number", "credential",
-    "depth", "workingdirectory", "windowstyle",
+    "depth", "workingdirectory", "windowstyle", "attachments", "smtpserver", "subject", "to", "from", "form",
+    "typedefinition", "memberdefinition", "propertytype", "language", "root", "psprovider", "property", "pattern",
+    "initializationscript", "contenttype", "useragent", "sourcevm", "source", "action", "trigger",
 )  # fmt: skip
+
+HARMLESS = frozenset(
+    {
+        "remove-variable",
+        "clear-variable",
+        "clear-host",
+        "remove-job",
+        "remove-event",
+        "remove-module",
+        "remove-pssession",
+        "remove-typedata",
+        "remove-psbreakpoint",
+        "remove-alias",
+        "remove-psdrive",
+        "stop-transcript",
+        "stop-job",
+        "disable-psbreakpoint",
+        "stop-dtc",
+        "reset-pester",
+        "remove-pesterfolder",
+        "disable-uev",
+        "stop-threadjob",
+    }
+)
+"""Cmdlets that take away what the session itself made."""
 
 CONTAINERS = frozenset(
     {"foreach-object", "where-object", "sort-object", "select-object", "format-list", "format-table"}

@@ -42,7 +42,13 @@ _READERS = frozenset(
     }
 )  # fmt: skip
 _WRITERS = frozenset({"LO_EXPORT", "WRITEFILE"})
-_EXECUTORS = frozenset({"SYS_EVAL", "SYS_EXEC", "XP_CMDSHELL"})
+_EXECUTORS = frozenset({"SYS_EVAL", "SYS_EXEC", "XP_CMDSHELL", "EXECUTABLE"})
+_SERVER_COMMANDS = frozenset(
+    {"ARCHIVE_COMMAND", "RESTORE_COMMAND", "SSL_PASSPHRASE_COMMAND", "ARCHIVE_CLEANUP_COMMAND", "RECOVERY_END_COMMAND"}
+)
+_PROCEDURES = {"PLPYTHON": "python", "PLPERL": "perl", "PLTCL": "tcl", "PLSH": "bash", "PLR": "r", "PLV8": "javascript",
+               "PLRUBY": "ruby", "PLPHP": "php", "PLLUA": "lua", "PLJAVA": "java", "PYTHON": "python"}  # fmt: skip
+"""Languages in which a server runs functions, by how their names begin."""
 _DYNAMIC = frozenset({"EXEC", "EXECUTE", "IMMEDIATE", "SP_EXECUTESQL", "PREPARE", "DBLINK_EXEC"})
 _SUPER = frozenset(
     {"ALL", "CONTROL", "CREATEROLE", "DBA", "IMPERSONATE", "RDS_SUPERUSER", "SUPER", "SUPERUSER", "SYSADMIN"}
@@ -53,7 +59,7 @@ _HEADS = {
     "PURGE": "Deletes logs that are needed to restore the database.",
 }
 _RISKY = re.compile(
-    r"\b(?:alter|attach|copy|create|delete|do|drop|exec|execute|glob|grant|infile|insert|into|load_extension|load_file|lo_export"
+    r"\b(?:alter|attach|copy|create|delete|do|drop|edit|exec|execute|executable|glob|install|sp_\w+|grant|infile|insert|into|load_extension|load_file|lo_export"
     r"|lo_import|pg_\w+|prepare|purge|read\w+|reset|restore|shutdown|sys_e\w+|truncate|update|writefile|xp_\w+|dblink\w*)\b",
     re.IGNORECASE,
 )
@@ -112,11 +118,13 @@ def _statement(tokens: list[SqlToken], reader: SqlContext) -> None:
     elif head in ("GRANT", "REVOKE"):
         _grant(tokens, reader)
         return
-    elif head in ("ALTER", "CREATE"):
+    elif head in ("ALTER", "CREATE", "INSTALL"):
         _define(tokens, reader)
+        _server_code(tokens, reader)
         if any(token.word in ("FUNCTION", "PROCEDURE", "TRIGGER", "RULE", "EVENT") for token in tokens[:5]):
             return
     elif head == "DO":
+        _server_code(tokens, reader)
         for token in tokens[1:]:
             if token.sort == "string":
                 _read(token.text, _inside(reader))
@@ -156,6 +164,15 @@ def _outside(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     match word:
         case "PROGRAM" if tokens[0].word in ("COPY", "\\COPY"):
             _run(tokens, index, reader)
+        case "EDIT" if after == "(":
+            programs = [token.text for token in tokens[index + 1 : index + 8] if token.sort in ("string", "name")]
+            if len(programs) > 1:
+                reader.low.shell(programs[1], via=f"{reader.via} SQL")
+        case "SP_OACREATE" | "SP_EXECUTE_EXTERNAL_SCRIPT" | "SP_ADD_JOBSTEP":
+            reader.low.emit("opaque", word.lower(), certainty="possible", rule="sql-shell",
+                            reason="Runs a program from SQL.")  # fmt: skip
+        case "FILE" if after == "(" and before == "FUNCTION":
+            _file(tokens, index, reader, writes=True)
         case "OUTFILE" | "DUMPFILE" if before == "INTO":
             _file(tokens, index, reader, writes=True)
         case "INFILE" | "ATTACH":
@@ -254,6 +271,40 @@ def _define(tokens: list[SqlToken], reader: SqlContext) -> None:
         reader.destroys(_name(tokens, 4), "sql-replace-table", "Replaces a table and everything in it.")
 
 
+def _server_code(tokens: list[SqlToken], reader: SqlContext) -> None:
+    """Functions in a language that can do anything, libraries, and settings that are commands of the server."""
+    words = [token.word for token in tokens]
+    strings = [token.text for token in tokens if token.sort == "string"]
+    if words[:2] == ["ALTER", "SYSTEM"]:
+        for name in _SERVER_COMMANDS.intersection(token.text.upper() for token in tokens):
+            for text in strings[:1]:
+                reader.low.shell(text, via=f"{reader.via} {name.lower()}")
+        if any(token.text.lower().endswith("preload_libraries") for token in tokens):
+            _loads(strings, reader)
+        return
+    if "SONAME" in words or words[:2] == ["INSTALL", "PLUGIN"]:
+        _loads(strings, reader)
+        return
+    if "LANGUAGE" not in words[:-1] or words[:2] == ["CREATE", "EXTENSION"]:
+        return
+    language = tokens[words.index("LANGUAGE") + 1].text.upper()
+    if language == "C":
+        _loads(strings, reader)
+        return
+    known = next((name for start, name in _PROCEDURES.items() if language.startswith(start)), "")
+    if known:
+        for text in strings:
+            if known == "bash":
+                reader.low.shell(text, via=f"{reader.via} SQL")
+            else:
+                reader.low.code(known, text, via=f"{reader.via} SQL")
+
+
+def _loads(strings: list[str], reader: SqlContext) -> None:
+    reader.low.emit("opaque", strings[0] if strings else "", certainty="possible", rule="sql-load",
+                    reason="Loads a program library.")  # fmt: skip
+
+
 def _dynamic(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
     """SQL that is put together from pieces: known pieces are read, unknown ones are a doubt."""
     pieces = tokens[index + 1 : index + REACH]
@@ -289,6 +340,9 @@ def _run(tokens: list[SqlToken], index: int, reader: SqlContext) -> None:
 def _file(tokens: list[SqlToken], index: int, reader: SqlContext, *, writes: bool) -> None:
     path = _string(tokens, index)
     if not path or path.startswith(("http://", "https://", "s3://")):
+        return
+    if path.strip().startswith("|") or path.strip().endswith("|"):
+        reader.low.shell(path.strip("| "), via=f"{reader.via} SQL")
         return
     if writes:
         reader.low.write(path)

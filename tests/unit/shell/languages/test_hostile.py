@@ -17,7 +17,9 @@ RUNNERS = {
     "python": "python3 -c", "javascript": "node -e", "perl": "perl -e", "ruby": "ruby -e", "php": "php -r",
     "lua": "lua -e",
     "r": "Rscript -e", "julia": "julia -e", "tcl": "expect -c", "groovy": "groovy -e", "osascript": "osascript -e",
-    "powershell": "pwsh -c", "cmd": "cmd /c",
+    "powershell": "pwsh -c", "cmd": "cmd /c", "raku": "raku -e", "foreign": "ghc -e", "quoted": "octave --eval",
+    "tex": "pdflatex", "calculator": "dc -e", "unknown": "foolang -e", "psql": "psql -c", "mysql": "mysql -e",
+    "sqlite": "sqlite3 a.db",
 }  # fmt: skip
 
 FRAGMENTS = ["system(", "os.", "import os;", "rm -rf /", "'", '"', "`", "$(", "${", "#{", "%x(", "qx{", "q{", "(", ")",
@@ -25,6 +27,16 @@ FRAGMENTS = ["system(", "os.", "import os;", "rm -rf /", "'", '"', "`", "$(", "$
              "\ud800", "é", "1", "a ", "/"]  # fmt: skip
 
 REPEATED = [
+    "s{",
+    "s{a}{",
+    "/\\/",
+    "</a ",
+    "[[",
+    "$a=",
+    "%a",
+    "foreach($a in ",
+    "\\write18{",
+    "send(:x,",
     "(",
     "[{(",
     "$(",

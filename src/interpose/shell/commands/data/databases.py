@@ -6,17 +6,23 @@ import re
 
 from msgspec import Struct
 
+from interpose.shell.commands.data.client_commands import statements
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.verbs import general, only_talks
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
 _UNTRUSTED = frozenset({"remote", "decoded"})
 _CONNECTION = words("--dbname --host --password --port --user --username -U -d -h -p -u")
 _NAMED_HARM = re.compile(
     r"(?:^|[_\-./])(?:drop|truncate|wipe|destroy|purge|nuke|erase|reset|delete_all)", re.IGNORECASE
 )
+
+_OUTSIDE = re.compile(
+    r"\b(?:attach|readfile|writefile|edit|load_extension|copy|read_\w+|glob|export|import|load)\b", re.I
+)
+"""Where a database that is only in memory reaches out of it."""
 
 
 class DatabaseClient(Struct, frozen=True):
@@ -35,7 +41,7 @@ _POSTGRES = DatabaseClient(
     _CONNECTION | words("--log-file --output --pset --set --table-attr --variable -F -L -P -R -T -o -v"),
 )
 _MYSQL = DatabaseClient(
-    ("-e", "--execute", "--init-command"),
+    ("-e", "--execute", "--init-command", "--init-command-add"),
     (),
     # `-p` takes its password attached or not at all.
     (_CONNECTION | words("--database --defaults-extra-file --defaults-file --socket -D -P -S")) - {"-p", "--password"},
@@ -63,9 +69,17 @@ CLIENTS: dict[str, DatabaseClient] = {
         ("-Q", "-q", "--query", "-t", "--text"), ("-i",), words("-S -U -P -d -o -v -h -s -w -l --database"), 1
     ),
     "mssql-cli": DatabaseClient(("-Q", "-q"), ("-i",), words("-S -U -P -d -o")),
-    "clickhouse-client": DatabaseClient(
-        ("-q", "--query"), ("--queries-file",), _CONNECTION | words("--database --format -m")
+    **dict.fromkeys(
+        ("clickhouse-client", "clickhouse-local"),
+        DatabaseClient(("-q", "--query"), ("--queries-file",), _CONNECTION | words("--database --format -m"), 0),
     ),
+    "influx": DatabaseClient(
+        ("-execute", "--execute"), (), words("-host -port -database -username -password"), None, False
+    ),
+    "bteq": DatabaseClient(),
+    "sqsh": DatabaseClient(("-C",), ("-i",), words("-S -U -P -D")),
+    "sqlline": DatabaseClient(("-e",), ("-f",), words("-u -n -p -d")),
+    "sqlcl": DatabaseClient(),
     "trino": DatabaseClient(("--execute",), ("-f", "--file"), words("--catalog --schema --server --user")),
     "presto": DatabaseClient(("--execute",), ("-f", "--file"), words("--catalog --schema --server --user")),
     "hive": DatabaseClient(("-e",), ("-f", "-i"), words("--database --hiveconf")),
@@ -90,17 +104,24 @@ def client(inv: Invocation, low: Lowering) -> None:
     if tool.operand is not None:
         texts += opts.operands[tool.operand :]
     for text in texts:
-        if opts.word(0) != ":memory:" or text.text.lstrip()[:1] == "." or "attach" in text.text.lower():
-            _statements(text, inv.name, low)
+        if opts.word(0) != ":memory:" or text.text.lstrip()[:1] == "." or _OUTSIDE.search(text.text):
+            statements(text, inv.name, low)
     for file in opts.values(*tool.files):
         run_script_file(file, inv.name, low)
     # The path of a database that is opened is a file that may change.
     if tool is _SQLITE and opts.operands and opts.word(0) != ":memory:":
         low.read(opts.operands[0])
     for target in opts.values("-o", "--output", "-L", "--log-file") if tool is _POSTGRES else ():
-        low.write(target)
+        if target.text.startswith("|"):
+            low.shell(Word(target.text[1:], target.span, taints=target.taints), via=f"{inv.name} -o")
+        else:
+            low.write(target)
+    for pager in opts.values("--pager") if tool is _MYSQL else ():
+        low.shell(pager, via=f"{inv.name} --pager")
+    if inv.name == "influx":
+        general(inv, low)
     if not texts and inv.stdin is not None and (inv.stdin.text is not None or inv.stdin.taints & _UNTRUSTED):
-        _statements(inv.stdin, inv.name, low)
+        statements(inv.stdin, inv.name, low)
 
 
 @command("snow")
@@ -132,7 +153,7 @@ def with_shell(inv: Invocation, low: Lowering) -> None:
         return
     # After the marker comes the database, then perhaps SQL.
     for text in (*opts.values(*options), *opts.operands[places[0] + 2 :]):
-        _statements(text, dialect, low)
+        statements(text, dialect, low)
     for file in opts.values("--file"):
         run_script_file(file, inv.name, low)
 
@@ -199,72 +220,6 @@ def dump(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=_CONNECTION | {"-f", "--file", "-r", "--result-file", "-o", "--out"})
     for target in opts.values("-f", "--file", "-r", "--result-file", "-o", "--out"):
         low.write(target)
-
-
-def _statements(code: Word | Stream, tool: str, low: Lowering) -> None:
-    text = code.text
-    if text is None:
-        low.code("sql", code, via=tool)
-        return
-    sql = []
-    for line in text.split("\n"):
-        if tool in ("sqlite3", "sqlite", "duckdb", "litecli") and line.lstrip().startswith("."):
-            _dot_command(line.strip(), low)
-        elif "\\" in line and tool in ("psql", "pgcli", "mysql", "mariadb", "mycli", "usql", "vsql"):
-            sql.append(_backslash(line, tool, low))
-        else:
-            sql.append(line)
-    rest = "\n".join(sql)
-    if rest.strip():
-        kept = Word(rest, code.span, taints=code.taints) if isinstance(code, Word) else Stream(rest, code.taints)
-        low.code("sql", kept, via=tool)
-
-
-def _backslash(line: str, tool: str, low: Lowering) -> str:
-    """Run the client's own command in a line; what stands before it is SQL."""
-    sql, _, rest = line.partition("\\")
-    name, argument = (rest[:1], rest[1:]) if rest[:1] == "!" else rest.partition(" ")[::2]
-    argument = argument.strip()
-    match name:
-        case "!" | "system":
-            low.shell(argument, via=f"{tool} \\!")
-        case "i" | "ir" | "include" | "." | "source":
-            low.run_file(argument, via=tool, language="sql")
-        case "o" | "g" | "w" | "out" | "T" | "gx" if argument.startswith("|"):
-            low.shell(argument[1:], via=f"{tool} \\{name}")
-        case "o" | "g" | "w" | "out" | "T" | "gx" if argument:
-            low.write(argument)
-        case "copy":
-            low.code("sql", f"COPY {argument}", via=tool)
-        case _ if sql.strip() or len(name) > 2:
-            return line
-        case _:
-            pass
-    return sql
-
-
-def _dot_command(line: str, low: Lowering) -> None:
-    name, _, argument = line.partition(" ")
-    argument = argument.strip()
-    match name:
-        case ".shell" | ".system" | ".sh":
-            low.shell(argument, via="sqlite3 .shell")
-        case ".output" | ".once" | ".excel" if argument.startswith("|"):
-            low.shell(argument[1:], via=f"sqlite3 {name}")
-        case ".output" | ".once" | ".save" | ".backup" | ".log" | ".clone" if argument:
-            low.write(argument.split()[-1])
-        case ".read" if argument.startswith("|"):
-            low.shell(argument[1:], via="sqlite3 .read")
-        case ".read" if argument:
-            low.run_file(argument, via="sqlite3", language="sql")
-        case ".import" if argument.startswith("|"):
-            low.shell(argument[1:].strip("'\""), via="sqlite3 .import")
-        case ".load":
-            low.emit("opaque", argument, certainty="possible", rule="sql-load", reason="Loads a program library.")
-        case ".restore":
-            low.emit("data.destroy", argument, rule="sqlite-restore", reason="Replaces the database by a copy.")
-        case _:
-            pass
 
 
 def run_script_file(file: Word, tool: str, low: Lowering, language: str = "sql") -> None:

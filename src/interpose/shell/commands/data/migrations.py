@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.verbs import only_talks
 from interpose.shell.commands.shared.word_sets import words
@@ -70,6 +71,7 @@ def migrate(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=("--environment", "-e", "--database", "-path", "--source", "--url"), bundle=False)
     given = [*opts.operands[:4], *(word for word in inv.args if word.text.startswith("--"))]
     _runs_code(inv, low)
+    run_inline(inv, low)
     for word in given:
         if word.text in verbs:
             low.emit(

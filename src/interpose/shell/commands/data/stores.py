@@ -10,7 +10,9 @@ from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Word
 
-_REDIS_VALUES = words("-a -d -h -i -n -p -r -s -t -u --cacert --cert --key --pass --user --sni")
+_REDIS_VALUES = words(
+    "-a -d -h -i -n -p -r -s -t -u --eval --rdb --functions-rdb --cacert --cert --key --pass --user --sni"
+)
 _REDIS_DESTROY = {
     "FLUSHALL": "Empties every database of this server.",
     "FLUSHDB": "Empties a whole database.",
@@ -26,14 +28,28 @@ _REDIS_DESTROY = {
     "CLUSTER FLUSHSLOTS": "Forgets where the data lies.",
     "ACL DELUSER": "Removes a user.",
     "XGROUP DESTROY": "Removes a consumer group.",
+    "CONFIG REWRITE": "Writes the changed settings into the server's file.",
+    "MODULE LOAD": "Loads a program library into the server.",
+    "MODULE LOADEX": "Loads a program library into the server.",
+    "MODULE UNLOAD": "Takes a library out of the running server.",
+    "ACL SETUSER": "Changes who may do what on this server.",
+    "ACL LOAD": "Changes who may do what on this server.",
+    "SCRIPT FLUSH": "Removes every script.",
+    "FUNCTION RESTORE": "Replaces the functions of the server.",
+    "FAILOVER": "Makes another server the main one.",
+    "CLUSTER FAILOVER": "Makes another server the main one.",
+    "CLIENT KILL": "Closes the connections of others.",
+    "MIGRATE": "Moves keys to another server.",
     "CONFIG SET": "Changes the running server; `dir` and `dbfilename` let it write any file.",
 }
 _MONGO_DESTROY = re.compile(
-    r"\.(?P<verb>dropDatabase|dropAllUsers|dropAllRoles|dropUser|dropIndexes|drop|shutdownServer)\s*\("
-    r"|\.(?P<rows>deleteMany|remove)\s*\(\s*(?:\{\s*\}\s*)?\)"
-    r"|(?P<run>dropDatabase)\s*:"
+    r"\.(?P<verb>dropDatabase|dropAllUsers|dropAllRoles|dropUser|dropIndexes|drop|shutdownServer|removeShard)\s*\("
+    r"|\.(?P<rows>deleteMany|remove|updateMany|findAndModify)\s*\(\s*(?:\{\s*\}\s*)?[),]"
+    r"|\b[\"']?(?P<run>dropDatabase|drop|dropIndexes|shutdown|dropAllUsersFromDatabase|dropUser|fsync|replSetStepDown)[\"']?\s*:"
 )
-_NODE = ("require", "import", "process", "eval", "Function")
+_NODE = ("require", "import", "process", "eval", "Function", "fs.", "os.")
+_PROGRAMS = ("runProgram", "runNonMongoProgram", "run(", "removeFile", "startMongoProgram", "_startMongoProgram")
+"""Where a script of the old shell starts a program or deletes a file."""
 """Where a script of the MongoDB shell leaves the database."""
 
 
@@ -42,6 +58,11 @@ def redis(inv: Invocation, low: Lowering) -> None:
     opts = parse(inv.args, values=_REDIS_VALUES, stop=True, bundle=False)
     if opts.operands:
         _redis_command(opts.operands, low)
+        for path in opts.values("--eval"):
+            low.run_file(path, via=inv.name, language="lua")
+    elif opts.values("--eval"):
+        for path in opts.values("--eval"):
+            low.run_file(path, via=inv.name, language="lua")
     elif inv.stdin is not None and inv.stdin.text is not None:
         for line in inv.stdin.text.splitlines():
             _redis_command(tuple(Word(part) for part in line.split()), low)
@@ -63,6 +84,8 @@ def mongo(inv: Invocation, low: Lowering) -> None:
     for text in texts:
         if any(door in text for door in _NODE):
             low.code("javascript", text, via=inv.name)
+        if any(door in text for door in _PROGRAMS):
+            low.code("jvm-script", text, via=inv.name)
         for match in _MONGO_DESTROY.finditer(text):
             what = match["verb"] or match["rows"] or match["run"]
             low.emit(
@@ -101,3 +124,9 @@ def _redis_command(operands: tuple[Word, ...], low: Lowering) -> None:
         name in word.text.lower() for word in operands[1:2] for name in ("flushall", "flushdb")
     ):
         low.emit("data.destroy", first, rule="redis-eval", reason="The script empties the database.")
+    elif first in ("EVAL", "EVAL_RO"):
+        for word in operands[1:2]:
+            lowered = word.text.lower()
+            if "'keys'" in lowered.replace('"', "'") and ("'del'" in lowered or "'unlink'" in lowered):
+                low.emit("data.destroy", first, rule="redis-eval", reason="The script deletes every key that it finds.")
+            low.code("lua", word, via="redis EVAL")

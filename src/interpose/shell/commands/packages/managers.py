@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell.commands.shared.handler_table import Handler, command
+from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Word
@@ -65,6 +66,7 @@ def register(*names: str, known: PackageTool, family: str) -> Handler:
     """A package manager that its table describes completely. `family` is the module that holds the table."""
 
     def handler(inv: Invocation, low: Lowering) -> None:
+        run_inline(inv, low)
         call = locate(inv.args, known)
         if call is not None:
             state(inv.name, call, known, low)

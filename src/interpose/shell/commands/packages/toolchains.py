@@ -7,6 +7,7 @@ from itertools import dropwhile
 from interpose.shell.commands.packages.build import runs_project
 from interpose.shell.commands.packages.managers import PackageTool, foreign, installs, locate, register, state, tool
 from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.invocation import Invocation, Lowering, Word
 
@@ -24,6 +25,7 @@ _CARGO = tool(
 
 @command("cargo")
 def cargo(inv: Invocation, low: Lowering) -> None:
+    run_inline(inv, low)
     opts = parse(inv.args, values=_CARGO.values - {"--version"}, plus=True)
     for setting in opts.values("--config"):
         key, _, program = setting.text.partition("=")
@@ -60,6 +62,7 @@ _GO_SETTINGS = ("GOFLAGS", "CC", "CXX", "AR", "PKG_CONFIG", "GOPROXY", "GOINSECU
 
 @command("go")
 def go(inv: Invocation, low: Lowering) -> None:
+    run_inline(inv, low)
     opts = parse(inv.args, values=("-C", "-o", "-run", "-tags", "-ldflags", "-gcflags", *_GO_PROGRAMS), bundle=False)
     verb = opts.word(0)
     if verb in ("build", "run", "test", "vet", "install", "generate"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64decode
+from itertools import pairwise
 from urllib.parse import unquote
 
 from msgspec import Struct
@@ -32,6 +33,8 @@ class Interpreter(Struct, frozen=True, kw_only=True):
     loops: bool = False
     """`-n` and `-p` run the code over the files given, `-i` rewrites them."""
     inform: tuple[str, ...] = ("--help", "--version", "-h", "-V", "-v")
+    bundle: bool = True
+    """`-ne` is `-n -e`; False where long options have one dash (`erl -eval`)."""
 
 
 _PERL = Interpreter(language="perl", code=("-e", "-E"), values=("-I",), attached=("-i", "-M", "-m", "-F", "-x", "-C",
@@ -50,8 +53,8 @@ _ENGINE = Interpreter(language="javascript", code=("-e", "--eval", "-c"), files=
 _LUA = Interpreter(language="lua", code=("-e",), values=("-l",), inform=("--version", "-v"))
 
 INTERPRETERS: dict[str, Interpreter] = {
-    **dict.fromkeys(("perl", "perl5", "raku", "rakudo", "cperl"), _PERL),
-    **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby", "mruby"), _RUBY),
+    **dict.fromkeys(("perl", "perl5", "cperl"), _PERL),
+    **dict.fromkeys(("ruby", "jruby", "irb", "truffleruby"), _RUBY),
     **dict.fromkeys(("node", "nodejs", "tsx", "ts-node", "ts-node-esm", "esno", "vite-node", "babel-node", "jiti"),
                     _NODE),
     **dict.fromkeys(("iojs", "electron", "zx", "swc-node", "sucrase-node", "esr", "tsimp", "coffee", "lsc",
@@ -70,38 +73,45 @@ INTERPRETERS: dict[str, Interpreter] = {
     "tclsh": Interpreter(language="tcl", code=()), "wish": Interpreter(language="tcl", code=()),
     "expect": Interpreter(language="tcl", code=("-c",), files=("-f",), values=("-b",), inform=("-v",)),
     "groovy": Interpreter(language="groovy", code=("-e",), values=("-c", "-cp", "-classpath", "--classpath", "-i")),
-    **{name: Interpreter(language="literals", code=tuple(code.split())) for name, code in {
-        "scala": "-e", "scala-cli": "-e", "guile": "-c", "sbcl": "--eval", "clisp": "-x", "ecl": "--eval",
-        "clojure": "-e --eval", "clj": "-e --eval", "bb": "-e --eval", "ghc": "-e", "runghc": "-e", "ocaml": "-e",
-        "racket": "-e --eval", "janet": "-e", "gosh": "-e", "csi": "-e", "kotlin": "-e", "nim": "--eval",
-        "swipl": "-g -t", "octave": "--eval", "gnuplot": "-e", "maxima": "--batch-string",
-    }.items()},
     "elixir": Interpreter(language="ruby", code=("-e", "--eval"), values=("-r", "-S", "-pa", "-pz", "--name",
         "--sname", "--cookie")),
 }  # fmt: skip
 
 
-def _interpret(spec: Interpreter) -> Handler:
+def interpret(spec: Interpreter, family: str) -> Handler:
+    """The handler of an interpreter. `family` is the module that holds its table."""
+
     def run(inv: Invocation, low: Lowering) -> None:
         args = inv.args
         if spec.language == "javascript":
             args = tuple(Word("--print", word.span) if word.text == "-p" else word for word in args)
-        options = parse(args, values=(*spec.code, *spec.values, *spec.files), attached=spec.attached, stop=True)
+        if not spec.bundle:
+            args = tuple(_with_equals(word, spec.code) for word in args)
+        options = _sorted(args, spec)
         code = options.values(*spec.code)
-        if options.has(*spec.checks) or (options.has(*spec.inform) and not code and not options.operands):
+        # A perl or ruby that only checks a program still runs its BEGIN blocks.
+        checks = options.has(*spec.checks) and not any("BEGIN" in word.text or "use " in word.text for word in code)
+        if checks or (options.has(*spec.inform) and not code and not options.operands):
             return
         for path in options.values(*spec.files):
             _loads(path, spec.language, inv, low)
+        for module in options.values("-M", "-m") if spec.language == "perl" else ():
+            if any(mark in module.text for mark in ";({`"):
+                low.code("perl", Word(f"use {module.text};", module.span, taints=module.taints), via=inv.name)
         if code:
             _over_files(spec, options, inv, low)
+            if spec.language == "ruby" and "un" in [word.text for word in options.values("-r")]:
+                # `ruby -run -e rm -- -rf x`: the library of that name has the commands of a shell.
+                low.run((code[0], *options.operands), via=inv.name)
             # What a program is worth is printed: the reader knows it by the wrapper's name.
             prints = spec.language == "javascript" and options.has("--print", "-p")
             low.code(spec.language, _lines(code), via=f"{inv.name} -p" if prints else inv.name)
         elif options.values(*spec.files) and spec.language in ("r", "tcl"):
             return
         else:
-            run_script(inv, low, options.operands, spec.language)
+            _run_operand(inv, low, options, spec)
 
+    run.__module__ = family
     return run
 
 
@@ -122,6 +132,39 @@ def _decoded(body: str) -> str:
         return b64decode(unquote(body), validate=False).decode("utf-8", "replace")
     except ValueError:
         return UNKNOWN
+
+
+def _with_equals(word: Word, code: tuple[str, ...]) -> Word:
+    """`--eval:x` is `--eval=x` to some."""
+    name, colon, value = word.text.partition(":")
+    return Word(f"{name}={value}", word.span, taints=word.taints) if colon and name in code else word
+
+
+def _sorted(args: tuple[Word, ...], spec: Interpreter) -> Options:
+    return parse(args, values=(*spec.code, *spec.values, *spec.files), attached=spec.attached, stop=True,
+                 bundle=spec.bundle)  # fmt: skip
+
+
+_VERBS = frozenset({"run", "exec", "script", "e", "r", "repl", "shell"})
+"""What some interpreters want to hear before a script: `crystal run x.cr`."""
+
+
+def _run_operand(inv: Invocation, low: Lowering, options: Options, spec: Interpreter) -> None:
+    """A script, a line of code after `eval`, or stdin. What looks like code behind an option we don't know is code."""
+    operands = options.operands
+    if options.word(0) == "eval" and len(operands) > 1:
+        low.code(spec.language, operands[1], via=inv.name)
+        return
+    if options.word(0) in _VERBS and len(operands) > 1 and not spec.loops:
+        operands = _sorted(operands[1:], spec).operands
+    if options.word(0).startswith(("(", "{")) and spec.language in ("lisp", "c"):
+        low.code(spec.language, operands[0], via=inv.name)
+        return
+    run_script(inv, low, operands, spec.language)
+    if options.given or options.word(0) in _VERBS:
+        for before, word in pairwise(options.operands):
+            if before.text in spec.code:
+                low.code(spec.language, word, via=inv.name)
 
 
 def _over_files(spec: Interpreter, options: Options, inv: Invocation, low: Lowering) -> None:
@@ -159,7 +202,7 @@ def run_script(inv: Invocation, low: Lowering, operands: tuple[Word, ...], langu
 
 
 for _name, _spec in INTERPRETERS.items():
-    command(_name)(_interpret(_spec))
+    command(_name)(interpret(_spec, __name__))
 
 
 PYTHONS = ("python", "python2", "python2.7", "python3", *(f"python3.{minor}" for minor in range(20)), "pythonw",
@@ -295,14 +338,41 @@ def _json_tool(inv: Invocation, rest: tuple[Word, ...], low: Lowering) -> None:
 def _php(inv: Invocation, low: Lowering) -> None:
     options = parse(
         inv.args,
-        values=("-r", "--run", "-B", "-R", "-E", "-f", "--file", "-F", "-S", "-t", "-d", "-c", "-z"),
+        values=(
+            "-r",
+            "--run",
+            "-B",
+            "-R",
+            "-E",
+            "-f",
+            "--file",
+            "-F",
+            "-S",
+            "-t",
+            "-d",
+            "-c",
+            "-z",
+            "--define",
+            "--process-code",
+            "--process-begin",
+            "--process-end",
+            "--process-file",
+        ),
         stop=True,
     )
-    code = options.values("-r", "--run", "-B", "-R", "-E")
+    code = options.values("-r", "--run", "-B", "-R", "-E", "--process-code", "--process-begin", "--process-end")
+    for setting in options.values("-d", "--define"):
+        key, _, value = setting.text.partition("=")
+        if key in ("auto_prepend_file", "auto_append_file") and value:
+            low.run_file(Word(value, setting.span, taints=setting.taints), via=inv.name, language="php")
     if address := options.value("-S"):
         low.emit("net.listen", address.text, at=address)
     elif code:
         low.code("php", _lines(code), via=inv.name)
+        for each_line in options.values("-F"):
+            low.run_file(each_line, via=inv.name, language="php")
+    elif options.has("-a") and inv.stdin is not None:
+        low.code("php", inv.stdin, via=inv.name)
     elif path := options.value("-f", "--file", "-F"):
         low.run_file(path, via=inv.name, language="php")
     elif not options.has(
@@ -311,16 +381,18 @@ def _php(inv: Invocation, low: Lowering) -> None:
         run_script(inv, low, options.operands, "php")
 
 
-command("php", "php7.4", "php8", "php8.0", "php8.1", "php8.2", "php8.3", "php8.4", "php-cli")(_php)
+command("php", "php5", "php7", "php7.4", "php8", *(f"php8.{minor}" for minor in range(8)), "php-cli", "php-cgi")(_php)
 
 
 @command("osascript")
 def osascript(inv: Invocation, low: Lowering) -> None:
     options = parse(inv.args, values=("-e", "-l", "-s"), stop=True)
     dialect = options.value("-l")
-    language = "javascript" if dialect is not None and dialect.text.lower() == "javascript" else "osascript"
+    language = "jvm-script" if dialect is not None and dialect.text.lower() == "javascript" else "osascript"
     code = options.values("-e")
     if code:
         low.code(language, _lines(code), via="osascript")
+        if language == "jvm-script":
+            low.code("javascript", _lines(code), via="osascript")
     else:
         run_script(inv, low, options.operands, language)

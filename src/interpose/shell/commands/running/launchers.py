@@ -52,6 +52,11 @@ def debugger(inv: Invocation, low: Lowering) -> None:
                     "-O", "-s", "-S", "-p", "-pid", "--pid", "-cd", "--cd", "-d", "-c", "-core", "--core"))  # fmt: skip
     for line in options.values("-ex", "-iex", "-eval-command", "--eval-command", "-o", "-O"):
         _debugger_line(line, low, inv.name)
+    for script in (*options.values("-x", "-command", "--command", "-s", "-S"),):
+        for text in (low.read(script).text or "").splitlines():
+            _debugger_line(Word(text, script.span), low, inv.name)
+    for text in (inv.stdin.text or "").splitlines() if inv.stdin is not None else ():
+        _debugger_line(Word(text, inv.span), low, inv.name)
     for index, word in enumerate(inv.args):
         if word.text in ("--args", "-args", "--"):
             run_inner(inv.args[index + 1 :], low, inv.name)

@@ -96,7 +96,7 @@ def _only_checks(args: tuple[Word, ...]) -> bool:
     return only
 
 
-@command("fish", "csh", "tcsh", "xonsh", "nu", "elvish")
+@command("fish", "csh", "tcsh", "xonsh", "nu", "elvish", "rc", "es", "ion", "murex", "scsh")
 def other_shell(inv: Invocation, low: Lowering) -> None:
     options = parse(
         inv.args, values=("-c", "--command", "--commands", "-C", "--init-command", "-o", "-d", "-D", "-f"), stop=True
@@ -105,6 +105,8 @@ def other_shell(inv: Invocation, low: Lowering) -> None:
         return
     code = options.values("-C", "--init-command", "-c", "--command", "--commands")
     for text in code:
+        if inv.name == "nu":  # a caret only says that a program is meant
+            text = Word(text.text.replace("^", ""), text.span, taints=text.taints)
         low.shell(text, via=inv.name, args=options.operands, dialect=inv.name)
     if code:
         return

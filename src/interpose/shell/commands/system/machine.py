@@ -79,13 +79,6 @@ register(
                 **each(_ENABLE, "enable-linger"),
             }
         ),
-        "launchctl": ToolActs(
-            verbs={
-                **each(_ENABLE, "load bootstrap enable submit"),
-                **each(_STOP, "unload bootout disable remove stop kill reboot"),
-                **each(_START, "start kickstart setenv unsetenv"),
-            }
-        ),
         **dict.fromkeys(
             ("modprobe", "insmod", "rmmod", "kmod"),
             ToolActs(
@@ -112,7 +105,7 @@ register(
         ),
         "efibootmgr": ToolActs(options=each(_BOOT, "-b -B -c -o -n -a -A -N -O --create --delete-bootnum --bootorder")),
         "bootctl": ToolActs(verbs=each(_BOOT, "install remove update set-default")),
-        "nvram": ToolActs(options=each(_BOOT, "-c -d"), shows=words("-p -x"), reach=1),
+        "nvram": ToolActs(options=each(_BOOT, "-c -d -f"), shows=words("-p"), reach=1, assigns=_BOOT),
         "bless": ToolActs(default=_BOOT, shows=words("--info --getboot")),
         "bpftool": ToolActs(
             verbs=each(_KERNEL, "load attach detach pin update delete"), reach=3, shows=words("list show dump")
@@ -183,6 +176,8 @@ register(
                 "-setdnsservers -setwebproxy -setsecurewebproxy -setsocksfirewallproxy -setautoproxyurl -setmanual",
                 "-setdhcp -setairportpower -setnetworkserviceenabled -removenetworkservice -setv4off",
                 "-removepreferredwirelessnetwork -removeallpreferredwirelessnetworks -setwebproxystate -deletelocation",
+                "-setsecurewebproxystate -setsocksfirewallproxystate -setautoproxystate -setsearchdomains -setv6off",
+                "-switchtolocation -ordernetworkservices -setadditionalroutes -createnetworkservice",
             ),
             bundle=False,
         ),
@@ -196,7 +191,14 @@ register(
             verbs=each(_CLOCK, "set-time set-timezone set-ntp set-local-rtc"), shows=words("status show")
         ),
         "localectl": ToolActs(verbs=each(_CLOCK, "set-locale set-keymap set-x11-keymap"), shows=words("status")),
-        "systemsetup": ToolActs(options=each(_CLOCK, "-settimezone -setremotelogin -setcomputername"), bundle=False),
+        "systemsetup": ToolActs(
+            options=each(
+                _CLOCK,
+                "-settimezone -setremotelogin -setcomputername -setremoteappleevents -setnetworktimeserver",
+                "-setusingnetworktime -setdate -settime -setlocalsubnetname -setstartupdisk",
+            ),
+            bundle=False,
+        ),
         **dict.fromkeys(
             (
                 "useradd",
@@ -233,7 +235,9 @@ register(
         ),
         "chsh": ToolActs(default=_ACCOUNT, shows=words("-l --list-shells")),
         "dscl": ToolActs(
-            options=each(_ACCOUNT, "-create -delete -append -merge -change -passwd -createpl -deletepl"),
+            options=each(
+                _ACCOUNT, "-create -delete -append -merge -change -passwd -createpl -deletepl -changei -mergepl"
+            ),
             verbs=each(_ACCOUNT, "create delete append merge change passwd"),
             bundle=False,
             reach=2,
@@ -265,11 +269,17 @@ register(
         ),
         "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
-            options=each(_MAC_SAFETY, "--master-disable --global-disable --disable --add --remove --kext-consent"),
+            options=each(
+                _MAC_SAFETY,
+                "--master-disable --global-disable --disable --add --remove --kext-consent --reset-default --enable",
+            ),
             shows=words("--status -a --assess --disable-status"),
         ),
         "tccutil": ToolActs(default=_MAC_SAFETY),
-        "fdesetup": ToolActs(verbs=each(_MAC_SAFETY, "disable removerecovery remove"), shows=words("status list")),
+        "fdesetup": ToolActs(
+            verbs=each(_MAC_SAFETY, "disable removerecovery remove add enable changerecovery authrestart sync"),
+            shows=words("status list isactive supportsauthrestart haspersonalrecoverykey"),
+        ),
         "systemextensionsctl": ToolActs(verbs=each(_MAC_SAFETY, "reset uninstall developer")),
         "kextload": ToolActs(default=_KERNEL),
         "kextunload": ToolActs(default=_KERNEL),
@@ -279,12 +289,6 @@ register(
             shows=words("-g"),
         ),
         "softwareupdate": ToolActs(options=each(_BOOT, "-i --install -R --restart -ia"), shows=words("-l --list")),
-        "defaults": ToolActs(
-            verbs={**each(_SETTINGS_LOST, "delete delete-all"), **each(_SETTINGS, "write import rename")},
-            shows=words("read read-type domains find help export"),
-            values=words("-host"),
-            bundle=False,
-        ),
         **dict.fromkeys(
             ("gsettings", "dconf"),
             ToolActs(verbs={**each(_SETTINGS, "set write reset"), **each(_SETTINGS_LOST, "reset-recursively")}),

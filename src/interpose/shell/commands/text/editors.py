@@ -37,6 +37,8 @@ def vim(inv: Invocation, low: Lowering) -> None:
     for option in ("--cmd", "-c"):
         for code in opts.values(option):
             _ex(code, files, low, f"{inv.name} {option}")
+    for script in opts.values("-l") if inv.name == "nvim" else ():
+        low.run_file(script, via="nvim -l", language="lua")
     for script in opts.values("-S", "-l", "-u"):
         if script.text not in _NO_SCRIPT:
             _script(script, low, lambda text: lower_ex(text, [], low, f"{inv.name} -S"))

@@ -15,6 +15,11 @@ MAX_TOKENS = 5000
 _SHELL = frozenset(
     {"shell-command", "shell-command-to-string", "async-shell-command", "compile", "shell-command-on-region"}
 )
+_SHELL_LAST = frozenset(
+    {"call-process-shell-command", "start-process-shell-command", "start-file-process-shell-command", "make-process"}
+)
+"""The command is the last text among their arguments."""
+_CODE = frozenset({"read", "read-from-string", "eval", "car", "eval-string"})
 _PROCESS = {
     "call-process": 4,
     "start-process": 2,
@@ -62,6 +67,13 @@ def _call(form: list[str | None], low: Lowering, via: str) -> None:
     if name in _SHELL:
         code = next((text for at in range(1, len(form)) if (text := _text(form, at)) is not None), None)
         low.shell(code if code is not None else Stream(None, frozenset({"input"})), via=via)
+    elif name in _SHELL_LAST:
+        texts = [text for at in range(1, len(form)) if (text := _text(form, at)) is not None]
+        low.shell(
+            texts[0] if texts and name == "call-process-shell-command" else texts[-1] if texts else Stream(), via=via
+        )
+    elif name in _CODE and (code := _text(form, 1)) is not None and "(" in code:
+        lower_lisp(code, low, via)
     elif name in _PROCESS:
         _process(form, _PROCESS[name], low, via)
     elif name in _DELETES:

@@ -1,0 +1,192 @@
+"""Tools of macOS that change the machine, its backups, its accounts and its protection."""
+
+from __future__ import annotations
+
+import re
+
+from interpose.shell.commands.shared.environment import assign
+from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.options import parse
+from interpose.shell.commands.shared.tool_acts import Act, ToolActs, each, perform, register
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import Invocation, Lowering
+
+_BACKUP_LOST = Act("data.destroy", "backup-delete", "Deletes backups from which files are restored.")
+_BACKUP_OFF = Act("guard.tamper", "backup-off", "Switches backups off, or leaves something out of them.")
+_RESTORED = Act("data.destroy", "backup-restore", "Replaces files by older copies.")
+_PROFILE = Act("persistence", "profile-install", "Installs a profile that changes what this machine trusts and does.")
+_PROFILE_LOST = Act("system", "profile-remove", "Removes a profile by which this machine is managed.")
+_ACCOUNT = Act("system", "account", "Changes who has an account on this machine, and what it may do.")
+_SAFETY = Act("guard.tamper", "macos-protection", "Weakens a protection of macOS.")
+_INDEX = Act("system", "index-change", "Erases or switches off the index of a volume.")
+_REMOTE = Act("system", "remote-access", "Changes who may control this machine from afar.")
+_LOGS = Act("data.destroy", "logs-erase", "Erases logs, and with them the record of what happened.")
+_APP_LOST = Act("system", "package-remove", "Removes an application.")
+_FORGOTTEN = Act("system", "package-remove", "Makes the system forget which files a package installed.")
+_BOOT = Act("system", "boot", "Changes how the machine starts.")
+_LOGIN = Act("persistence", "login-item", "Changes what starts by itself at every login.")
+_INSTALL = Act("package.install", "installer", "Installs a package, whose scripts run as root.")
+
+register(
+    __name__,
+    {
+        "tmutil": ToolActs(
+            verbs={
+                **each(_BACKUP_LOST,
+                "delete deletelocalsnapshots thinlocalsnapshots deleteinprogress removedestination"),
+                **each(_BACKUP_OFF, "disable disablelocal stopbackup addexclusion setdestination setquota setconfig"),
+                **each(_BACKUP_OFF, "inheritbackup associatedisk"),
+                **each(_RESTORED, "restore"),
+            },
+            bundle=False,
+        ),
+        "profiles": ToolActs(
+            verbs={**each(_PROFILE, "install renew sync"), **each(_PROFILE_LOST, "remove")},
+            options={**each(_PROFILE, "-I -i -F"), **each(_PROFILE_LOST, "-R -r -D -x")},
+            shows=words("list show status validate -L -P -C -l"),
+            bundle=False,
+        ),
+        "dseditgroup": ToolActs(
+            options=each(_ACCOUNT, "-a -d"), verbs=each(_ACCOUNT, "edit create delete"), values=words("-o -t -n -u -P"),
+            shows=words("read checkmember"), bundle=False,
+        ),
+        **dict.fromkeys(("dsenableroot", "dsconfigad", "dsconfigldap", "pwpolicy", "createhomedir"),
+                        ToolActs(default=_ACCOUNT, bare=_ACCOUNT,
+                        shows=words("-show -getaccountpolicies -gethashtypes"),
+                                 bundle=False)),
+        **dict.fromkeys(("firmwarepasswd", "bputil"), ToolActs(default=_BOOT, shows=words("-check -verify -mode -d"),
+                                                               bundle=False)),
+        "kextcache": ToolActs(default=_BOOT),
+        "kmutil": ToolActs(verbs=each(_BOOT, "unload configure-boot trigger-panic-medic"),
+                           shows=words("showloaded inspect check find log libraries")),
+        "socketfilterfw": ToolActs(
+            options=each(_SAFETY, "--setglobalstate --setblockall --setstealthmode --remove --unblockapp --add",
+                         "--setallowsigned --setallowsignedapp"),
+            shows=words("--getglobalstate --getblockall --listapps --getstealthmode --getloggingmode"),
+        ),
+        "kickstart": ToolActs(default=_REMOTE, bundle=False),
+        "mas": ToolActs(verbs=each(_APP_LOST, "uninstall reset")),
+        "pkgutil": ToolActs(options=each(_FORGOTTEN, "--forget --unlink --force --edit-pkg --learn"), bundle=False),
+        "installer": ToolActs(options=each(_INSTALL, "-pkg -package"), values=words("-target -tgt -lang"),
+                              shows=words("-pkginfo -dominfo -volinfo -query -vers"), bundle=False),
+        "sfltool": ToolActs(verbs=each(_LOGIN, "resetbtm add-item clear"), shows=words("dumpbtm list")),
+        "lsregister": ToolActs(options=each(_INDEX, "-kill -delete -u"), bundle=False),
+        "pluginkit": ToolActs(options=each(_SAFETY, "-e -r -a"), shows=words("-m"), bundle=False),
+        "log": ToolActs(verbs=each(_LOGS, "erase config"), shows=words("show stream collect stats")),
+        "jamf": ToolActs(verbs=each(_SAFETY,
+        "removeFramework removeframework removeMdmProfile removemdmprofile unmanage")),
+        "mdmclient": ToolActs(default=_PROFILE),
+        "AssetCacheManagerUtil": ToolActs(verbs=each(_INDEX, "flushCache flushcache deactivate")),
+        "atsutil": ToolActs(verbs=each(_INDEX, "databases"), shows=words("fonts server")),
+        "codesign": ToolActs(options=each(_SAFETY, "--remove-signature"), shows=words("-d --display -v --verify -dv"),
+                             bundle=False),
+        "serverinfo": ToolActs(),
+    },
+)  # fmt: skip
+
+_PLIST_CHANGES = re.compile(r"(?:add|set|delete|merge|import|clear|copy)\b", re.IGNORECASE)
+
+
+@command("PlistBuddy", "plutil")
+def plist(inv: Invocation, low: Lowering) -> None:
+    """`-c 'Set :Key x' FILE` and `-replace key -bool YES FILE` change the file; the rest shows it."""
+    if inv.name == "PlistBuddy":
+        opts = parse(inv.args, values=("-c",), bundle=False)
+        changes = any(_PLIST_CHANGES.match(word.text.strip()) for word in opts.values("-c"))
+        changes = changes or (inv.stdin is not None and bool(_PLIST_CHANGES.search(inv.stdin.text or "Set")))
+        files = opts.operands[:1]
+    else:
+        changes = any(word.text in ("-replace", "-insert", "-remove", "-create") for word in inv.args) or (
+            any(word.text == "-convert" for word in inv.args)
+            and not any(word.text in ("-o", "-e") for word in inv.args)
+        )
+        files = inv.args[-1:]
+    for file in files:
+        if changes:
+            low.write(file, in_place=True)
+        else:
+            low.read(file)
+
+
+@command("mdutil")
+def index(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=("-i",))
+    switched = opts.value("-i")
+    if opts.has("-E", "-d", "-X") or (switched is not None and switched.text != "on"):
+        low.emit(_INDEX.kind, " ".join(word.text for word in opts.operands), rule=_INDEX.rule, reason=_INDEX.reason)
+
+
+@command("screencapture", "imagesnap")
+def capture(inv: Invocation, low: Lowering) -> None:
+    for word in parse(inv.args, values=("-t", "-T", "-R", "-l", "-D", "-B", "-w")).operands:
+        low.write(word)
+
+
+@command("shortcuts", "automator")
+def automate(inv: Invocation, low: Lowering) -> None:
+    operands = [word for word in inv.args if not word.text.startswith("-")]
+    low.emit("process.exec", " ".join(word.text for word in operands[:2]) or inv.name, script=True)
+
+
+@command("osacompile")
+def compile_script(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, values=("-e", "-o", "-l"), bundle=False)
+    for target in opts.values("-o"):
+        low.write(target)
+    for code in opts.values("-e"):
+        low.code("osascript", code, via="osacompile")
+
+
+_GUARDED = ("loginhook", "logouthook", "lsquarantine", "askforpassword", "gatekeeper", "automaticallyinstall",
+            "automaticcheckenabled", "com.apple.alf", "globalstate", "disablefdeautologin", "autologinuser",
+            "com.apple.security", "tccd", "launchagents", "launchdaemons", "criticalupdateinstall")  # fmt: skip
+"""Settings that protect the machine, or make something run at login. In small letters."""
+_DEFAULTS = ToolActs(
+    verbs={
+        **each(Act("data.destroy", "settings-delete", "Deletes settings of an application for good."),
+        "delete delete-all"),
+        **each(Act("system", "settings-change", "Changes a setting of an application.", recoverable=True),
+               "write import rename"),
+    },
+    shows=words("read read-type domains find help export"),
+    values=words("-host"),
+    bundle=False,
+)  # fmt: skip
+
+
+@command("defaults")
+def defaults(inv: Invocation, low: Lowering) -> None:
+    perform(_DEFAULTS, inv, low)
+    operands = [word.text.lower() for word in inv.args if not word.text.startswith("-")]
+    named = " ".join(operands[1:4])
+    if operands[:1] in (["write"], ["import"], ["rename"]) and any(name in named for name in _GUARDED):
+        act = _LOGIN if "hook" in named or "launch" in named else _SAFETY
+        low.emit(act.kind, named, rule=act.rule, reason=act.reason)
+
+
+_LAUNCHCTL = ToolActs(
+    verbs={
+        **each(Act("persistence", "service-enable", "Makes a service start by itself from now on."),
+               "load bootstrap enable submit config"),
+        **each(Act("system", "service-stop", "Stops a service that others may rely on."),
+               "unload bootout disable remove stop kill reboot unsetenv-all"),
+        **each(Act("system", "service-start", "Starts or reloads a service.", recoverable=True),
+               "start kickstart setenv unsetenv"),
+    }
+)  # fmt: skip
+
+
+@command("launchctl")
+def launchctl(inv: Invocation, low: Lowering) -> None:
+    """`asuser` and `bsexec` run a command, `submit` has one run for ever."""
+    verb = inv.args[0].text if inv.args else ""
+    if verb in ("asuser", "bsexec"):
+        low.run(inv.args[2:], via=f"launchctl {verb}")
+        return
+    if verb == "submit":
+        texts = [word.text for word in inv.args]
+        if "--" in texts:
+            low.run(inv.args[texts.index("--") + 1 :], via="launchctl submit")
+    elif verb == "setenv" and len(inv.args) > 2:
+        assign(inv.args[1].text, inv.args[2], low)
+    perform(_LAUNCHCTL, inv, low)
