@@ -25,7 +25,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
@@ -331,7 +331,8 @@ class CommandLowering:
             )  # fmt: skip
             self._add(out)
         else:
-            self._add(Stream(None, taints | {"shell"}))
+            # What the code prints is not known; the code itself is not printed.
+            self._add(Stream(None, (taints - PRINTABLE) | {"shell"}))
 
     def run(
         self,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.shell import patterns
-from interpose.shell.invocation import NOTHING, UNKNOWN
+from interpose.shell.invocation import DUMP, NOTHING, UNKNOWN, VARIABLE_NAMES
 from interpose.shell.secret_names import is_secret_name
 from interpose.shell.state import Variable
 from interpose.shell.syntax.escapes import ansi_c
@@ -45,6 +45,9 @@ class ExpansionResult(Struct, frozen=True):
 
 
 _UNKNOWN = ExpansionResult((UNKNOWN,))
+_NAMES = ExpansionResult((UNKNOWN,), frozenset({VARIABLE_NAMES}))
+_BY_NAME = frozenset({"env", "secret", DUMP})
+"""Taints of what the names of variables, one after the other, stand for."""
 
 
 def values(expander: Expander, part: Parameter) -> ExpansionResult:
@@ -128,13 +131,13 @@ def _indirect(expander: Expander, part: Parameter) -> ExpansionResult:
         items = expander.variable(part.name).items
         return ExpansionResult(tuple(key for key, _ in items), separate=True) if items is not None else _UNKNOWN
     if part.operator == "@" or part.name in "@*":
-        return _UNKNOWN
+        return _NAMES
     base, _ = _base(expander, part.name, part.subscript)
     name = "".join(base.texts)
     expander.reference(name)
     if UNKNOWN in name or not (name.replace("_", "a").isalnum() and name.isascii()):
         expander.shell.fault()
-        return ExpansionResult((UNKNOWN,), base.taints)
+        return ExpansionResult((UNKNOWN,), base.taints | _BY_NAME if VARIABLE_NAMES in base.taints else base.taints)
     target, is_set = _base(expander, name, None)
     return _operate(expander, part, target, is_set)
 

@@ -14,10 +14,11 @@ from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
+from interpose.shell.commands.shared.revealing import state_revealed, still_printable
 from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
@@ -307,11 +308,15 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     state_touched(inv, low, first)
+    state_revealed(inv, low)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
         return EMPTY_STREAM
-    return low.result
+    out = low.result
+    if inv.stdin is not None and low.nested is None and not PRINTABLE.isdisjoint(inv.stdin.taints):
+        out = Stream(out.text, still_printable(inv.name, inv.args, out.taints))
+    return out
 
 
 def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:

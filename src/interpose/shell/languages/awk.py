@@ -71,6 +71,9 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
                     _printed(program, index)
                 case "getline":
                     _getline(program, index)
+                case "ENVIRON" if _text(program, index - 1) == "in" and index:
+                    low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                             reason="Goes through the whole environment, tokens and passwords included")  # fmt: skip
                 case "@load" | "@include":
                     _loaded(program, index)
                 case _:
