@@ -42,11 +42,11 @@ register(
         ),
         "vault": ToolActs(
             verbs={
-                **each(_DELETE, "delete destroy disable revoke step-down seal"),
+                **each(_DELETE, "delete destroy disable move remove-peer restore revoke step-down seal"),
                 **each(Act("data.destroy", "vault-metadata", "Deletes all versions of a secret."), "metadata-delete"),
             },
             shows=words("get list read status lookup login capabilities version"),
-            reach=3,
+            reach=4,
             bundle=False,
             secret=True,
         ),

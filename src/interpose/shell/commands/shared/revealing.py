@@ -47,7 +47,7 @@ class Revealing(Struct, frozen=True):
 
 
 def _rows(table: str) -> Iterator[Revealing]:
-    for line in table.strip().replace(";", "\n").splitlines() or [""]:
+    for line in [line for line in table.replace(";", "\n").splitlines() if line.strip()] or [""]:
         given = line.split()
         yield Revealing(
             tuple(word for word in given if word[0] not in "+!%~."),
