@@ -22,7 +22,7 @@ _DESTROY = words(
     """
     abort cancel close deactivate decline delete deprecate deprovision deregister detach disable disassociate discard
     dissociate evict expire failover flush force leave pause purge reboot reject release remove reset retire revoke
-    rollback schedule stop suspend terminate unassign uninstall unlink unregister unsubscribe untrust withdraw
+    rollback schedule suspend terminate unassign uninstall unlink unregister unsubscribe untrust withdraw
     """
 )
 _DISRUPTIVE = {
@@ -56,7 +56,7 @@ _DISRUPTIVE = {
 }
 _HARMLESS_ENDS = words(
     """
-    cancel-query cancel-statement stop-assessment stop-build stop-crawler stop-query stop-query-execution stop-session
+    cancel-query cancel-statement
     """
 )
 """What looks like an end and costs nothing: a search or a build is started again."""
@@ -126,7 +126,7 @@ def aws(inv: Invocation, low: Lowering) -> None:
 
 def _destroys(operation: str) -> bool:
     verb = operation.removeprefix("batch-").removeprefix("admin-").removeprefix("bulk-").partition("-")[0]
-    return verb in _DESTROY and operation not in _HARMLESS_ENDS
+    return (verb in _DESTROY and operation not in _HARMLESS_ENDS) or operation.startswith("stop-db-")
 
 
 def _talks(args: tuple[Word, ...], opts: Options) -> bool:

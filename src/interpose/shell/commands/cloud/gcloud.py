@@ -26,7 +26,7 @@ _VALUES = words(
 _ALSO = words(
     """
     abandon cancel detach-disk disable failover promote-replica remove-iam-policy-binding reset-windows-password restore
-    restore-backup set-iam-policy set-password stop suspend undeploy unlink
+    restore-backup set-iam-policy set-password undeploy unlink
     """
 )
 _LETS_IN = ("add-metadata", "set-metadata")
