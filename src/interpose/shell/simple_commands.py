@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
+from interpose.shell.commands.shared.exposing import state_exposed
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.commands.shared.revealing import state_revealed, still_printable
 from interpose.shell.commands.shared.shell_setup import prints_setup
@@ -309,6 +310,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     walker.via = outer_via
     state_touched(inv, low, first)
     state_revealed(inv, low)
+    state_exposed(inv, low)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):

@@ -1,15 +1,7 @@
 """The words by which programs print a secret: what stores, clouds and forges keep under lock, and whole environments.
 
-A line (or what stands between semicolons) is a program's leading words, then what else must be there:
-
-    item get +--reveal|--fields     at least one of these options (an option and its value may be one word)
-    show !--masked                  none of these options
-    config get %token|password      one of these texts in some argument
-    *                               any word
-    env .                           and no word after them
-
-A line that begins with `~` is for `strict` only: what it prints is asked for every day, and the store itself says who
-may have it.
+shared/word_rows.py says how a row is read. A faint row (`~`) is for `strict` only: what it prints is asked for every
+day, and the store itself says who may have it.
 """
 
 from __future__ import annotations

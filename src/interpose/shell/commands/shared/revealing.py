@@ -6,13 +6,9 @@ if what is left of it comes out at the end, it is printed after all: `x=$(env); 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-from msgspec import Struct
-
 from interpose.shell.commands.shared import reveal_tables
 from interpose.shell.commands.shared.environment import show_environment
-from interpose.shell.commands.shared.verbs import only_talks
+from interpose.shell.commands.shared.word_rows import fitting, table
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import DUMP, PRINTABLE, SHOWN, Invocation, Lowering, Stream, Word
 
@@ -35,41 +31,9 @@ _PARTS = words(
 """Programs that pass on a part of what they read."""
 
 
-class Revealing(Struct, frozen=True):
-    """One way in which a program prints a secret."""
-
-    path: tuple[str, ...]
-    ends: bool
-    options: frozenset[str]
-    excused: frozenset[str]
-    texts: tuple[str, ...]
-    faint: bool
-
-
-def _rows(table: str) -> Iterator[Revealing]:
-    for line in [line for line in table.replace(";", "\n").splitlines() if line.strip()] or [""]:
-        given = line.split()
-        yield Revealing(
-            tuple(word for word in given if word[0] not in "+!%~."),
-            "." in given,
-            _after("+", given),
-            _after("!", given),
-            tuple(sorted(_after("%", given))),
-            "~" in given,
-        )
-
-
-def _after(sign: str, given: list[str]) -> frozenset[str]:
-    return frozenset(part for word in given if word[0] == sign for part in word[1:].split("|"))
-
-
-def _table(entries: dict[str, str]) -> dict[str, tuple[Revealing, ...]]:
-    return {name: tuple(_rows(table)) for names, table in entries.items() for name in names.split()}
-
-
-_SECRETS = _table(reveal_tables.STORES) | _table(reveal_tables.CLOUDS) | _table(reveal_tables.FORGES)
-_ENVIRONMENTS = _table(reveal_tables.ENVIRONMENTS)
-_HELPERS = _table({"get": "get\nlist\nfill"})["get"]
+_SECRETS = table(reveal_tables.STORES) | table(reveal_tables.CLOUDS) | table(reveal_tables.FORGES)
+_ENVIRONMENTS = table(reveal_tables.ENVIRONMENTS)
+_HELPERS = table({"get": "get\nlist\nfill"})["get"]
 _HELPER_NAMES = ("docker-credential-", "git-credential-")
 
 
@@ -79,7 +43,7 @@ def state_revealed(inv: Invocation, low: Lowering) -> None:
     rows = _SECRETS.get(name)
     if rows is None and name.startswith(_HELPER_NAMES):
         rows = _HELPERS
-    if rows is not None and (row := _fitting(rows, inv)) is not None:
+    if rows is not None and (row := fitting(rows, inv)) is not None:
         what = " ".join((name, *row.path))
         if row.faint:
             low.output(Stream(None, _ONLY_SECRET))
@@ -88,7 +52,7 @@ def state_revealed(inv: Invocation, low: Lowering) -> None:
         else:
             reveal(inv, low, what, rule="secret-tool", reason=f"`{what}` prints a password, key or token")
     rows = _ENVIRONMENTS.get(name)
-    if rows is not None and _fitting(rows, inv) is not None:
+    if rows is not None and fitting(rows, inv) is not None:
         show_environment(inv, low)
 
 
@@ -140,56 +104,3 @@ def _takes_all(name: str, args: tuple[Word, ...]) -> bool:
             return "=" not in given
         case _:
             return False
-
-
-def _fitting(rows: tuple[Revealing, ...], inv: Invocation) -> Revealing | None:
-    """The last row that fits: a closer one stands behind a looser one."""
-    found = None
-    options = _option_names(inv.args)
-    lowered: str | None = None
-    for row in rows:
-        if row.options and row.options.isdisjoint(options):
-            continue
-        if not row.excused.isdisjoint(options) or not _leads(row, inv.args):
-            continue
-        if row.texts:
-            lowered = "\n".join([word.text for word in inv.args]).lower() if lowered is None else lowered
-            if not any(text in lowered for text in row.texts):
-                continue
-        found = row
-    return None if found is None or only_talks(inv.args) else found
-
-
-def _option_names(args: tuple[Word, ...]) -> set[str]:
-    """The options that are given, by name; bundled letters count one by one, and `-o=value` as a whole as well."""
-    names: set[str] = set()
-    for before, word in zip((None, *args), args, strict=False):
-        text = word.text
-        if before is not None and before.text[:1] == "-":
-            names.add(f"{before.text}={text}")
-        if text[:1] != "-":
-            continue
-        names.add(text)
-        names.add(text.partition("=")[0])
-        if text[1:2] != "-" and len(text) > 2:
-            names.update(f"-{letter}" for letter in text[1:] if letter.isalpha())
-    return names
-
-
-def _leads(row: Revealing, args: tuple[Word, ...]) -> bool:
-    """Whether the words of a row lead, among options and what may be their values."""
-    position, wanted = 0, row.path
-    after_option = False
-    for word in args:
-        text = word.text
-        if text[:1] == "-":
-            after_option = "=" not in text
-            continue
-        if position < len(wanted) and wanted[position] in ("*", text.lower()):
-            position += 1
-        elif position == len(wanted) and not row.ends:
-            return True
-        elif not after_option:
-            return False
-        after_option = False
-    return position == len(wanted)
