@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from interpose.shell.endless import is_constant, is_endless, spawns
+from interpose.shell.endless import counts_far, fills, is_constant, is_endless, is_many, spawns
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Stream, Word
 from interpose.shell.state import State, Variable
 from interpose.shell.streams import joined
@@ -48,7 +48,7 @@ def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> St
                 walker.expander.arithmetic(expression)
             for name in set(re.findall(r"[A-Za-z_]\w*", text)):
                 walker.assign(name, Variable(UNKNOWN))
-            if is_endless(text) and spawns(body):
+            if (is_endless(text) or counts_far(text)) and spawns(body):
                 _bomb(walker)
             return _repeat(walker, body, stdin, piped)
         case CaseCommand():
@@ -98,8 +98,12 @@ def _bomb(walker: Walker) -> None:
 
 
 def _while(walker: Walker, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
-    if is_constant(condition) and spawns(body):
-        _bomb(walker)
+    if is_constant(condition):
+        if spawns(body):
+            _bomb(walker)
+        elif fills(body):
+            walker.lowering((0, 0)).emit("system", "disk", certainty="possible", rule="disk-fill",
+                                         reason="Writes without an end, until the disk is full")  # fmt: skip
     whole = Sequence((*condition.items, *body.items))
     lines = _lines_for(condition, stdin)
     if lines is None:
@@ -133,6 +137,8 @@ def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream
         )
     else:
         words = node.words
+        if is_many(words) and spawns(node.body):
+            _bomb(walker)
 
         def collect() -> Stream:
             values.extend(field for word in words for field in walker.expander.fields(word))

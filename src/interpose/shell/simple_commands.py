@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
+from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.exposing import state_exposed
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.commands.shared.revealing import state_revealed, still_printable
@@ -316,8 +317,16 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
         return EMPTY_STREAM
     out = low.result
-    if inv.stdin is not None and low.nested is None and not PRINTABLE.isdisjoint(inv.stdin.taints):
+    return out if inv.stdin is None or low.nested is not None else _passed_on(inv, out, inv.stdin.taints)
+
+
+def _passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:
+    """What a command prints, without the taints of its input that it does not pass on."""
+    if not PRINTABLE.isdisjoint(read):
         out = Stream(out.text, still_printable(inv.name, inv.args, out.taints))
+    if ENDLESS in read and not passes_endless(inv):
+        # Whoever reads it decides how much of it there is.
+        out = Stream(out.text, out.taints - {ENDLESS})
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from interpose.shell.commands.shared.disk_space import fills_disk, is_huge
+from interpose.shell.commands.shared.disk_space import ENDLESS, fills_disk, is_huge
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, standard_input
@@ -32,7 +32,8 @@ def dd(inv: Invocation, low: Lowering) -> None:
     source, target = settings.get("if"), settings.get("of")
     content = standard_input(inv) if source is None else _copied(source, low)
     if target is None:
-        low.output(content)
+        endless = source is not None and source.text in _ENDLESS and _takes_much(settings)
+        low.output(Stream(taints=frozenset({ENDLESS})) if endless else content)
         return
     if not target.known and source is not None and source.text.startswith("/dev/"):
         _state_possible_disk(target, low)
@@ -47,10 +48,14 @@ def dd(inv: Invocation, low: Lowering) -> None:
 
 
 def _state_fill(settings: dict[str, Word], target: Word, low: Lowering) -> None:
+    if _takes_much(settings):
+        fills_disk(low, target)
+
+
+def _takes_much(settings: dict[str, Word]) -> bool:
     count, size = settings.get("count"), settings.get("bs") or settings.get("obs")
     blocks = "1" if count is None else count.text
-    if count is None or (blocks.isdecimal() and is_huge(size.text if size else "512", int(blocks[:18]))):
-        fills_disk(low, target)
+    return count is None or (blocks.isdecimal() and is_huge(size.text if size else "512", int(blocks[:18])))
 
 
 def _copied(source: Word, low: Lowering) -> Stream:

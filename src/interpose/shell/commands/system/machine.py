@@ -263,6 +263,14 @@ register(
                 ),
             }
         ),
+        **dict.fromkeys(
+            ("stress", "stress-ng"),
+            ToolActs(
+                default=Act("system", "load", "Takes all that the machine has, without an end."),
+                shows=words("-t --timeout -n --dry-run --class"),
+                bundle=False,
+            ),
+        ),
         "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
             options=each(_MAC_SAFETY, "--master-disable --global-disable --disable --add --remove --kext-consent"),
