@@ -212,6 +212,12 @@ def secret_of(path: str, home: str, inside: bool | None = None) -> Mark | None:
 
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
     """What no list can hold: families of names, and backups of secret files."""
+    if name[-1:] in ("#", "~") or name[:2] in (".#", "..", "#."):
+        # What editors leave beside a file: `.env~`, `#.env#`, `.#.env`, `..env.swp`.
+        plain = name.strip("#~").removeprefix(".#").removesuffix(".un").removesuffix(".swp")
+        plain = plain[1:] if plain.startswith("..") else plain
+        if plain and plain != name:
+            return _SECRETS.find([*parts[:-1], plain]) or _by_shape(plain, parts)
     if name.startswith(".env"):
         return _environment_file(name)
     if name.endswith(".json") and name.startswith(

@@ -13,15 +13,13 @@ from msgspec.structs import replace
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
-from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
-from interpose.shell.commands.shared.exposing import state_exposed
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
-from interpose.shell.commands.shared.revealing import state_revealed, still_printable
 from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, PRINTABLE, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
+from interpose.shell.noticed import passed_on, state_given_secrets, state_noticed
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import Variable
@@ -310,24 +308,13 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     state_touched(inv, low, first)
-    state_revealed(inv, low)
-    state_exposed(inv, low)
+    state_noticed(inv, low)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
         return EMPTY_STREAM
     out = low.result
-    return out if inv.stdin is None or low.nested is not None else _passed_on(inv, out, inv.stdin.taints)
-
-
-def _passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:
-    """What a command prints, without the taints of its input that it does not pass on."""
-    if not PRINTABLE.isdisjoint(read):
-        out = Stream(out.text, still_printable(inv.name, inv.args, out.taints))
-    if ENDLESS in read and not passes_endless(inv):
-        # Whoever reads it decides how much of it there is.
-        out = Stream(out.text, out.taints - {ENDLESS})
-    return out
+    return out if inv.stdin is None or low.nested is not None else passed_on(inv, out, inv.stdin.taints)
 
 
 def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
@@ -342,6 +329,7 @@ def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
         low.walker.doubt -= 1
     else:
         general(inv, low)
+        state_given_secrets(inv, low)
 
 
 def _is_pattern(name: str) -> bool:

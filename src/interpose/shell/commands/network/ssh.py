@@ -131,6 +131,11 @@ def ssh_keygen(inv: Invocation, low: Lowering) -> None:
         return
     if opts.has("-y"):
         return
+    empty = opts.value("-N")
+    if opts.has("-p") and empty is not None and not empty.text:
+        low.emit("privilege", low.path(path) if path is not None else "~/.ssh", rule="ssh-key-bare", grants=True,
+                 reason="Takes the passphrase off a key, so that whoever has the file can use it.")  # fmt: skip
+        return
     if path is not None and inv.stdin is not None and not opts.has("-p", "-c"):
         low.emit(
             "data.destroy",

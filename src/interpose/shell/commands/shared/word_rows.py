@@ -2,7 +2,7 @@
 
     item get +--reveal|--fields     these leading words, and at least one of these options (`--name=value` is one, too)
     show !--masked                  none of these options
-    config get %token|password      one of these texts in some argument, or in a variable in front of the command
+    config get %token|password      one of these texts in some argument, or in a variable before it (`_` is a blank)
     env .                           no other word
     wlan * key                      `*` is any word
     =+                              this very word among the arguments
@@ -29,7 +29,7 @@ class WordRow(Struct, frozen=True):
     ends: bool
     options: frozenset[str]
     excused: frozenset[str]
-    texts: tuple[str, ...]
+    texts: tuple[tuple[str, ...], ...]
     exact: frozenset[str]
     faint: bool
 
@@ -42,7 +42,7 @@ def _rows(lines: str) -> Iterator[WordRow]:
             "." in given,
             _after("+", given),
             _after("!", given),
-            tuple(sorted(_after("%", given))),
+            tuple(tuple(word[1:].split("|")) for word in given if word[0] == "%"),
             _after("=", given),
             "~" in given,
         )
@@ -61,15 +61,15 @@ def fitting(rows: tuple[WordRow, ...], inv: Invocation) -> WordRow | None:
     """The last row that fits: a closer one stands behind a looser one."""
     found = None
     options = _option_names(inv.args)
-    lowered: str | None = None
+    said: str | None = None
     for row in rows:
         if row.options and row.options.isdisjoint(options):
             continue
         if not row.excused.isdisjoint(options) or not _leads(row, inv.args):
             continue
         if row.texts:
-            lowered = _said(inv) if lowered is None else lowered
-            if not any(text in lowered for text in row.texts):
+            said = _said(inv) if said is None else said
+            if not all(any(text in said for text in texts) for texts in row.texts):
                 continue
         if row.exact and not any(word.text in row.exact for word in inv.args):
             continue
@@ -79,7 +79,7 @@ def fitting(rows: tuple[WordRow, ...], inv: Invocation) -> WordRow | None:
 
 def _said(inv: Invocation) -> str:
     given = [f"{name}={value.text}" for name, value in inv.env]
-    return "\n".join([*given, *[word.text for word in inv.args]]).lower()
+    return "\n".join([*given, *[word.text for word in inv.args]]).lower().replace(" ", "_")
 
 
 def _option_names(args: tuple[Word, ...]) -> set[str]:

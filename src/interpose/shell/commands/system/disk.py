@@ -252,6 +252,8 @@ def check(inv: Invocation, low: Lowering) -> None:
     if informs(opts) or opts.has("-N", "-l"):
         return
     writes = inv.name == "debugfs" and opts.has("-w")
+    if inv.name == "debugfs":
+        _past_rights(inv, low)
     forgets = (inv.name == "xfs_repair" and opts.has("-L")) or (
         inv.name == "tune2fs" and opts.has("-O", "-E", "-U", "-f")
     )
@@ -297,3 +299,12 @@ def _bind(opts: Options, low: Lowering) -> None:
     """Two names for one place: what is done under the second is done to the first."""
     if len(opts.operands) == 2:
         low.emit("system", low.path(opts.operands[1]), rule="bind-mount", reason="One directory is put over another")
+
+
+def _past_rights(inv: Invocation, low: Lowering) -> None:
+    """Files are read past the system's rights: `debugfs -R 'cat /etc/shadow' /dev/sda1`."""
+    order = parse(inv.args, values=("-R", "-f", "-b", "-s", "-z", "-i")).value("-R")
+    parts = order.text.split() if order is not None else []
+    if order is not None and len(parts) > 1 and parts[0] in ("cat", "dump", "rdump", "blocks"):
+        path = next((part for part in parts[1:] if part[:1] != "-"), "")
+        low.output(low.read(Word(path, order.span), recursive=parts[0] == "rdump"))

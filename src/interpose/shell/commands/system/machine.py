@@ -239,7 +239,7 @@ register(
             reach=2,
         ),
         "setcap": ToolActs(
-            default=Act("fs.permission", "capabilities", "Lets a program do what only root may."), shows=words("-v")
+            default=Act("persistence", "capabilities", "Lets a program do what only root may."), shows=words("-v -r")
         ),
         "setenforce": ToolActs(default=_AUDIT),
         "setsebool": ToolActs(default=_AUDIT),
