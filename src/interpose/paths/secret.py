@@ -210,6 +210,19 @@ def secret_of(path: str, home: str, inside: bool | None = None) -> Mark | None:
     return _DEPLOYMENT if inside and _is_deployment(parts, home) else mark
 
 
+_CREDENTIALS = frozenset({_SSH, _CLOUD, _REGISTRY, _LOGIN, _AGENT, _KEYRING, _BROWSER, _KEY_FILE, _SYSTEM_AUTH})
+
+
+def is_credential(path: str, home: str, workspace: str) -> bool:
+    """Whether a path is a credential at rest: a key, a password or a token of a person, of the system or of an agent.
+
+    What a project keeps for itself is not: its tests and its deployment need it.
+    """
+    if workspace and (path == workspace or path.startswith(f"{workspace}/")):
+        return False
+    return secret_of(path, home) in _CREDENTIALS
+
+
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
     """What no list can hold: families of names, and backups of secret files."""
     if name[-1:] in ("#", "~") or name[:2] in (".#", "..", "#."):
@@ -217,7 +230,8 @@ def _by_shape(name: str, parts: list[str]) -> Mark | None:
         plain = name.strip("#~").removeprefix(".#").removesuffix(".un").removesuffix(".swp")
         plain = plain[1:] if plain.startswith("..") else plain
         if plain and plain != name:
-            return _SECRETS.find([*parts[:-1], plain]) or _by_shape(plain, parts)
+            found = _SECRETS.find([*parts[:-1], plain])
+            return found or (_environment_file(plain) if plain.startswith(".env") else None)
     if name.startswith(".env"):
         return _environment_file(name)
     if name.endswith(".json") and name.startswith(

@@ -26,6 +26,7 @@ from interpose.paths import (
     tamper_of,
 )
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
+from interpose.shell.commands.shared.revealing import SHOW_NOTHING
 from interpose.shell.endless_programs import state_endless
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
@@ -142,7 +143,8 @@ class CommandLowering:
         stream = self.walker.state.files.get(where) or Stream()
         secret = secret_of(where, self.walker.home)
         if secret:
-            self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
+            more = {"reason": secret.reason, "strength": secret.strength, "kept": self.inv.name in SHOW_NOTHING}
+            self._state("secret.read", where, path, details | more)
             stream = Stream(stream.text, stream.taints | {"secret"})
         own = ours_of(where)
         if own is not None and own.private:

@@ -29,6 +29,13 @@ _PARTS = words(
     """
 )
 """Programs that pass on a part of what they read."""
+SHOW_NOTHING = words(
+    """
+    7z 7za ar b2sum borg bsdtar buildah chmod cksum cp cpio ditto docker docker-compose finch gtar install ln md5sum mv
+    nerdctl pax podman rclone restic rsync scp sha1sum sha256sum sha512sum shasum sum tar test wc zip
+    """
+)
+"""Programs that copy, mount or count what they read, and show nothing of it."""
 
 
 _SECRETS = table(reveal_tables.STORES) | table(reveal_tables.CLOUDS) | table(reveal_tables.FORGES)
