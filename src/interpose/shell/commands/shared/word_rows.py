@@ -60,21 +60,29 @@ def table(entries: dict[str, str]) -> dict[str, tuple[WordRow, ...]]:
 def fitting(rows: tuple[WordRow, ...], inv: Invocation) -> WordRow | None:
     """The last row that fits: a closer one stands behind a looser one."""
     found = None
-    options = _option_names(inv.args)
-    said: str | None = None
+    given = {word.text.lower() for word in inv.args}
+    options: set[str] | None = None
     for row in rows:
-        if row.options and row.options.isdisjoint(options):
+        # Most rows are of other subcommands: one look says so.
+        if row.path and row.path[0] not in given and row.path[0] != "*":
             continue
-        if not row.excused.isdisjoint(options) or not _leads(row, inv.args):
-            continue
-        if row.texts:
-            said = _said(inv) if said is None else said
-            if not all(any(text in said for text in texts) for texts in row.texts):
-                continue
-        if row.exact and not any(word.text in row.exact for word in inv.args):
-            continue
-        found = row
+        if options is None and (row.options or row.excused):
+            options = _option_names(inv.args)
+        if _fits(row, inv, options or set()):
+            found = row
     return None if found is None or only_talks(inv.args) else found
+
+
+def _fits(row: WordRow, inv: Invocation, options: set[str]) -> bool:
+    if (row.options and row.options.isdisjoint(options)) or not row.excused.isdisjoint(options):
+        return False
+    if row.exact and not any(word.text in row.exact for word in inv.args):
+        return False
+    if row.texts:
+        said = _said(inv)
+        if not all(any(text in said for text in texts) for texts in row.texts):
+            return False
+    return _leads(row, inv.args)
 
 
 def _said(inv: Invocation) -> str:
