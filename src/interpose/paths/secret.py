@@ -58,7 +58,9 @@ _SECRETS = Catalogue(
             .config/hexchat/ .electrum/ .bitcoin/wallet.dat wallet.dat .ethereum/keystore/ .config/solana/
             .config/slack/ /etc/openvpn/ /etc/wireguard/ /etc/letsencrypt/archive/ /etc/letsencrypt/live/
             /etc/ssl/private/ /etc/pki/tls/private/ /etc/kubernetes/admin.conf /etc/kubernetes/pki/
-            /etc/rancher/k3s/k3s.yaml /run/secrets/ /var/run/secrets/ /etc/krb5.keytab krb5.keytab
+            /etc/networkmanager/system-connections/ /etc/wpa_supplicant/wpa_supplicant.conf /var/lib/kubelet/pki/
+            globalstorage/state.vscdb /etc/rancher/k3s/k3s.yaml /run/secrets/ /var/run/secrets/ /etc/krb5.keytab
+            krb5.keytab
         """,
         _AGENT: """
             .claude/.credentials.json .claude/credentials/ .claude/credentials.json .claude.json .codex/auth.json

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.shell import patterns
-from interpose.shell.invocation import DUMP, NOTHING, UNKNOWN, VARIABLE_NAMES
+from interpose.shell.invocation import DUMP, NOTHING, SHOWN, UNKNOWN, VARIABLE_NAMES
 from interpose.shell.secret_names import is_secret_name
 from interpose.shell.state import Variable
 from interpose.shell.syntax.escapes import ansi_c
@@ -46,6 +46,8 @@ class ExpansionResult(Struct, frozen=True):
 
 _UNKNOWN = ExpansionResult((UNKNOWN,))
 _NAMES = ExpansionResult((UNKNOWN,), frozenset({VARIABLE_NAMES}))
+_GLIMPSE = 12
+"""So many characters of a secret say which one it is, and no more."""
 _BY_NAME = frozenset({"env", "secret", DUMP})
 """Taints of what the names of variables, one after the other, stand for."""
 
@@ -88,7 +90,7 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Exp
     if subscript is None:
         taints = variable.taints
         if variable.outside and is_secret_name(name):
-            taints = taints | {"secret"}
+            taints = taints | {"secret", SHOWN}
         return ExpansionResult((variable.text,), taints), is_set
     return _element(expander, variable, subscript), is_set
 
@@ -228,6 +230,8 @@ def _slice(expander: Expander, argument: RawWord, base: ExpansionResult, *, posi
     first, colon, second = expander.single(argument).text.partition(":")
     start = expander.arithmetic(first)
     count = expander.arithmetic(second) if colon else None
+    if count is not None and 0 <= count <= _GLIMPSE:
+        base = ExpansionResult(base.texts, base.taints - {SHOWN}, base.separate)
     if start is None or (colon and count is None):
         return ExpansionResult((UNKNOWN,), base.taints)
     if base.separate or positional:

@@ -114,7 +114,26 @@ STORES: dict[str, str] = {
     "tctl": "auth sign; auth export +--keys; tokens add; users reset",
     "wg": "showconf; show * private-key; show * preshared-keys; show * dump",
     "wg-quick": "strip",
-    "nmcli": "device wifi show-password; dev wifi show-password; d w show-password; %psk|wep-key +-s|--show-secrets",
+    "nmcli": """
+        device wifi show-password
+        dev wifi show-password
+        d w show-password
+        connection show +-s|--show-secrets
+        con show +-s|--show-secrets
+        c show +-s|--show-secrets
+        %psk|wep-key +-s|--show-secrets
+    """,
+    "chezmoi": "secret; execute-template %bitwarden|onepassword|pass_|vault|keyring|lastpass|secret",
+    "rails": "credentials:show; encrypted:show; secrets:show",
+    "php": "artisan env:decrypt",
+    "wp": "config get %password|_key|salt|secret; config list",
+    "drush": "sql:connect; sql-connect",
+    "dotnet": "user-secrets list",
+    "eas": "env:pull; env:get; env:list %sensitive; secret:list",
+    "buildkite-agent": "secret get",
+    "jenkins-cli": "get-credentials-as-xml; list-credentials-as-xml",
+    "snyk": "config get %api|token",
+    "puttygen": "+-O=private|-O=private-openssh|-O=private-sshcom",
     "ykman": "oath accounts code; oath code",
 }
 """Programs whose purpose is to keep secrets."""
@@ -355,7 +374,7 @@ FORGES: dict[str, str] = {
     "kubeadm": "token create; token list; token generate; certs certificate-key; kubeconfig user",
     "kops": "get secrets %plaintext; get assets %secret; export kubeconfig +--admin",
     "kubectl-view_secret kubectl-view-secret": "",
-    "etcdctl": "get %/secrets",
+    "etcdctl": "get %/secrets; get / +--prefix; get +--from-key",
     "nomad": "var get; acl token self; acl token create; acl bootstrap; acl token info",
     "consul": "acl token read; acl token create; acl bootstrap; connect ca get-config",
     "boundary": "authenticate +-keyring-type=none|--keyring-type=none; config get-token",

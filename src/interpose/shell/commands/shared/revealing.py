@@ -77,7 +77,7 @@ def state_printed(out: Stream, low: Lowering) -> None:
                  reason="Prints the environment that it took, with the tokens and passwords in it")  # fmt: skip
     elif SHOWN in out.taints:
         low.emit("secret.read", "secret", certainty="possible", rule="secret-tool",
-                 reason="Prints a password, key or token that it took from a store of secrets")  # fmt: skip
+                 reason="Prints a password, key or token out of a store of secrets or the environment")  # fmt: skip
 
 
 def still_printable(inv_name: str, args: tuple[Word, ...], taints: frozenset[str]) -> frozenset[str]:
@@ -86,7 +86,24 @@ def still_printable(inv_name: str, args: tuple[Word, ...], taints: frozenset[str
         return taints
     if inv_name not in _PARTS:
         return taints - PRINTABLE
+    if _is_glimpse(inv_name, args):
+        return taints - PRINTABLE
     return taints if _takes_all(inv_name, args) else taints - {DUMP}
+
+
+def _is_glimpse(name: str, args: tuple[Word, ...]) -> bool:
+    """Whether only the first characters are shown, or none: `head -c 8`, `cut -c1-4`, `grep -c .`."""
+    texts = [word.text for word in args]
+    match name:
+        case "head" | "tail" | "cut":
+            given = "".join(texts)
+            return given.startswith("-c") and given[2:].rpartition("-")[2].strip("=").isdecimal() and len(given) <= 6
+        case "grep" | "egrep" | "fgrep" | "rg":
+            return any(text in ("-q", "-c", "--quiet", "--count", "-qi", "-ci") for text in texts)
+        case "jq":
+            return "keys" in texts or any("keys" in text for text in texts)
+        case _:
+            return False
 
 
 def _takes_all(name: str, args: tuple[Word, ...]) -> bool:
