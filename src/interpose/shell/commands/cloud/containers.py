@@ -87,8 +87,8 @@ def docker(inv: Invocation, low: Lowering) -> None:
             _file(rest, low, "-o", "--output", writes=True)
         case "load" | "import":
             _file(rest, low, "-i", "--input", writes=False)
-        case "ssh" if group == "machine":
-            low.run(parse(rest, stop=True).operands[1:], via="podman machine ssh")
+        case "ssh" | "unshare" if group == "machine" or (sub == "unshare" and not group):
+            low.run(parse(rest, stop=True).operands[1 if group else 0 :], via=f"podman {sub}")
         case _ if not only_talks(rest):
             _remove(group, sub, rest, low)
             _disturb(group, sub, rest, low)

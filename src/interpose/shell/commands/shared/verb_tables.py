@@ -121,6 +121,7 @@ _ROWS = (
         kumactl linkerd meshctl microk8s minikube ocm okteto rancher rke rke2 rosa skaffold talosctl tanzu tkn
         vcluster velero virtctl werf
         """,
+        also="rmp stopp",
     ),
     _row(
         "infra.destroy",
@@ -134,10 +135,10 @@ _ROWS = (
         "infra.destroy",
         "a virtual machine",
         """
-        colima docker-machine esxcli govc incus limactl lxc multipass onevm orb pct prlctl pvesh pveum qm tart
+        colima docker-machine machinectl esxcli govc incus limactl lxc multipass onevm orb pct prlctl pvesh pveum qm tart
         utmctl vagrant VBoxManage vboxmanage vim-cmd virsh vmctl vmrun xe
         """,
-        also="undefine unregistervm",
+        also="kill poweroff undefine unregistervm",
         never="rollback",
     ),
     _row(
