@@ -41,6 +41,8 @@ def run(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> St
         case While(condition, body, _):
             return _while(walker, condition, body, stdin, piped)
         case For():
+            if node.words is not None and is_many(node.words) and spawns(node.body):
+                _bomb(walker)
             return _for(walker, node, stdin, piped)
         case ArithmeticFor(expressions, body, _):
             text = walker.expander.single(expressions).text
@@ -137,8 +139,6 @@ def _for(walker: Walker, node: For, stdin: Stream | None, piped: bool) -> Stream
         )
     else:
         words = node.words
-        if is_many(words) and spawns(node.body):
-            _bomb(walker)
 
         def collect() -> Stream:
             values.extend(field for word in words for field in walker.expander.fields(word))

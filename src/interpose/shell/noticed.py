@@ -18,8 +18,10 @@ if TYPE_CHECKING:
 _MAX_GIVEN = 6
 
 
-def state_noticed(inv: Invocation, low: CommandLowering) -> None:
-    """State what the words of a command mean in tables that go across all families."""
+def state_noticed(inv: Invocation, low: CommandLowering, *, known: bool) -> None:
+    """State what the words of a command mean in tables that go across all families. `known`: it has a handler."""
+    if not known:
+        _state_given_secrets(inv, low)
     state_revealed(inv, low)
     state_exposed(inv, low)
     state_lasting(inv, low)
@@ -35,7 +37,7 @@ def passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:
     return out
 
 
-def state_given_secrets(inv: Invocation, low: CommandLowering) -> None:
+def _state_given_secrets(inv: Invocation, low: CommandLowering) -> None:
     """A program that nobody knows and that is given a file of secrets may print it."""
     before = ""
     for word in inv.args[:_MAX_GIVEN]:

@@ -19,7 +19,7 @@ from interpose.shell.disguises import doubt_about
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
-from interpose.shell.noticed import passed_on, state_given_secrets, state_noticed
+from interpose.shell.noticed import passed_on, state_noticed
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import Variable
@@ -308,7 +308,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     state_touched(inv, low, first)
-    state_noticed(inv, low)
+    state_noticed(inv, low, known=handler is not None)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
@@ -329,7 +329,6 @@ def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
         low.walker.doubt -= 1
     else:
         general(inv, low)
-        state_given_secrets(inv, low)
 
 
 def _is_pattern(name: str) -> bool:

@@ -14,7 +14,8 @@ _VALUES = words(
     --container --context --field-manager --field-selector --filename --grace-period --image --kubeconfig
     --kustomize --label-selector --namespace --output --password --pod-selector --profile --profile-output
     --replicas --request-timeout --selector --server --template --timeout --tls-server-name --token --type
-    --address --clusterrole --group --overrides --patch --role --serviceaccount --user --username -c -f -k -l -n -o -p -s -v
+    --address --clusterrole --group --overrides --patch --role --serviceaccount --user --username -c -f -k -l -n -o -p
+    -s -v
     """
 )
 _WHOLE = words(

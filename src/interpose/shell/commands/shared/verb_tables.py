@@ -135,8 +135,8 @@ _ROWS = (
         "infra.destroy",
         "a virtual machine",
         """
-        colima docker-machine machinectl esxcli govc incus limactl lxc multipass onevm orb pct prlctl pvesh pveum qm tart
-        utmctl vagrant VBoxManage vboxmanage vim-cmd virsh vmctl vmrun xe
+        colima docker-machine esxcli govc incus limactl lxc machinectl multipass onevm orb pct prlctl pvesh pveum qm
+        tart utmctl vagrant VBoxManage vboxmanage vim-cmd virsh vmctl vmrun xe
         """,
         also="kill poweroff undefine unregistervm",
         never="rollback",

@@ -241,6 +241,14 @@ register(
         "setcap": ToolActs(
             default=Act("persistence", "capabilities", "Lets a program do what only root may."), shows=words("-v -r")
         ),
+        **dict.fromkeys(
+            ("stress", "stress-ng"),
+            ToolActs(
+                default=Act("system", "load", "Takes all that the machine has, without an end."),
+                shows=words("-t --timeout -n --dry-run --class"),
+                bundle=False,
+            ),
+        ),
         "setenforce": ToolActs(default=_AUDIT),
         "setsebool": ToolActs(default=_AUDIT),
         "auditctl": ToolActs(options=each(_AUDIT, "-e -D -d -W -A -a -w -b -f -r -R"), shows=words("-l -s -v")),
@@ -262,14 +270,6 @@ register(
                     Act("system", "alternatives", "Changes which program a name stands for."), "--remove-all --config"
                 ),
             }
-        ),
-        **dict.fromkeys(
-            ("stress", "stress-ng"),
-            ToolActs(
-                default=Act("system", "load", "Takes all that the machine has, without an end."),
-                shows=words("-t --timeout -n --dry-run --class"),
-                bundle=False,
-            ),
         ),
         "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
