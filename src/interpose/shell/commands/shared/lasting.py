@@ -47,6 +47,58 @@ _TABLES = (
         ),
     ),
     LastingTable(
+        "persistence",
+        "lets-in",
+        "Lets somebody in from now on",
+        table(
+            {
+                "aws": "iam create-user; rds modify-db-instance +--master-user-password; "
+                "rds modify-db-cluster +--master-user-password; iam create-role %administratoraccess",
+                "gcloud": "storage buckets update %public-access-prevention; iam service-accounts keys upload; "
+                "compute os-login ssh-keys add; sql users create",
+                "heroku": "access:add; keys:add; members:add; apps:transfer; drains:add; webhooks:add",
+                "fly flyctl": "orgs invite; ssh issue",
+                "vercel": "teams invite; team invite",
+                "doctl": "compute ssh-key create; compute ssh-key import; projects resources assign",
+                "hcloud": "ssh-key create; server reset-password; server enable-rescue",
+                "linode-cli": "sshkeys create; users create",
+                "scw": "iam ssh-key create; iam user create",
+                "consul nomad": "acl policy create; acl role create",
+                "okta auth0": "users create; roles assign; users roles assign",
+            }
+        ),
+    ),
+    LastingTable(
+        "infra.destroy",
+        "service-change",
+        "Changes something that others rely on",
+        table(
+            {
+                "aws": "ecs stop-task; cloudfront update-distribution; route53domains disable-domain-auto-renew",
+                "gcloud": "sql instances patch +--no-backup; pubsub subscriptions seek; pubsub snapshots create",
+                "heroku": "maintenance:on; pg:promote; pg:upgrade; ps:stop; stack:set",
+                "dnscontrol": "push",
+                "octodns-sync": "+--doit",
+                "hasura": "metadata clear; metadata reset; migrate delete",
+                "mlflow": "gc",
+                "travis": "disable; cancel",
+                "grafana-cli": "admin reset-admin-password",
+            }
+        ),
+    ),
+    LastingTable(
+        "infra.destroy",
+        "money-or-message",
+        "Moves money, or sends what cannot be taken back",
+        table(
+            {
+                "stripe": "refunds create; payouts create; transfers create; charges create; payment_intents confirm; "
+                "payment_intents capture; invoices pay; invoices finalize_invoice; invoices send_invoice",
+                "twilio": "api:core:messages:create; api:core:calls:create; phone-numbers:buy:local",
+            }
+        ),
+    ),
+    LastingTable(
         "data.destroy",
         "backup-delete",
         "Deletes backups",
