@@ -222,7 +222,11 @@ def is_credential(path: str, home: str, workspace: str) -> bool:
     """
     if workspace and (path == workspace or path.startswith(f"{workspace}/")):
         return False
-    return secret_of(path, home) in _CREDENTIALS
+    mark = secret_of(path, home)
+    if mark is _KEY_FILE:
+        # `../shop/certs/*.pem` is another project's; a dot directory and the system are nobody's project.
+        return "/." in path or path.startswith(("/*", "/etc/", "/root/", "/usr/", "/var/"))
+    return mark in _CREDENTIALS
 
 
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
