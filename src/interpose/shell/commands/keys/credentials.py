@@ -52,7 +52,7 @@ register(
         ),
         "doppler": ToolActs(verbs=each(_DELETE, "delete revoke"), reach=3, secret=True),
         "op": ToolActs(
-            verbs={**each(_DELETE, "delete remove suspend revoke"), **each(_SHOW, "read inject")},
+            verbs={**each(_DELETE, "delete remove suspend revoke")},
             shows=words("get list whoami signin"),
             reach=3,
             secret=True,

@@ -18,8 +18,8 @@ _MANY_LINES = 50
 
 _WHOLE = words(
     """
-    base64 bash bat batcat cat column echo eval expand fmt fold gcat gsort hexdump less mapfile more nl od paste pr
-    printf pv read readarray rev sh shuf sort strings tac tee tr unexpand uniq xargs xxd zsh
+    base32 base64 bash bat batcat bzip2 cat column echo eval expand fmt fold gcat gsort gzip hexdump less mapfile more
+    nl od openssl paste pr printf pv read readarray rev sh shuf sort strings tac tee tr unexpand uniq xargs xxd zsh
     """
 )
 """Programs that pass on all that they read, in one form or another."""
@@ -126,5 +126,7 @@ def _takes_all(name: str, args: tuple[Word, ...]) -> bool:
                        (text.lstrip("-nc=lbytes") for text in texts))  # fmt: skip
         case "cut":
             return "=" not in given
+        case "jq" | "gojq" | "jaq":
+            return bool(texts) and texts[-1] == "."
         case _:
             return False
