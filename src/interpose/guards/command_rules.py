@@ -106,7 +106,7 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
     ),
     "fs.delete": (
         _rule("deny", "delete-system", "critical", "Deletes the system or a whole part of it.",
-              needs="recursive", one_of=f"{_WHOLE_TREES} vital os", lacks="recoverable narrow partial"),
+              needs="recursive", one_of=f"{_WHOLE_TREES} vital os", lacks="recoverable narrow partial renamed"),
         _rule("deny", "delete-system", "critical", "Overwrites files of the system, so that nothing brings them back.",
               needs="shredded", one_of=_SYSTEM),
         _rule("deny", "delete-home", "critical", "Deletes a home directory with everything in it.",
@@ -146,7 +146,7 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
     ),
     "fs.permission": (
         _rule("deny", "permission-system", "critical", "Changes who may use the whole system, which breaks it.",
-              needs="recursive", one_of=f"{_WHOLE_TREES} at:home vital os"),
+              needs="recursive", one_of=f"{_WHOLE_TREES} at:home vital os", lacks="own_home"),
         _rule("deny", "permission-system", "critical", "Locks everybody out of a part of the system.",
               needs="locked", one_of=_SYSTEM),
         _rule("ask", "permission-setuid", "error", "Lets everyone run this program with its owner's rights.",
@@ -238,6 +238,8 @@ RULES: dict[EffectKind, tuple[CommandRule, ...]] = {
         _rule("ask", "system", "error", "Changes the state of the machine."),
     ),
     "secret.read": (
+        _rule("deny", "secret-sweep", "critical", "Reads keys and tokens that nobody asked for by name.",
+              needs="credential swept"),
         _rule("allow/ask", "secret", "info", "Reads what says a little about who works here.", needs="faint"),
         _rule("ask", "secret", "warning", "Reads what may hold a secret.", needs="soft"),
         _rule("ask", "secret", "error", "Reads a secret, which would then be in the agent's memory and logs."),

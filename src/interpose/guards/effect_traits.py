@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.paths import Place, place_of, secret_of
+from interpose.paths import Place, is_credential, place_of, secret_of
 from interpose.types import Effect
 
 _PATH_KINDS = frozenset({"fs.read", "fs.write", "fs.delete", "fs.permission"})
@@ -77,6 +77,9 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
                 _add_mode_traits(traits, mode)
         if effect.via:
             _add_way_traits(traits, effect.via)
+    elif effect.kind == "secret.read":
+        if _is_swept(effect) and is_credential(effect.resource, home, workspace):
+            traits |= {"swept", "credential"}
     elif effect.kind == "net.upload" and _is_raw_socket(effect.resource):
         traits.add("raw")
     elif effect.kind == "opaque":
@@ -84,6 +87,19 @@ def traits_of(effect: Effect, cwd: str, home: str, workspace: str) -> set[str]:
     if "strength" in details:
         traits.add(details["strength"])
     return traits
+
+
+def _is_swept(effect: Effect) -> bool:
+    """Whether what is read was not named: a pattern, a whole directory, or what a search found."""
+    details = effect.details
+    if details.get("matched") or details.get("kept"):
+        return False
+    return (
+        bool(details.get("recursive"))
+        or "*" in effect.resource
+        or "?" in effect.resource
+        or any(wrapper.partition(" ")[0] in _SEARCHES for wrapper in effect.via)
+    )
 
 
 def _is_raw_socket(resource: str) -> bool:

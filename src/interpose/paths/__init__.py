@@ -30,7 +30,7 @@ from interpose.paths.ours import (
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
 from interpose.paths.resolve import UNKNOWN, resolve
-from interpose.paths.secret import secret_of
+from interpose.paths.secret import is_credential, secret_of
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "hold",
     "holds_ours",
     "is_certain",
+    "is_credential",
     "is_one_name",
     "mentions_ours",
     "open_resolved",

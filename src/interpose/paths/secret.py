@@ -58,7 +58,9 @@ _SECRETS = Catalogue(
             .config/hexchat/ .electrum/ .bitcoin/wallet.dat wallet.dat .ethereum/keystore/ .config/solana/
             .config/slack/ /etc/openvpn/ /etc/wireguard/ /etc/letsencrypt/archive/ /etc/letsencrypt/live/
             /etc/ssl/private/ /etc/pki/tls/private/ /etc/kubernetes/admin.conf /etc/kubernetes/pki/
-            /etc/rancher/k3s/k3s.yaml /run/secrets/ /var/run/secrets/ /etc/krb5.keytab krb5.keytab
+            /etc/networkmanager/system-connections/ /etc/wpa_supplicant/wpa_supplicant.conf /var/lib/kubelet/pki/
+            globalstorage/state.vscdb /etc/rancher/k3s/k3s.yaml /run/secrets/ /var/run/secrets/ /etc/krb5.keytab
+            krb5.keytab
         """,
         _AGENT: """
             .claude/.credentials.json .claude/credentials/ .claude/credentials.json .claude.json .codex/auth.json
@@ -210,8 +212,32 @@ def secret_of(path: str, home: str, inside: bool | None = None) -> Mark | None:
     return _DEPLOYMENT if inside and _is_deployment(parts, home) else mark
 
 
+_CREDENTIALS = frozenset({_SSH, _CLOUD, _REGISTRY, _LOGIN, _AGENT, _KEYRING, _BROWSER, _KEY_FILE, _SYSTEM_AUTH})
+
+
+def is_credential(path: str, home: str, workspace: str) -> bool:
+    """Whether a path is a credential at rest: a key, a password or a token of a person, of the system or of an agent.
+
+    What a project keeps for itself is not: its tests and its deployment need it.
+    """
+    if workspace and (path == workspace or path.startswith(f"{workspace}/")):
+        return False
+    mark = secret_of(path, home)
+    if mark is _KEY_FILE:
+        # `../shop/certs/*.pem` is another project's; a dot directory and the system are nobody's project.
+        return "/." in path or path.startswith(("/*", "/etc/", "/root/", "/usr/", "/var/"))
+    return mark in _CREDENTIALS
+
+
 def _by_shape(name: str, parts: list[str]) -> Mark | None:
     """What no list can hold: families of names, and backups of secret files."""
+    if name[-1:] in ("#", "~") or name[:2] in (".#", "..", "#."):
+        # What editors leave beside a file: `.env~`, `#.env#`, `.#.env`, `..env.swp`.
+        plain = name.strip("#~").removeprefix(".#").removesuffix(".un").removesuffix(".swp")
+        plain = plain[1:] if plain.startswith("..") else plain
+        if plain and plain != name:
+            found = _SECRETS.find([*parts[:-1], plain])
+            return found or (_environment_file(plain) if plain.startswith(".env") else None)
     if name.startswith(".env"):
         return _environment_file(name)
     if name.endswith(".json") and name.startswith(

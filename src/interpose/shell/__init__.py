@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from interpose.shell.commands.shared.revealing import state_printed
 from interpose.shell.disguises import hides
 from interpose.shell.invocation import UNKNOWN
 from interpose.shell.simple_commands import Ran
@@ -61,8 +62,10 @@ def analyse(
         text = text.replace("\0", "")
     try:
         if dialect == "bash":
-            walker.script(parse(text, walker.budget), None)
+            printed = walker.script(parse(text, walker.budget), None)
             walker.finish()
+            if printed.taints:
+                state_printed(printed, walker.lowering(span))
         else:
             walker.lowering(span).shell(text, via=dialect, dialect=dialect)
     except ExhaustedError:

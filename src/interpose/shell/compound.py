@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from interpose.shell.endless import is_constant, is_endless, spawns
+from interpose.shell.endless import counts_far, fills, is_constant, is_endless, is_many, spawns
 from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream, Word
 from interpose.shell.state import CUT, State, Variable
 from interpose.shell.streams import joined
@@ -53,6 +53,8 @@ def _once(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> 
         case While(condition, body, _):
             return _while(walker, condition, body, stdin, piped)
         case For():
+            if node.words is not None and is_many(node.words) and spawns(node.body):
+                _bomb(walker)
             return _for(walker, node, stdin, piped)
         case ArithmeticFor(expressions, body, _):
             text = walker.expander.single(expressions).text
@@ -62,7 +64,7 @@ def _once(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> 
                 walker.expander.arithmetic(expression)
             for name in set(re.findall(r"[A-Za-z_]\w*", text)):
                 walker.assign(name, Variable(UNKNOWN))
-            if is_endless(text) and spawns(body):
+            if (is_endless(text) or counts_far(text)) and spawns(body):
                 _bomb(walker)
             return _repeat(walker, body, stdin, piped)
         case CaseCommand():
@@ -112,8 +114,12 @@ def _bomb(walker: Walker) -> None:
 
 
 def _while(walker: Walker, condition: Sequence, body: Sequence, stdin: Stream | None, piped: bool) -> Stream:
-    if is_constant(condition) and spawns(body):
-        _bomb(walker)
+    if is_constant(condition):
+        if spawns(body):
+            _bomb(walker)
+        elif fills(body):
+            walker.lowering((0, 0)).emit("system", "disk", certainty="possible", rule="disk-fill",
+                                         reason="Writes without an end, until the disk is full")  # fmt: skip
     whole = Sequence((*condition.items, *body.items))
     lines = _lines_for(condition, stdin)
     if lines is None:

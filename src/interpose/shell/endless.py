@@ -8,6 +8,7 @@ from interpose.shell.syntax.tree import (
     BackgroundJob,
     CaseCommand,
     CommandGroup,
+    CommandSubstitution,
     Coprocess,
     For,
     If,
@@ -63,6 +64,47 @@ def spawns(body: Sequence) -> bool:
             case _:
                 waiting = waiting or _has_background(item)
     return waiting
+
+
+_QUICK = frozenset({"echo", "printf", "cat", "head", "dd", "date", "cp", "yes", ":", "true", "base64"})
+
+
+def fills(body: Sequence) -> bool:
+    """Whether a loop without an end only writes, without a pause, and so fills the disk."""
+    appends = False
+    for item in body.items:
+        stages = item.stages if isinstance(item, Pipeline) else (item,)
+        for stage in stages:
+            if not isinstance(stage, Simple) or not stage.words or stage.words[0].plain not in _QUICK:
+                return False
+            appends = appends or any(redirect.operator == ">>" for redirect in stage.redirects)
+    return appends
+
+
+_MANY = 1000
+
+
+def is_many(words: tuple[RawWord, ...]) -> bool:
+    """Whether a loop goes round thousands of times: `{1..100000}`, `$(seq 100000)`."""
+    if len(words) != 1 or len(words[0].parts) != 1:
+        return False
+    match words[0].parts[0]:
+        case LiteralText(text=text, quoted=False):
+            return text.startswith("{") and _is_big(text.rstrip("}").rpartition("..")[2])
+        case CommandSubstitution(body=Sequence(items=(Simple(words=(first, *_, last)),))) if first.plain == "seq":
+            return _is_big(last.plain or "")
+        case _:
+            return False
+
+
+def counts_far(expressions: str) -> bool:
+    """Whether `for ((i=0; i<100000; i++))` goes round thousands of times."""
+    middle = expressions.split(";")[1:2]
+    return any(_is_big(text.rpartition("<")[2].strip("= ")) for text in middle)
+
+
+def _is_big(number: str) -> bool:
+    return number.isdecimal() and int(number[:9]) >= _MANY
 
 
 def calls_itself(name: str, body: Node) -> bool:

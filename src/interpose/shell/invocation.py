@@ -25,6 +25,13 @@ UNKNOWN = "\ufffc"
 NOTHING: frozenset[str] = frozenset()
 OUR_NAMES = "our-names"
 """The taint of listed names among which those of our own private files are."""
+VARIABLE_NAMES = "variable-names"
+"""The taint of the names of all variables: `${!name}` of each is the environment."""
+SHOWN = "shown"
+"""The taint of a secret that was taken out of its store: printing it is what matters."""
+DUMP = "dump"
+"""The taint of a whole environment. A part of it that somebody looked up is none."""
+PRINTABLE = frozenset({SHOWN, DUMP})
 
 
 class Word(Struct, frozen=True):

@@ -27,7 +27,10 @@ from interpose.paths import (
     tamper_of,
 )
 from interpose.shell import vanishing
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
+from interpose.shell.commands.shared.revealing import SHOW_NOTHING
+from interpose.shell.endless_programs import state_endless
+from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import PROGRAMS, lower_of
 from interpose.shell.last_look import computes, look
 from interpose.shell.state import Variable
@@ -40,7 +43,8 @@ if TYPE_CHECKING:
 
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
-_COPIERS = frozenset({"cat", "pv", "tee"})
+_TAKE_ALL = frozenset({"grep", "sort", "tac", "tail"})
+"""What keeps all that it reads in memory before it prints anything."""
 _TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
 """Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 64
@@ -130,15 +134,20 @@ class CommandLowering:
         if special is not None:
             self.taints |= special.taints
             return special
-        if where in _ENDLESS and self.inv.name in _COPIERS:
-            return Stream(taints=frozenset({"endless"}))
+        if where in _ENDLESS:
+            if self.inv.name in _TAKE_ALL:
+                self.emit("system", where, certainty="possible", rule="memory-fill",
+                          reason="Reads without an end, until the memory is full")  # fmt: skip
+            if not self.inv.name or passes_endless(self.inv):
+                return Stream(taints=frozenset({ENDLESS}))
         if where in _HARMLESS:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = self.walker.state.files.get(where) or Stream()
         secret = secret_of(where, self.walker.home)
         if secret:
-            self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
+            more = {"reason": secret.reason, "strength": secret.strength, "kept": self.inv.name in SHOW_NOTHING}
+            self._state("secret.read", where, path, details | more)
             stream = Stream(stream.text, stream.taints | {"secret"})
         own = ours_of(where)
         if own is not None and own.private:
@@ -199,6 +208,9 @@ class CommandLowering:
             self.walker.feeds.feed(where, content or Stream(None, self.taints))
             return
         self._state("fs.write", where, path, details)
+        if content is not None and ENDLESS in content.taints:
+            self.emit("system", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="disk-fill", reason="Writes without an end, until the disk is full")  # fmt: skip
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
         if "link" in details and UNKNOWN not in where:
             self._remember_link(where, details["link"])
@@ -333,7 +345,8 @@ class CommandLowering:
                 stdin=None if isinstance(code, Stream) else self.inv.stdin, scope=scope, env=self.inv.env,
             )))  # fmt: skip
         else:
-            self._add(Stream(None, taints | {"shell"}))
+            # What the code prints is not known; the code itself is not printed.
+            self._add(Stream(None, (taints - PRINTABLE) | {"shell"}))
 
     def _each_reading(self, code: Word | Stream | str, text: str, run: Callable[[str], Stream]) -> Stream:
         """Run code. Parts of its input that may be nothing are also left out; of words, the command saw to that."""
@@ -379,6 +392,8 @@ class CommandLowering:
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
 
+        if language not in ("sql", "awk", "sed") and state_endless(text, self, via):
+            self.output(Stream(taints=frozenset({ENDLESS})))
         if "TIOCSTI" in text or "0x5412" in text:
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip

@@ -90,6 +90,9 @@ _INTO_PROCESSES = words(
 
 def _state_process(args: tuple[Word, ...], low: CommandLowering) -> None:
     for word in args:
+        if "keeper" in word.taints:
+            low.emit("secret.read", word.text, certainty="possible", at=word, rule="process-memory",
+                     reason="Looks into a process that keeps keys and passwords in memory")  # fmt: skip
         number = word.text.lstrip("-p=")
         if "our-process" in word.taints or (number.isdecimal() and int(number[:18]) in held().processes):
             low.emit("guard.tamper", word.text, at=word, ours=True, rule="guard-kill",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.shell import patterns
-from interpose.shell.invocation import NOTHING, UNKNOWN
+from interpose.shell.invocation import DUMP, NOTHING, SHOWN, UNKNOWN, VARIABLE_NAMES
 from interpose.shell.secret_names import is_secret_name
 from interpose.shell.state import CUT, MAX_ALTERNATIVES, Variable
 from interpose.shell.syntax.escapes import ansi_c
@@ -45,6 +45,11 @@ class ExpansionResult(Struct, frozen=True):
 
 
 _UNKNOWN = ExpansionResult((UNKNOWN,))
+_NAMES = ExpansionResult((UNKNOWN,), frozenset({VARIABLE_NAMES}))
+_GLIMPSE = 12
+"""So many characters of a secret say which one it is, and no more."""
+_BY_NAME = frozenset({"env", "secret", DUMP})
+"""Taints of what the names of variables, one after the other, stand for."""
 
 
 def values(expander: Expander, part: Parameter) -> ExpansionResult:
@@ -87,7 +92,7 @@ def _base(expander: Expander, name: str, subscript: RawWord | None) -> tuple[Exp
     if subscript is None:
         taints = variable.taints
         if variable.outside and is_secret_name(name):
-            taints = taints | {"secret"}
+            taints = taints | {"secret", SHOWN}
         return ExpansionResult((variable.text,), taints), is_set
     return _element(expander, variable, subscript), is_set
 
@@ -139,13 +144,13 @@ def _indirect(expander: Expander, part: Parameter) -> ExpansionResult:
         items = expander.variable(part.name).items
         return ExpansionResult(tuple(key for key, _ in items), separate=True) if items is not None else _UNKNOWN
     if part.operator == "@" or part.name in "@*":
-        return _UNKNOWN
+        return _NAMES
     base, _ = _base(expander, part.name, part.subscript)
     name = "".join(base.texts)
     expander.reference(name)
     if UNKNOWN in name or not (name.replace("_", "a").isalnum() and name.isascii()):
         expander.shell.fault()
-        return ExpansionResult((UNKNOWN,), base.taints)
+        return ExpansionResult((UNKNOWN,), base.taints | _BY_NAME if VARIABLE_NAMES in base.taints else base.taints)
     target, is_set = _base(expander, name, None)
     return _operate(expander, part, target, is_set)
 
@@ -239,6 +244,8 @@ def _slice(expander: Expander, argument: RawWord, base: ExpansionResult, *, posi
     first, colon, second = expander.single(argument).text.partition(":")
     start = expander.arithmetic(first)
     count = expander.arithmetic(second) if colon else None
+    if count is not None and 0 <= count <= _GLIMPSE:
+        base = ExpansionResult(base.texts, base.taints - {SHOWN}, base.separate)
     if start is None or (colon and count is None):
         return ExpansionResult((UNKNOWN,), base.taints)
     if base.separate or positional:

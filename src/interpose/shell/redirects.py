@@ -46,9 +46,6 @@ class Descriptors:
             content = out if channel is stdout else Stream(None) if channel is self.channels.get(2) else EMPTY_STREAM
             emptied = channel is stdout and out.text == "" and not channel.append
             low.write(channel.target, content, append=channel.append, emptied=emptied)
-            if "endless" in content.taints:
-                low.emit("system", channel.target.text, at=channel.target, certainty="possible", rule="disk-fill",
-                         reason="Writes without an end, until the disk is full")  # fmt: skip
         match stdout.kind:
             case "inherit":
                 return out if stdout.number == 1 else EMPTY_STREAM

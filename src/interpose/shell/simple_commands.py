@@ -17,6 +17,7 @@ from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.endless import calls_itself
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
+from interpose.shell.noticed import passed_on, state_noticed
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.state import MORE_BODIES, Variable
@@ -343,11 +344,13 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     state_touched(inv, low, first)
+    state_noticed(inv, low, known=handler is not None)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):
         return EMPTY_STREAM
-    return low.result
+    out = low.result
+    return out if inv.stdin is None or low.nested is not None else passed_on(inv, out, inv.stdin.taints)
 
 
 def _call(walker: Walker, name: str, inv: Invocation) -> Stream:

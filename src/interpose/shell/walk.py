@@ -404,9 +404,6 @@ class Walker:
         last = len(stages) - 1
         self.forks += 1
         for position, stage in enumerate(stages):
-            if stream is not None and "endless" in stream.taints:
-                # Whoever reads it next decides how much of it there is.
-                stream = Stream(stream.text, stream.taints - {"endless"})
             stream = self.subshell(stage, stream, piped=piped or position < last)
         self.forks -= 1
         self.success = None

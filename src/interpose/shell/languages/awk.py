@@ -24,6 +24,8 @@ _BEFORE_REGEX = frozenset(
 )
 _ENDS_PRINT = frozenset({";", "\n", "}", ">", ">>", "|", "|&"})
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "\\": "\\", '"': '"', "/": "/", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
+_NO_END = re.compile(r"\b(?:while *\( *1 *\)|for *\( *; *; *\))")
+_ENDS = re.compile(r"\b(?:exit|break|getline|return|system|next)\b")
 MAX_TOKENS = 5000
 MAX_EXPRESSION = 64
 """How far one expression is read. What is longer is computed in a way we do not follow."""
@@ -60,6 +62,9 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
             "opaque", via, certainty="unknown", rule="too-large", reason="This awk program is too long to be understood"
         )
         return
+    if _NO_END.search(code) and not _ENDS.search(code):
+        low.emit("system", via, certainty="possible", rule="disk-fill",
+                 reason="A loop without an end prints until the disk is full")  # fmt: skip
     program = AwkProgram(found, low, via, stdin, dict(variables))
     _assignments(program)
     for index, token in enumerate(program.tokens):
@@ -71,6 +76,9 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
                     _printed(program, index)
                 case "getline":
                     _getline(program, index)
+                case "ENVIRON" if _text(program, index - 1) == "in" and index:
+                    low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                             reason="Goes through the whole environment, tokens and passwords included")  # fmt: skip
                 case "@load" | "@include":
                     _loaded(program, index)
                 case _:

@@ -86,9 +86,18 @@ class SqlContext(Struct, frozen=True):
         )
 
 
+_PASSWORDS = re.compile(
+    r"(?i)\bfrom\s+(?:\w+\.)?(?:pg_shadow|pg_authid|mysql\.user|mysql\.global_priv|sys\.sql_logins|dba_users)\b"
+)
+"""Where databases keep the passwords of their own accounts."""
+
+
 def lower(code: str, low: Lowering, via: str) -> None:
     """Say what an SQL text would do."""
     _read(code, SqlContext(low, via, "proven"))
+    if _PASSWORDS.search(code):
+        low.emit("secret.read", "accounts", certainty="possible", rule="database-passwords",
+                 reason="Reads the passwords of a database's own accounts")  # fmt: skip
 
 
 def _read(code: str, reader: SqlContext) -> None:

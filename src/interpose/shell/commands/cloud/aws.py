@@ -20,9 +20,9 @@ _GLOBALS = words(
 )
 _DESTROY = words(
     """
-    abort deactivate decline delete deprecate deprovision deregister detach disable disassociate discard
-    dissociate evict expire flush force leave purge reject release remove reset revoke rollback schedule
-    terminate uninstall unregister unsubscribe untrust withdraw
+    abort cancel close deactivate decline delete deprecate deprovision deregister detach disable disassociate discard
+    dissociate evict expire failover flush force leave pause purge reboot reject release remove reset retire revoke
+    rollback schedule suspend terminate unassign uninstall unlink unregister unsubscribe untrust withdraw
     """
 )
 _DISRUPTIVE = {
@@ -39,12 +39,27 @@ _DISRUPTIVE = {
     "s3api put-bucket-lifecycle-configuration": "Lets objects expire by rule.",
     "s3api put-bucket-versioning": "Changes whether deleted objects can be had again.",
     "s3api put-public-access-block": "Changes what keeps a bucket from the public.",
+    "cloudformation set-stack-policy": "Changes what keeps a stack from being replaced.",
+    "cloudtrail put-event-selectors": "Changes the record of who did what.",
+    "guardduty update-detector": "Changes what watches over the account.",
+    "logs put-retention-policy": "Changes how long records are kept.",
+    "rds restore-db-cluster-to-point-in-time": "Makes a database anew from an older state.",
+    "route53domains transfer-domain": "Moves a domain to another account.",
+    "route53domains update-domain-nameservers": "Changes where a domain points.",
+    "s3api put-bucket-replication": "Copies a bucket to another place from now on.",
+    "secretsmanager rotate-secret": "Replaces a secret that running software uses.",
     "secretsmanager put-resource-policy": "Changes who may read a secret.",
     "secretsmanager put-secret-value": "Replaces a secret that running software uses.",
     "secretsmanager update-secret": "Replaces a secret that running software uses.",
     "secretsmanager update-secret-version-stage": "Changes which version of a secret running software gets.",
     "sqs set-queue-attributes": "Changes a queue that others use.",
 }
+_HARMLESS_ENDS = words(
+    """
+    cancel-query cancel-statement
+    """
+)
+"""What looks like an end and costs nothing: a search or a build is started again."""
 _GRANTS = {
     "iam add-user-to-group": "Gives a user the rights of a group.",
     "iam attach-group-policy": "Gives rights to a group.",
@@ -58,15 +73,17 @@ _GRANTS = {
     "iam put-user-policy": "Gives rights to a user.",
     "iam update-assume-role-policy": "Changes who may take a role.",
     "iam update-login-profile": "Changes a user's console password.",
+    "iam upload-ssh-public-key": "Lets a key into an account.",
+    "iam set-default-policy-version": "Changes what a policy allows.",
+    "iam add-role-to-instance-profile": "Gives machines the rights of a role.",
+    "iam update-access-key": "Changes whether a credential works.",
+    "cognito-idp admin-set-user-password": "Changes a user's password.",
+    "cognito-idp admin-add-user-to-group": "Gives a user the rights of a group.",
+    "kms create-grant": "Lets others use a key.",
+    "organizations attach-policy": "Changes what whole accounts may do.",
+    "ec2-instance-connect send-ssh-public-key": "Lets a key into a machine.",
     "lambda add-permission": "Lets others call a function.",
 }
-_REVEALS = words(
-    """
-    assume-role assume-role-with-saml assume-role-with-web-identity decrypt export-credentials
-    get-authorization-token get-federation-token get-login-password get-password-data get-random-password
-    get-role-credentials get-secret-value get-session-token
-    """
-)
 _S3_VALUES = words(
     """
     --acl --cache-control --content-disposition --content-encoding --content-type --exclude --expires --grants
@@ -100,8 +117,6 @@ def aws(inv: Invocation, low: Lowering) -> None:
             rule=f"aws-{operation}",
             reason=f"`aws {key}` takes away something that others may use.",
         )
-    elif operation in _REVEALS or (operation.startswith("get-parameter") and _has(inv.args, "--with-decryption")):
-        low.output(Stream(taints=SECRET))
     elif service == "configure":
         _configure(operation, opts, low)
     else:
@@ -111,7 +126,7 @@ def aws(inv: Invocation, low: Lowering) -> None:
 
 def _destroys(operation: str) -> bool:
     verb = operation.removeprefix("batch-").removeprefix("admin-").removeprefix("bulk-").partition("-")[0]
-    return verb in _DESTROY
+    return (verb in _DESTROY and operation not in _HARMLESS_ENDS) or operation.startswith("stop-db-")
 
 
 def _talks(args: tuple[Word, ...], opts: Options) -> bool:
@@ -144,6 +159,9 @@ def _s3(operation: str, args: tuple[Word, ...], low: Lowering) -> None:
                 reason="Deletes in the target whatever the source does not have.",
                 instead="aws s3 sync --dryrun " + " ".join(path.text for path in paths),
             )
+        case "mv" if opts.has("--recursive") and paths and paths[0].text.startswith(_REMOTE):
+            low.emit("data.destroy", paths[0].text, at=paths[0], rule="aws-s3-mv",
+                     reason="Takes all of this out of a bucket.")  # fmt: skip
         case _:
             pass
     acl = opts.value("--acl")
@@ -183,21 +201,45 @@ def _opens(key: str, args: tuple[Word, ...], low: Lowering) -> None:
     texts = [word.text for word in args]
     joined = "".join(texts).replace(" ", "").replace('\\"', '"')
     open_net = "0.0.0.0/0" in joined or "::/0" in joined
-    if (key == "ec2 authorize-security-group-ingress" and open_net) or (
-        "put-" in key and key.endswith("-policy") and ('"Principal":"*"' in joined or '"AWS":"*"' in joined)
+    if (
+        (key in _NETWORK_RULES and open_net)
+        or (key.endswith("-attribute") and ("Group=all" in joined or "--group-namesall" in joined or _adds_all(texts)))
+        or "--publicly-accessible" in texts
+        or (key.startswith("lambda ") and "--auth-typeNONE" in joined)
+        or ("put-" in key and key.endswith("-policy") and ('"Principal":"*"' in joined or '"AWS":"*"' in joined))
     ):
         low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens it to everyone.")
     elif key in ("s3api put-bucket-acl", "s3api put-object-acl") and any(text in _PUBLIC for text in texts):
         low.emit("privilege", _named(args), rule="aws-public", grants=True, reason="Opens data to everyone.")
-    elif "--no-deletion-protection" in texts:
+    elif any(text.startswith("--no-") and "protection" in text for text in texts) or (
+        "deletion_protection" in joined and "false" in joined
+    ):
         low.emit("guard.tamper", _named(args), rule="aws-deletion-protection", reason="Lets it be deleted from now on.")
     elif key == "ssm put-parameter" and "--overwrite" in texts:
         low.emit("infra.destroy", _named(args), rule="aws-overwrite", reason="Replaces a value that software uses.")
-    elif any(
-        text in ("--desired-count", "--desired-capacity") and texts[i + 1 : i + 2] == ["0"]
-        for i, text in enumerate(texts)
-    ):
+    elif key in _ITEMS and ("DeleteRequest" in joined or '"Delete"' in joined):
+        low.emit("data.destroy", _named(args), rule="aws-delete-items", reason="Deletes items of a table.")
+    elif _scales_to_zero(texts):
         low.emit("infra.destroy", _named(args), rule="aws-scale-zero", reason="Stops every copy of a service.")
+
+
+_NETWORK_RULES = ("ec2 authorize-security-group-ingress", "ec2 modify-security-group-rules",
+                  "rds authorize-db-security-group-ingress", "redshift authorize-cluster-security-group-ingress",
+                  "ec2 create-network-acl-entry", "ec2 replace-network-acl-entry")  # fmt: skip
+_ITEMS = ("dynamodb batch-write-item", "dynamodb transact-write-items")
+_COUNTS = ("--desired-count", "--desired-capacity", "--max-size", "--reserved-concurrent-executions")
+
+
+def _adds_all(texts: list[str]) -> bool:
+    """Whether a snapshot is handed to everybody: `--values-to-add all`."""
+    return any(text == "--values-to-add" and texts[i + 1 : i + 2] == ["all"] for i, text in enumerate(texts))
+
+
+def _scales_to_zero(texts: list[str]) -> bool:
+    return any(
+        (text in _COUNTS and texts[i + 1 : i + 2] == ["0"]) or (text.endswith("=0") and text[:-2] in _COUNTS)
+        for i, text in enumerate(texts)
+    )
 
 
 def _remote(key: str, args: tuple[Word, ...], low: Lowering) -> None:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.cloud.aws import SECRET, transfer
+from interpose.shell.commands.cloud.aws import transfer
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.commands.shared.verbs import find_verb, is_local, only_talks, verb_of
+from interpose.shell.commands.shared.verbs import (
+    find_verb,
+    is_local,
+    only_talks,
+    opens_to_everyone,
+    scales_to_zero,
+    verb_of,
+)
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import Invocation, Lowering, Stream
+from interpose.shell.invocation import Invocation, Lowering
 
 _VALUES = words(
     """
@@ -44,8 +51,15 @@ def az(inv: Invocation, low: Lowering) -> None:
             )
         case ["role", "assignment", "create"] if role is not None and role.text.lower() in _POWERFUL:
             low.emit("privilege", role.text, rule="az-grant", grants=True, reason="Gives wide rights.")
-        case ["account", "get-access-token", *_] | ["keyvault", "secret", "show"]:
-            low.output(Stream(taints=SECRET))
+        case [*_] if reason := _opens(inv):
+            low.emit("privilege", " ".join(texts[:4]), rule="az-public", grants=True, reason=reason)
+        case ["deployment", _, "create"] if _value_of(inv, "--mode").lower() == "complete":
+            low.emit("infra.destroy", " ".join(texts[:3]), rule="az-deployment-complete",
+                     reason="Deletes whatever the template does not name.")  # fmt: skip
+        case ["vm", "user", "update" | "reset-ssh"] | ["ad", "user", "update"] | ["ad", "group", "member"] if (
+            "list" not in texts and "check" not in texts
+        ):
+            low.emit("privilege", " ".join(texts[:3]), rule="az-grant", grants=True, reason="Lets somebody in.")
         case ["storage", "blob" | "file" | "fs", "upload" | "upload-batch" | "file"]:
             content = [low.read(path) for path in opts.values("--file", "-f", "--source", "-s")]
             low.emit("net.upload", " ".join(texts), secret=any("secret" in stream.taints for stream in content))
@@ -54,6 +68,40 @@ def az(inv: Invocation, low: Lowering) -> None:
             low.emit("data.destroy", " ".join(texts), rule="az-sync-delete", reason=_MIRROR)
         case _:
             _verbs(inv, low)
+
+
+_ALSO = words(
+    """
+    cancel deallocate detach disable failover force-reboot purge redeploy regenerate-key regenerate-keys reimage renew
+    swap
+    """
+)
+_DATABASES = ("aks", "cosmosdb", "mariadb", "mysql", "postgres", "redis", "sql")
+_PUBLIC_SETTINGS = (
+    ("--public-access", ("container", "blob", "true", "enabled")),
+    ("--allow-blob-public-access", ("true",)),
+    ("--anonymous-pull-enabled", ("true",)),
+    ("--admin-enabled", ("true",)),
+    ("--default-action", ("allow",)),
+    ("--start-ip-address", ("0.0.0.0",)),  # noqa: S104 - judged, not used
+    ("--source-address-prefixes", ("*", "0.0.0.0/0", "internet", "any")),
+    ("--source-address-prefix", ("*", "0.0.0.0/0", "internet", "any")),
+)
+
+
+def _opens(inv: Invocation) -> str:
+    """Why a setting opens something to everybody, or an empty text."""
+    for name, values in _PUBLIC_SETTINGS:
+        if _value_of(inv, name).lower() in values:
+            return f"{name} opens it to everyone."
+    if scales_to_zero(inv.args):
+        return "Stops every copy of a service."
+    return "Opens it to everyone." if opens_to_everyone(inv.args) else ""
+
+
+def _value_of(inv: Invocation, name: str) -> str:
+    value = parse(inv.args, values=(name,), bundle=False).value(name)
+    return value.text if value is not None else ""
 
 
 _POWERFUL = words("contributor owner user-access-administrator")
@@ -65,7 +113,8 @@ def _verbs(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in opts.operands]
     name = opts.value("--name", "-n", "--resource-group", "-g")
     for index, word in enumerate(opts.operands[:_REACH]):
-        if index and find_verb((word,), also=words("disable failover purge cancel")) is not None:
+        also = _ALSO | {"stop"} if texts[0] in _DATABASES else _ALSO
+        if index and find_verb((word,), also=also) is not None:
             low.emit(
                 "infra.destroy",
                 name.text if name is not None else " ".join(texts[index + 1 :]),

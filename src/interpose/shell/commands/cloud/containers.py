@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
-from interpose.shell.commands.shared.verbs import only_talks
+from interpose.shell.commands.shared.transfer import host_of, is_loopback
+from interpose.shell.commands.shared.verbs import only_talks, scales_to_zero
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
 
@@ -41,7 +42,7 @@ _COMPOSE_VALUES = words(
     "--ansi --env-file --file --parallel --profile --progress --project-directory --project-name -f -p"
 )
 _RECOVERABLE = words("down kill pause restart stop unpause")
-_REMOVE = words("delete leave prune remove reset rm rmi uninstall unset")
+_REMOVE = words("delete demote leave prune remove reset revoke rm rmi uninstall unset")
 _HOST_TREES = words(
     "/ /bin /boot /dev /etc /home /lib /opt /proc /root /run /sbin /sys /usr /Users /var /var/lib /var/run"
 )
@@ -68,6 +69,7 @@ def docker(inv: Invocation, low: Lowering) -> None:
     group = ""
     if sub in _GROUPS and rest:
         group, sub, rest = sub, rest[0].text, rest[1:]
+    _send_context(opts, sub, rest, low)
     match sub:
         case "run" | "create" if group in ("", "container", "pod"):
             run(rest, low, f"{inv.name} {sub}")
@@ -85,10 +87,11 @@ def docker(inv: Invocation, low: Lowering) -> None:
             _file(rest, low, "-o", "--output", writes=True)
         case "load" | "import":
             _file(rest, low, "-i", "--input", writes=False)
-        case "ssh" if group == "machine":
-            low.run(parse(rest, stop=True).operands[1:], via="podman machine ssh")
+        case "ssh" | "unshare" if group == "machine" or (sub == "unshare" and not group):
+            low.run(parse(rest, stop=True).operands[1 if group else 0 :], via=f"podman {sub}")
         case _ if not only_talks(rest):
             _remove(group, sub, rest, low)
+            _disturb(group, sub, rest, low)
         case _:
             pass
 
@@ -170,6 +173,37 @@ def enter(args: tuple[Word, ...], low: Lowering, via: str) -> None:
         )
     if opts.operands[1:]:
         low.run(opts.operands[1:], via=via)
+
+
+def _send_context(opts: Options, sub: str, rest: tuple[Word, ...], low: Lowering) -> None:
+    """A build on another machine gets the directory that it is built from."""
+    host = opts.value("--host", "-H", "--url")
+    if host is None or sub not in ("build", "bake", "cp", "load", "import") or not rest:
+        return
+    if host.text.startswith(("unix:", "npipe:", "/")) or is_loopback(host_of(host.text.rpartition("//")[2])):
+        return
+    low.emit("net.upload", host.text, at=host, file=True, rule="docker-remote-build",
+             reason="Sends the directory that is built, with all that lies in it, to another machine.")  # fmt: skip
+
+
+def _disturb(group: str, sub: str, rest: tuple[Word, ...], low: Lowering) -> None:
+    """A swarm whose services are stopped, or whose plugins may do anything."""
+    if (sub == "update" and group in ("service", "node") and _drains(rest)) or (
+        sub == "scale" and group == "service" and scales_to_zero((Word("scale"), *rest))
+    ):
+        low.emit("infra.destroy", _resource(rest), rule=f"docker-{group}-drain",
+                 reason="Stops every copy of a service, or all that runs on a node.")  # fmt: skip
+    elif group == "plugin" and sub == "install" and any(word.text == "--grant-all-permissions" for word in rest):
+        low.emit("privilege", _resource(rest), rule="container-privileged", grants=True,
+                 reason="Gives a plugin all that it asks for on this machine.")  # fmt: skip
+
+
+def _drains(rest: tuple[Word, ...]) -> bool:
+    opts = parse(rest, values=("--replicas", "--availability"))
+    replicas, availability = opts.value("--replicas"), opts.value("--availability")
+    return (replicas is not None and replicas.text == "0") or (
+        availability is not None and availability.text in ("drain", "pause")
+    )
 
 
 def _mounts(opts: Options, low: Lowering) -> list[tuple[str, str]]:

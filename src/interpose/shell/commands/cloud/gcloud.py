@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.cloud.aws import SECRET, transfer
+from interpose.shell.commands.cloud.aws import transfer
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.commands.shared.verbs import find_verb, is_local, only_talks, verb_of
+from interpose.shell.commands.shared.verbs import (
+    find_verb,
+    is_local,
+    only_talks,
+    opens_to_everyone,
+    scales_to_zero,
+    verb_of,
+)
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import Invocation, Lowering, Stream
+from interpose.shell.invocation import Invocation, Lowering
 
 _VALUES = words(
     """
@@ -16,10 +23,16 @@ _VALUES = words(
     --role --sort-by --trace-token --verbosity --zone
     """
 )
-_ALSO = words("disable undeploy remove-iam-policy-binding set-iam-policy abandon cancel failover")
+_ALSO = words(
+    """
+    abandon cancel detach-disk disable failover promote-replica remove-iam-policy-binding reset-windows-password restore
+    restore-backup set-iam-policy set-password undeploy unlink
+    """
+)
+_LETS_IN = ("add-metadata", "set-metadata")
+_METADATA = ("ssh-keys", "startup-script", "enable-oslogin", "windows-startup-script")
 _OWN_SETTINGS = words("auth components config configurations topic")
 _POWERFUL = ("roles/owner", "roles/editor", "admin", "Admin")
-_REVEALS = ("auth print-access-token", "auth print-identity-token", "secrets versions access")
 _REACH = 6
 
 
@@ -37,8 +50,19 @@ def gcloud(inv: Invocation, low: Lowering) -> None:
     if groups[:1] == ["storage"] and groups[1:2] in (["cp"], ["mv"], ["rsync"]):
         _storage(inv, low)
         return
-    if " ".join(groups[:3]).startswith(_REVEALS):
-        low.output(Stream(taints=SECRET))
+    said = " ".join(word.text for word in inv.args)
+    if opens_to_everyone(inv.args):
+        low.emit("privilege", " ".join(groups[:3]), rule="gcloud-public", grants=True, reason="Opens it to everyone.")
+        return
+    if any(word in _LETS_IN for word in groups) and any(name in said for name in _METADATA):
+        low.emit("persistence", " ".join(groups[:3]), rule="gcloud-metadata",
+                 reason="Lets a key in, or a script run, on machines from now on.")  # fmt: skip
+        return
+    if any(word.text.startswith("--no-") and "protection" in word.text for word in inv.args):
+        low.emit("guard.tamper", " ".join(groups[:3]), rule="gcloud-protection", reason=_UNPROTECTED)
+    if scales_to_zero(inv.args):
+        low.emit("infra.destroy", " ".join(groups[:3]), rule="gcloud-scale-zero",
+                 reason="Stops every copy of a service.")  # fmt: skip
         return
     if groups[:4] == ["iam", "service-accounts", "keys", "create"]:
         low.emit(
@@ -84,6 +108,7 @@ def _storage(inv: Invocation, low: Lowering) -> None:
         transfer(paths[0], paths[-1], low, recursive=opts.has("-r", "--recursive") or opts.word(1) == "rsync")
 
 
+_UNPROTECTED = "Lets it be deleted from now on."
 _MIRROR = "Deletes in the target whatever the source does not have."
 
 

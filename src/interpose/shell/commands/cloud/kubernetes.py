@@ -14,7 +14,8 @@ _VALUES = words(
     --container --context --field-manager --field-selector --filename --grace-period --image --kubeconfig
     --kustomize --label-selector --namespace --output --password --pod-selector --profile --profile-output
     --replicas --request-timeout --selector --server --template --timeout --tls-server-name --token --type
-    --user --username -c -f -k -l -n -o -p -s -v
+    --address --clusterrole --group --overrides --patch --role --serviceaccount --user --username -c -f -k -l -n -o -p
+    -s -v
     """
 )
 _WHOLE = words(
@@ -48,6 +49,11 @@ def kubectl(inv: Invocation, low: Lowering) -> None:
                 rule="kubectl-node",
                 reason="Opens a node of the cluster as root.",
             )
+        overrides = opts.value("--overrides")
+        said = overrides.text.replace(" ", "").lower() if overrides is not None else ""
+        if opts.has("--privileged") or any(part in said for part in _OPENING_PATCHES):
+            low.emit("privilege", opts.word(1), rule="kubectl-privileged", grants=True,
+                     reason="Takes the walls between a container and its node away.")  # fmt: skip
         if command_words:
             low.run(command_words, via=f"{inv.name} {sub}")
         return
@@ -104,6 +110,12 @@ def helm(inv: Invocation, low: Lowering) -> None:
             low.emit("infra.destroy", _rest(opts), recoverable=True)
         case _:
             pass
+
+
+@command("k3s-uninstall.sh", "k3s-agent-uninstall.sh", "k3s-killall.sh", "rke2-uninstall.sh", "rke2-killall.sh")
+def uninstaller(inv: Invocation, low: Lowering) -> None:
+    low.emit("infra.destroy", inv.name, rule="cluster-uninstall",
+             reason="Takes a node of the cluster down with everything that runs on it.")  # fmt: skip
 
 
 @command("minikube", "k3s", "microk8s", "k0s")
@@ -179,12 +191,35 @@ def _change(sub: str, opts: Options, low: Lowering) -> None:
                 grants=True,
                 reason="Gives someone full rights on the cluster.",
             )
-    elif sub == "patch" and any(
-        '"finalizers":null' in word.text.replace(" ", "") for word in opts.values("-p", "--patch")
-    ):
-        low.emit(
-            "infra.destroy", _rest(opts), rule="kubectl-finalizers", reason="Skips the clean-up that protects data."
-        )
+    elif sub == "patch":
+        _patch(opts, low)
+
+
+_PATCHES = (
+    ('"finalizers":null', "kubectl-finalizers", "Skips the clean-up that protects data."),
+    ('"finalizers":[]', "kubectl-finalizers", "Skips the clean-up that protects data."),
+    ("/finalizers", "kubectl-finalizers", "Skips the clean-up that protects data."),
+    ('"replicas":0', "kubectl-scale-zero", "Stops every copy of a service."),
+    ("replicas:0", "kubectl-scale-zero", "Stops every copy of a service."),
+    ('/replicas","value":0', "kubectl-scale-zero", "Stops every copy of a service."),
+    ('"suspend":true', "kubectl-suspend", "Stops a job that runs by the clock."),
+    ('"persistentvolumereclaimpolicy":"delete"', "kubectl-reclaim", "Lets storage be deleted with its claim."),
+    ('"unschedulable":true', "kubectl-cordon", "Keeps work off a node."),
+    ('"op":"remove"', "kubectl-patch-remove", "Takes something out of what runs in the cluster."),
+)
+_OPENING_PATCHES = ('"privileged":true', '"hostpath"', '"hostpid":true', '"hostnetwork":true', "cluster-admin")
+
+
+def _patch(opts: Options, low: Lowering) -> None:
+    for word in opts.values("-p", "--patch"):
+        said = word.text.replace(" ", "").lower()
+        for part, rule, reason in _PATCHES:
+            if part in said:
+                low.emit("infra.destroy", _rest(opts), at=word, rule=rule, reason=reason)
+                return
+        if any(part in said for part in _OPENING_PATCHES):
+            low.emit("privilege", _rest(opts), at=word, rule="kubectl-privileged", grants=True,
+                     reason="Takes the walls between a container and its node away.")  # fmt: skip
 
 
 def file_text(opts: Options) -> str:
@@ -223,10 +258,21 @@ def _copy(opts: Options, low: Lowering) -> None:
         low.write(target)
 
 
+def _is_loopback(addresses: str) -> bool:
+    return all(part.strip() in ("localhost", "127.0.0.1", "::1", "") for part in addresses.split(","))
+
+
 def _disturb(sub: str, opts: Options, low: Lowering) -> None:
-    """Commands that take running work down without deleting its description."""
+    """Commands that take running work down without deleting its description, or open it to others."""
     replicas = opts.value("--replicas")
-    if sub == "drain" or (sub == "adm" and opts.word(1) == "drain"):
+    address = opts.value("--address")
+    if sub in ("port-forward", "proxy") and address is not None and not _is_loopback(address.text):
+        low.emit("net.listen", _rest(opts), at=address, public=True, rule="kubectl-expose",
+                 reason="Lets everybody who reaches this machine into the cluster.")  # fmt: skip
+    elif sub == "certificate" and opts.word(1) == "approve":
+        low.emit("privilege", _rest(opts), rule="kubectl-certificate", grants=True,
+                 reason="Lets somebody into the cluster.")  # fmt: skip
+    elif sub == "drain" or (sub == "adm" and opts.word(1) == "drain"):
         low.emit("infra.destroy", _rest(opts), rule="kubectl-drain", reason="Evicts everything that runs on a node.")
     elif sub == "scale" and replicas is not None and replicas.text == "0":
         low.emit("infra.destroy", _rest(opts), rule="kubectl-scale-zero", reason="Stops every copy of a service.")

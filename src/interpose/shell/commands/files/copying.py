@@ -123,7 +123,9 @@ def mv(inv: Invocation, low: Lowering) -> None:
             low.delete(source, recursive=True, forced=True)
             continue
         content = low.read(source, moved=True)
-        low.delete(source, recursive=True, moved=True)
+        # Within /etc a file gets another name, and can have its own back.
+        renamed = all(low.path(word).startswith("/etc/") for word in (source, target))
+        low.delete(source, recursive=True, moved=True, renamed=renamed)
         _write(target, source, content, low, tree=True)
 
 

@@ -110,6 +110,15 @@ def fallocate(inv: Invocation, low: Lowering) -> None:
             fills_disk(low, path)
 
 
+@command("mkfile")
+def mkfile(inv: Invocation, low: Lowering) -> None:
+    opts = parse(inv.args, long=_LONG)
+    for path in opts.operands[1:]:
+        low.write(path)
+        if is_huge(opts.word(0)):
+            fills_disk(low, path)
+
+
 @command("yes", "gyes")
 def yes(inv: Invocation, low: Lowering) -> None:
     """Says the same line until somebody stops it."""

@@ -6,7 +6,7 @@ from interpose.shell.commands.files.deletion import TREE
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, says_nothing
-from interpose.shell.invocation import Invocation, Lowering, Word
+from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
 _ALIASES = {"--recursive": "-R", "--changes": "-c", "--silent": "-f", "--quiet": "-f", "--verbose": "-v"}
 _LONG = ("--help", "--version", "--no-preserve-root", "--preserve-root", "--dereference", "--no-dereference")
@@ -66,7 +66,23 @@ def chown(inv: Invocation, low: Lowering) -> None:
     owner = opts.value("--reference") or (opts.operands[0] if opts.operands else None)
     targets = opts.operands if opts.has("--reference") else opts.operands[1:]
     for target in targets:
-        low.permission(target, owner=owner.text if owner else "", recursive=opts.has("-R") or TREE in target.taints)
+        low.permission(target, owner=owner.text if owner else "", recursive=opts.has("-R") or TREE in target.taints,
+                       own_home=owner is not None and _is_own_home(owner, low.path(target), low.home))  # fmt: skip
+
+
+_FIRST_PERSON = 1000
+"""Numbers of people's accounts begin here; those below are the system's."""
+
+
+def _is_own_home(owner: Word, path: str, home: str) -> bool:
+    """Whether somebody is given the home that is theirs: `chown -R alice /home/alice`."""
+    user = owner.text.partition(":")[0].partition(".")[0]
+    if path.rpartition("/")[0] in ("/home", "/Users") and user == path.rpartition("/")[2]:
+        return True
+    # Who runs this is not in the text: `$(whoami)`, `1000`, and names that are not the system's own.
+    return path == home and (
+        user in (UNKNOWN, home.rpartition("/")[2]) or (user.isdecimal() and int(user[:9]) >= _FIRST_PERSON)
+    )
 
 
 _ACL_VALUES = ("-m", "-M", "-x", "-X", "--restore")

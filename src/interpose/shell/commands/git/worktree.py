@@ -243,5 +243,8 @@ def apply(call: GitCall, low: Lowering) -> None:
     text = inputs(call.inv, [call.at(patch) for patch in opts.operands], low)
     if opts.has("--check", "--stat", "--numstat", "--summary", "--cached") and not opts.has("--apply"):
         return
+    if opts.has("-R", "--reverse") and not opts.operands and call.inv.stdin is not None:
+        low.emit("vcs.discard", "changes", rule="git-apply-reverse",
+                 reason="Takes back changes that may be committed nowhere")  # fmt: skip
     inside = opts.value("--directory")
     apply_text(text, low, posixpath.join(call.directory, "" if inside is None else inside.text))

@@ -42,17 +42,17 @@ register(
         ),
         "vault": ToolActs(
             verbs={
-                **each(_DELETE, "delete destroy disable revoke step-down seal"),
+                **each(_DELETE, "delete destroy disable move remove-peer restore revoke step-down seal"),
                 **each(Act("data.destroy", "vault-metadata", "Deletes all versions of a secret."), "metadata-delete"),
             },
             shows=words("get list read status lookup login capabilities version"),
-            reach=3,
+            reach=4,
             bundle=False,
             secret=True,
         ),
         "doppler": ToolActs(verbs=each(_DELETE, "delete revoke"), reach=3, secret=True),
         "op": ToolActs(
-            verbs={**each(_DELETE, "delete remove suspend revoke"), **each(_SHOW, "read inject")},
+            verbs={**each(_DELETE, "delete remove suspend revoke")},
             shows=words("get list whoami signin"),
             reach=3,
             secret=True,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.shared import text_filters as filters
+from interpose.shell.commands.shared.disk_space import ENDLESS, is_huge
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import inputs, mapped, standard_input
@@ -40,6 +41,8 @@ def openssl(inv: Invocation, low: Lowering) -> None:
     elif name == "s_client":
         _connect(inv, low, opts.value("-connect"))
         return
+    elif name == "rand" and any(is_huge(word.text) for word in opts.operands):
+        content = Stream(taints=frozenset({ENDLESS}))
     elif name == "s_server":
         low.emit("net.listen", "openssl")
     if target is not None:

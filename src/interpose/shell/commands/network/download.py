@@ -185,6 +185,12 @@ _FETCHERS: Mapping[str, _Fetcher] = {
 }  # fmt: skip
 
 
+def _page(tool: _Fetcher, low: Lowering, url: Word) -> Stream:
+    """What a browser shows: a page, or a file of this machine."""
+    local = tool.prints and "://" not in url.text and url.text.startswith(("/", "~", "."))
+    return low.read(url) if local else fetch(low, url)
+
+
 @command("youtube-dl", *_FETCHERS)
 def fetcher(inv: Invocation, low: Lowering) -> None:
     """Fetch what the operands name, by the table."""
@@ -199,7 +205,7 @@ def fetcher(inv: Invocation, low: Lowering) -> None:
         low.shell(code, via=inv.name)
     for program in opts.values(*tool.runs_program):
         low.run((program,), via=inv.name)
-    answer = joined([fetch(low, url) for url in opts.operands]) if opts.operands else REMOTE
+    answer = joined([_page(tool, low, url) for url in opts.operands]) if opts.operands else REMOTE
     send_words(low, url_of(opts.word(0)).host, *opts.operands)
     if inv.stdin is not None and "secret" in inv.stdin.taints:
         send(low, url_of(opts.word(0)).host, inv.stdin)

@@ -78,6 +78,7 @@ def backdoor(low: Lowering, peer: str, at: Word, *, listens: bool) -> None:
 _NETWORK = ("TCP", "UDP", "OPENSSL", "SSL", "SOCKS", "PROXY", "SCTP", "DCCP", "VSOCK", "WEBSOCKET", "IP")
 _FILES = ("OPEN", "FILE", "GOPEN", "CREATE", "CREAT", "PIPE", "FIFO")
 _SOCAT_VALUES = ("-b", "-t", "-T", "-l", "-L", "-W", "-r", "-R", "-x", "-lf", "-lp")
+_SOCKETS = ("docker.sock", "containerd.sock", "podman.sock", "crio.sock", "agent.sock", "S.gpg-agent")
 _SOCKET_ORDERS = frozenset({"disable", "shutdown", "del", "clear", "set"})
 
 
@@ -96,7 +97,9 @@ def socat(inv: Invocation, low: Lowering) -> None:
                 backdoor(low, peers[0], word, listens=any("LISTEN" in kind for kind, _, _ in addresses))
             _run(kind, rest, word, content, low)
         elif "LISTEN" in kind or kind.endswith("-L"):
-            low.emit("net.listen", rest, at=word)
+            control = any(other.text.endswith(_SOCKETS) for _, _, other in addresses)
+            low.emit("net.listen", rest, at=word, public=control, rule="control-socket" if control else "",
+                     reason="Hands a control socket to whoever connects." if control else "")  # fmt: skip
     for kind, rest, word in addresses:
         target = rest.partition(",")[0]
         if kind.startswith("UNIX") and "LISTEN" not in kind:

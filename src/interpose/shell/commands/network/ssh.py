@@ -30,6 +30,7 @@ def ssh(inv: Invocation, low: Lowering) -> None:
     if informs(opts) or opts.has("-V", "-h", "-Q", "-G"):
         return
     connection_options(opts, low)
+    _doors(opts, low)
     if not opts.operands:
         return
     host = opts.operands[0]
@@ -39,6 +40,7 @@ def ssh(inv: Invocation, low: Lowering) -> None:
     if rest and rest[0].text.startswith("-"):
         later = parse(rest, values=values, stop=True)
         connection_options(later, low)
+        _doors(later, low)
         rest = later.operands
     if rest:
         if inv.stdin is not None:
@@ -47,6 +49,25 @@ def ssh(inv: Invocation, low: Lowering) -> None:
     elif inv.stdin is not None and not opts.has("-N", "-W"):
         low.shell(inv.stdin, via="ssh")
     low.output(REMOTE)
+
+
+def _doors(opts: Options, low: Lowering) -> None:
+    """`-R` lets the other side in here; `-L` and `-D` on every address let everybody here in there."""
+    ways = [word for word in opts.values("-R") if word.text]
+    ways += [word for word in opts.values("-o") if word.text.lower().startswith("remoteforward")]
+    ways += [word for word in opts.values("-D") if _is_open(word.text, 1)]
+    ways += [word for word in opts.values("-L") if _is_open(word.text, 3)]
+    if opts.has("-g"):
+        ways += [*opts.values("-L"), *opts.values("-D")]
+    for word in ways[:1]:
+        low.emit("net.listen", word.text, at=word, public=True, rule="ssh-forward",
+                 reason="Lets others in through this connection.")  # fmt: skip
+
+
+def _is_open(forward: str, parts: int) -> bool:
+    """Whether `[address:]port...` names an address that others reach. Without one it is this machine only."""
+    address, colon, _ = forward.partition(":")
+    return bool(colon) and forward.count(":") >= parts and address in ("", "*", "0.0.0.0")  # noqa: S104 - judged
 
 
 def _joined(words: tuple[Word, ...]) -> Word:
@@ -109,6 +130,11 @@ def ssh_keygen(inv: Invocation, low: Lowering) -> None:
         )
         return
     if opts.has("-y"):
+        return
+    empty = opts.value("-N")
+    if opts.has("-p") and empty is not None and not empty.text:
+        low.emit("privilege", low.path(path) if path is not None else "~/.ssh", rule="ssh-key-bare", grants=True,
+                 reason="Takes the passphrase off a key, so that whoever has the file can use it.")  # fmt: skip
         return
     if path is not None and inv.stdin is not None and not opts.has("-p", "-c"):
         low.emit(

@@ -245,6 +245,8 @@ register(
     family=__name__,
 )
 register("snapcraft", known=tool(publish="upload push release"), family=__name__)
+register("lein", known=tool(publish="deploy release", run="run"), family=__name__)
+register("sbt", "mill", known=tool(publish="publish publishSigned release ci-release"), family=__name__)
 register("ansible-galaxy", known=tool(publish="publish collection.publish role.import"), family=__name__)
 
 

@@ -9,7 +9,7 @@ from interpose.shell.commands.shared.environment import HISTORY_OFF, assign, his
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.peel import input_as_code
-from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import NOTHING, UNKNOWN, VARIABLE_NAMES, Invocation, Lowering, Stream, Word
 
 
 @command("cd", "chdir", "pushd", "popd")
@@ -211,6 +211,9 @@ def complete(inv: Invocation, low: Lowering) -> None:
     for words in options.values("-W"):
         if "$" in words.text or "`" in words.text:
             low.shell(Word(f"printf %s {words.text}", words.span, taints=words.taints), via=inv.name)
+    kind = options.value("-A")
+    if inv.name == "compgen" and (options.has("-v", "-e") or (kind and kind.text in ("variable", "export"))):
+        low.output(Stream(None, frozenset({VARIABLE_NAMES})))
 
 
 @command("enable")

@@ -18,7 +18,7 @@ _TABLE = """
     lisp         guile                          -c                                   -s -l
     lisp         sbcl ecl ccl abcl clasp        --eval -eval -e                      --load --script -load -l -shell
     lisp         clisp                          -x                                   -i
-    lisp         clojure clj bb planck lumo joker lein deps.clj  -e --eval           -f --file -i --init
+    lisp         clojure clj bb planck lumo joker deps.clj  -e --eval           -f --file -i --init
     lisp         racket                         -e --eval                      -f --load -r --script -t --require -u
     lisp         janet gosh fennel hy newlisp picolisp pil  -e -E -c --eval           -l --load
     lisp         csi csc                        -e -eval -p -print -P -pretty-print  -s -script -ss
@@ -43,9 +43,9 @@ _TABLE = """
     c            tcc cling root picoc           -e
     csharp       dotnet-script csharprepl csi-roslyn fsi fsharpi scriptcs  -e --eval -eval  --use --load --exec
     java         jshell                         -e                                   --startup
-    jvm-script   jrunscript jjs bsh beanshell groovysh rhino nashorn  -e -scripting  -f
+    jvm-script   jrunscript bsh beanshell groovysh nashorn  -e -scripting  -f
     vlang        v vlang                        -e
-    jvm-script   coffee lsc moon haxe pike io nickle squirrel sq rebol arturo gst  -e --eval --do -do
+    jvm-script   moon haxe pike io nickle squirrel sq rebol arturo gst  -e --eval --do -do
     raku         raku rakudo perl6              -e
     lua          luau tarantool resty nlua fengari tarantoolctl  -e
     ruby         pry mruby artichoke rbx        -e --exec

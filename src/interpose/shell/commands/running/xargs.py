@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.running.printf import unescape
 from interpose.shell.commands.running.shells import POSIX_SHELLS
+from interpose.shell.commands.shared.disk_space import ENDLESS
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.peel import Wrapper, base_name, input_as_code, peel, run_inner
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
@@ -50,6 +51,9 @@ def xargs(inv: Invocation, low: Lowering) -> None:
     else:
         separator = "\n" if lines else None
     items = _items(source, separator, inv)
+    if ENDLESS in source.taints and peeled.inner:
+        low.emit("system", "processes", certainty="possible", rule="fork-bomb",
+                 reason="Starts processes without an end")  # fmt: skip
     if not peeled.inner:
         low.output(Stream(" ".join(item.text for item in items) + "\n", source.taints))
     elif marker:

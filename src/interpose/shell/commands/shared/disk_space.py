@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from interpose.shell.invocation import Lowering, Word
+from interpose.shell.commands.shared.word_sets import words
+from interpose.shell.invocation import Invocation, Lowering, Word
+
+ENDLESS = "endless"
+"""The taint of what has no end, such as `/dev/zero` and what `yes` says."""
+_PASSING = words(
+    """
+    base32 base64 bzip2 cat cut fold gzip hexdump od openssl pigz pv rev sed strings tee tr uuencode xxd xz zstd
+    """
+)
+"""Programs that pass on as much as they read."""
+_LIMITS = {"xxd": ("-l", "-len"), "od": ("-N", "--read-bytes"), "hexdump": ("-n",), "sed": ("q",)}
 
 _UNITS = {unit: 1024**power for power, unit in enumerate("KMGTPE", start=1)}
 _HUGE = 100 * 1024**3
@@ -14,6 +25,18 @@ def is_huge(size: str, times: int = 1) -> bool:
     number = size.rstrip("iBKMGTPEkmgtpeb")
     unit = size[len(number) : len(number) + 1].upper()
     return number.isdecimal() and len(number) < 20 and int(number) * _UNITS.get(unit, 1) * times >= _HUGE
+
+
+def passes_endless(inv: Invocation) -> bool:
+    """Whether what has no end has none either after this program. `head` says how much is taken."""
+    if inv.name in ("head", "ghead"):
+        sizes = [word.text.lstrip("-cbytes=") for word in inv.args]
+        return any(is_huge(size) for size in sizes)
+    return inv.name in _PASSING and not any(
+        word.text.startswith(limit) or (limit == "q" and word.text.endswith(limit))
+        for limit in _LIMITS.get(inv.name, ())
+        for word in inv.args
+    )
 
 
 def fills_disk(low: Lowering, at: Word) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from interpose.agents.known_agents import AGENT_OF, MOVERS
 from interpose.agents.off_variables import moves_settings, off_variable
 from interpose.shell.commands.shared.peel import base_name, run_inner
-from interpose.shell.invocation import Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import DUMP, Invocation, Lowering, Stream, Word
 
 COMMANDS = frozenset({
     "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR",
@@ -174,7 +174,8 @@ def _code_from_environment(name: str, value: Word, low: Lowering) -> None:
 
 def show_environment(inv: Invocation, low: Lowering) -> None:
     """The whole environment is printed: for a filter to look something up, or for everybody to read."""
-    low.output(Stream(taints=frozenset({"env", "secret"})))
+    # What is printed here and now is told here; the taint is for what may be printed later.
+    low.output(Stream(taints=frozenset({"env", "secret", DUMP} if inv.piped_out else {"env", "secret"})))
     if not inv.piped_out:
         low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
                  reason="Prints the whole environment, with the tokens and passwords in it")  # fmt: skip

@@ -91,16 +91,17 @@ _ROWS = (
         aliyun brightbox cinder civo copilot doctl eb ecs-cli exo glance hcloud ibmcloud ionosctl koyeb
         linode-cli metal neutron nova oci openstack ovhai scw swift tccli triton upctl vultr vultr-cli yc
         """,
+        also="deallocate disable disable-protection password-reset poweroff power-off rebuild release",
     ),
     _row(
         "infra.destroy",
         "a deployed application",
         """
-        amplify arc caprover cf chalice clever deployctl dokku fly flyctl gigalixir heroku kf modal netlify
+        amplify arc azd caprover cf chalice clever deployctl dokku fly flyctl gigalixir heroku kf modal netlify
         northflank now ntl platform porter pscale qovery railway render sam scalingo serverless shuttle sls sst
         surge symfony up vercel zappa zeabur
         """,
-        also="down unset",
+        also="clear detach disable down failover killall leave release restore suspend transfer unset",
         never="rollback",
     ),
     _row(
@@ -115,10 +116,12 @@ _ROWS = (
         "infra.destroy",
         "a cluster or what runs in it",
         """
-        argo argocd cilium clusterctl devspace eksctl flux garden istioctl k0s k0sctl k3d kind kops kubeadm
+        argo argocd cilium clusterctl crictl ctr devspace eksctl flux garden helmfile istioctl k0s k0sctl k3d kapp kind
+        kops kpt kubeadm telepresence
         kumactl linkerd meshctl microk8s minikube ocm okteto rancher rke rke2 rosa skaffold talosctl tanzu tkn
         vcluster velero virtctl werf
         """,
+        also="rmp stopp",
     ),
     _row(
         "infra.destroy",
@@ -126,16 +129,16 @@ _ROWS = (
         """
         boundary consul etcdctl nomad waypoint zkCli.sh
         """,
-        also="disable force-leave leave remove-peer seal",
+        also="compact compaction disable drain force-leave gc import leave remove-peer restore revert seal",
     ),
     _row(
         "infra.destroy",
         "a virtual machine",
         """
-        colima docker-machine esxcli govc incus limactl lxc multipass onevm orb pct prlctl pvesh pveum qm tart
-        utmctl vagrant VBoxManage vboxmanage vim-cmd virsh vmctl vmrun xe
+        colima docker-machine esxcli govc incus limactl lxc machinectl multipass onevm orb pct prlctl pvesh pveum qm
+        tart utmctl vagrant VBoxManage vboxmanage vim-cmd virsh vmctl vmrun xe
         """,
-        also="undefine unregistervm",
+        also="kill poweroff undefine unregistervm",
         never="rollback",
     ),
     _row(
@@ -186,7 +189,15 @@ _ROWS = (
         """
         braintree chargebee paddle paypal recurly square stripe
         """,
-        also="archive cancel roll",
+        also="archive cancel roll void",
+    ),
+    _row(
+        "infra.destroy",
+        "numbers, messages or addresses",
+        """
+        mailgun messagebird nexmo plivo postmark sendgrid twilio vonage
+        """,
+        also="cancel close release suspend",
     ),
     _row(
         "infra.destroy",
@@ -282,7 +293,7 @@ _ROWS = (
         gel hasura mongocli neo4j-admin neon neonctl nodetool patronictl repmgr supabase surreal tarantoolctl
         tiup turso xata yugabyted
         """,
-        also="assassinate bucket-flush clean clearsnapshot down removenode unset",
+        also="assassinate bucket-flush clean clearsnapshot disable down removenode restore unset",
     ),
     _row(
         "data.destroy",

@@ -7,6 +7,7 @@ nobody knows only the clearest form counts: a destructive verb where a subcomman
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from interpose.shell.commands.shared.options import Options, parse
@@ -57,6 +58,12 @@ def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
     if enters(name, args, low) or only_talks(args):
         return
     opts = parse(args, values=GLOBAL_VALUES, bundle=False)
+    if opens_to_everyone(args) or any(word.text in _PUBLIC_TYPES for word in args):
+        low.emit("privilege", name, rule=f"{name}-public", grants=True, reason="Opens it to everyone.")
+        return
+    if scales_to_zero(args):
+        low.emit("infra.destroy", name, rule=f"{name}-scale-zero", reason="Stops every copy of a service.")
+        return
     found = find_verb(opts.operands[:REACH], also=cli.also, never=cli.never)
     if found is None:
         found = _dashed_verb(opts, cli)
@@ -111,13 +118,25 @@ def only_talks(args: Iterable[Word]) -> bool:
     return False
 
 
+_CAPITAL = re.compile(r"[A-Z]?[a-z]+(?=[A-Z])")
+_DOTTED = re.compile(r"[a-z]+(?:\.[a-z]+)+")
+
+
+def _last_part(text: str) -> str:
+    """The verb in `apps:destroy`, `vm.destroy` and `DeleteInstance`."""
+    if (capital := _CAPITAL.match(text)) is not None:
+        return capital.group().lower()
+    last = text.lower().rpartition(":")[2]
+    return last.rpartition(".")[2] if _DOTTED.fullmatch(last) else last
+
+
 def find_verb(
     words: Sequence[Word], *, also: frozenset[str] = frozenset(), never: frozenset[str] = frozenset()
 ) -> tuple[int, Word] | None:
     """The first verb among the leading words, if it destroys. A harmless verb before it ends the search."""
     for index, word in enumerate(words):
         text = word.text.lower()
-        verb = text.rpartition(":")[2] if "://" not in text else ""
+        verb = _last_part(word.text) if "://" not in text else ""
         parts = verb.replace("_", "-").split("-")
         if text in also or verb in also or ("_" in text and parts[0] in also):
             return index, word
@@ -132,6 +151,38 @@ def find_verb(
         if len(parts) > 1 and is_name(text) and (parts[-1] in DESTROY or parts[1] in DESTROY):
             return index, word
     return None
+
+
+_EVERYONE = ("0.0.0.0/0", "::/0")
+_DOORS = ("ingress", "firewall", "security", "source", "nsg", "allow", "remote-ip", "authorized-networks", "rule")
+_OUTWARDS = ("egress", "route", "destination", "outbound")
+_PUBLIC_TYPES = words("ObjectRead ObjectReadWithoutList allUsers --allow-unauthenticated-access public-read-write")
+_SCALES = ("scale", "resize")
+_COUNTS = ("--replicas", "--size", "--num-nodes", "--node-count", "--new-capacity", "--nodes", "--count", "--instances")
+
+
+def opens_to_everyone(args: Iterable[Word]) -> bool:
+    """Whether a rule of a network lets in whoever comes: `firewall add-rule --source-ips 0.0.0.0/0`."""
+    texts = [word.text for word in args]
+    if not any(everyone in text for text in texts for everyone in _EVERYONE):
+        return False
+    said = " ".join(texts).lower()
+    asks = any(word in said for word in ("list", "describe", " show", "delete", "remove", "revoke"))
+    return any(door in said for door in _DOORS) and not asks and not any(way in said for way in _OUTWARDS)
+
+
+def scales_to_zero(args: Iterable[Word]) -> bool:
+    """Whether every copy of something is stopped: `ps:scale web=0`, `scale count 0`, `resize --num-nodes 0`."""
+    texts = [word.text for word in args]
+    if not any(text.rpartition(":")[2] in _SCALES for text in texts[:5]):
+        return False
+    for index, text in enumerate(texts):
+        name, equals, value = text.partition("=")
+        if equals and value == "0" and (name in _COUNTS or name[:1] != "-"):
+            return True
+        if index and text == "0" and (texts[index - 1] in _COUNTS or texts[index - 1][:1] != "-"):
+            return True
+    return False
 
 
 def verb_of(text: str) -> str:
@@ -153,7 +204,11 @@ def _dashed_verb(opts: Options, cli: Cli) -> tuple[int, Word] | None:
     """Tools such as `hdfs dfs -rm` spell the verb as an option; `mirror --remove` deletes what is not in the source."""
     for name, _ in opts.given:
         bare = name.lstrip("-")
-        if name in cli.also or bare in ("remove", "delete", "purge", "remove-all") or bare.startswith("delete-"):
+        if (
+            name in cli.also
+            or bare in ("remove", "delete", "prune", "purge", "remove-all")
+            or bare.startswith("delete-")
+        ):
             return len(opts.operands), Word(name)
     return None
 

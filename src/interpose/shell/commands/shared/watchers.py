@@ -12,6 +12,14 @@ WATCHER = frozenset({"watcher"})
 """Taints the numbers of such processes."""
 OURS = frozenset({"our-process"})
 """Taints the numbers of our own processes."""
+KEEPER = frozenset({"keeper"})
+"""Taints the numbers of processes that keep keys and passwords in memory."""
+_KEEPERS = words(
+    """
+    ssh-agent gpg-agent sshd login sudo gnome-keyring keyring kwallet keepass bitwarden 1password vault pass-agent
+    firefox chrome chromium thunderbird lsass
+    """
+)
 AT_OUR_PORT = frozenset({"our-port"})
 """Taints the numbers of processes that listen where our server usually does."""
 
@@ -19,6 +27,11 @@ AT_OUR_PORT = frozenset({"our-port"})
 def names_watcher(text: str) -> bool:
     """Whether a pattern is made to find a program that watches."""
     return any(name in text.lower() for name in _WATCHERS)
+
+
+def names_keeper(text: str) -> bool:
+    """Whether a pattern is made to find a program that keeps keys and passwords."""
+    return any(name in text.lower() for name in _KEEPERS)
 
 
 def names_our_process(text: str) -> bool:

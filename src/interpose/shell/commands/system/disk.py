@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 from msgspec import Struct
 
-from interpose.shell.commands.shared.disk_space import fills_disk, is_huge
+from interpose.shell.commands.shared.disk_space import ENDLESS, fills_disk, is_huge
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, standard_input
@@ -32,7 +32,8 @@ def dd(inv: Invocation, low: Lowering) -> None:
     source, target = settings.get("if"), settings.get("of")
     content = standard_input(inv) if source is None else _copied(source, low)
     if target is None:
-        low.output(content)
+        endless = source is not None and source.text in _ENDLESS and _takes_much(settings)
+        low.output(Stream(taints=frozenset({ENDLESS})) if endless else content)
         return
     if not target.known and source is not None and source.text.startswith("/dev/"):
         _state_possible_disk(target, low)
@@ -47,10 +48,14 @@ def dd(inv: Invocation, low: Lowering) -> None:
 
 
 def _state_fill(settings: dict[str, Word], target: Word, low: Lowering) -> None:
+    if _takes_much(settings):
+        fills_disk(low, target)
+
+
+def _takes_much(settings: dict[str, Word]) -> bool:
     count, size = settings.get("count"), settings.get("bs") or settings.get("obs")
     blocks = "1" if count is None else count.text
-    if count is None or (blocks.isdecimal() and is_huge(size.text if size else "512", int(blocks[:18]))):
-        fills_disk(low, target)
+    return count is None or (blocks.isdecimal() and is_huge(size.text if size else "512", int(blocks[:18])))
 
 
 def _copied(source: Word, low: Lowering) -> Stream:
@@ -247,6 +252,8 @@ def check(inv: Invocation, low: Lowering) -> None:
     if informs(opts) or opts.has("-N", "-l"):
         return
     writes = inv.name == "debugfs" and opts.has("-w")
+    if inv.name == "debugfs":
+        _past_rights(inv, low)
     forgets = (inv.name == "xfs_repair" and opts.has("-L")) or (
         inv.name == "tune2fs" and opts.has("-O", "-E", "-U", "-f")
     )
@@ -292,3 +299,12 @@ def _bind(opts: Options, low: Lowering) -> None:
     """Two names for one place: what is done under the second is done to the first."""
     if len(opts.operands) == 2:
         low.emit("system", low.path(opts.operands[1]), rule="bind-mount", reason="One directory is put over another")
+
+
+def _past_rights(inv: Invocation, low: Lowering) -> None:
+    """Files are read past the system's rights: `debugfs -R 'cat /etc/shadow' /dev/sda1`."""
+    order = parse(inv.args, values=("-R", "-f", "-b", "-s", "-z", "-i")).value("-R")
+    parts = order.text.split() if order is not None else []
+    if order is not None and len(parts) > 1 and parts[0] in ("cat", "dump", "rdump", "blocks"):
+        path = next((part for part in parts[1:] if part[:1] != "-"), "")
+        low.output(low.read(Word(path, order.span), recursive=parts[0] == "rdump"))

@@ -243,7 +243,15 @@ register(
             reach=2,
         ),
         "setcap": ToolActs(
-            default=Act("fs.permission", "capabilities", "Lets a program do what only root may."), shows=words("-v")
+            default=Act("persistence", "capabilities", "Lets a program do what only root may."), shows=words("-v -r")
+        ),
+        **dict.fromkeys(
+            ("stress", "stress-ng"),
+            ToolActs(
+                default=Act("system", "load", "Takes all that the machine has, without an end."),
+                shows=words("-t --timeout -n --dry-run --class"),
+                bundle=False,
+            ),
         ),
         "setenforce": ToolActs(default=_AUDIT),
         "setsebool": ToolActs(default=_AUDIT),

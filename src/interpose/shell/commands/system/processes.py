@@ -10,8 +10,10 @@ from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs
 from interpose.shell.commands.shared.watchers import (
     AT_OUR_PORT,
+    KEEPER,
     OURS,
     WATCHER,
+    names_keeper,
     names_our_port,
     names_our_process,
     names_watcher,
@@ -94,7 +96,8 @@ def ps(inv: Invocation, low: Lowering) -> None:
 def find_process(inv: Invocation, low: Lowering) -> None:
     """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
     opts = parse(inv.args, values=_PKILL_VALUES)
-    low.output(Stream(taints=watched_by(" ".join(word.text for word in opts.operands))))
+    said = " ".join(word.text for word in opts.operands)
+    low.output(Stream(taints=watched_by(said) | (KEEPER if names_keeper(said) else NOTHING)))
 
 
 @command("lsof")
@@ -134,7 +137,9 @@ def by_name(inv: Invocation, low: Lowering) -> None:
         return
     if inv.name == "fuser":
         if opts.has("-k", "--kill") or any(name.startswith("-k") for name, _ in opts.given):
-            low.emit("process.kill", opts.word(0), recoverable=True)
+            mounted = any(name[1:2] != "-" and "m" in name.lower() for name, _ in opts.given)
+            low.emit("process.kill", opts.word(0), recoverable=not mounted, rule="kill-users" if mounted else "",
+                     reason="Ends every process that has a file open there." if mounted else "")  # fmt: skip
             for port in opts.operands:
                 if names_our_port(port.text):
                     _state_port(port, low)

@@ -159,3 +159,16 @@ def terminals(inv: Invocation, low: Lowering) -> None:
         low.run(inv.args[texts.index("--") + 1 :], via=inv.name)
     elif inv.name in ("dtach", "abduco") and len(inv.args) > 2:
         low.run(inv.args[2:], via=inv.name)
+
+
+@command("pm2", "forever")
+def keeper(inv: Invocation, low: Lowering) -> None:
+    """Keeps a program running. `pm2 start 'npm run api'` gives the text to a shell."""
+    opts = parse(inv.args, values=("--name", "-n", "-i", "--interpreter", "--cron", "--log", "--cwd"), stop=False)
+    if opts.word(0) not in ("start", "restart") or len(opts.operands) < 2:
+        return
+    script = opts.operands[1]
+    if any(sign in script.text for sign in " |;&<>"):
+        low.shell(script, via=inv.name)
+    elif "/" in script.text or "." in script.text:
+        low.run_file(script, via=inv.name, language="python" if script.text.endswith(".py") else "javascript")

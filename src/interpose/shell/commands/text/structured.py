@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+
+from interpose.shell.commands.shared.environment import show_environment
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs
@@ -23,10 +26,15 @@ def jq(inv: Invocation, low: Lowering) -> None:
         low.read(file)
     operands = opts.operands if opts.has("-f", "--from-file") else opts.operands[1:]
     content = Stream(text="") if opts.has("-n", "--null-input") and not operands else inputs(inv, operands, low)
-    taints = content.taints | ({"env"} if prints_environment else set())
-    low.output(Stream(None, frozenset(taints)))
+    low.output(Stream(None, content.taints))
+    if prints_environment:
+        show_environment(inv, low)
 
 
+_ENVIRONMENT = re.compile(
+    r"\$ENV\b(?! *(?:\.|\[\"|\| *(?:\.[A-Za-z_]|keys|has|length)))|^ *\[? *env\b *(?:\]|$|\| *(?!\.|keys|has|length))"
+)
+"""All of `$ENV` or `env`; `$ENV.HOME` is one variable, and `env | keys` are their names."""
 _JQ_NAMED = {"--arg": 2, "--argjson": 2, "--rawfile": 2, "--slurpfile": 2, "--argfile": 2}
 
 
@@ -49,7 +57,7 @@ def _without_named(args: tuple[Word, ...]) -> tuple[list[Word], list[Word], bool
             continue
         kept.append(args[index])
         index += 1
-    return kept, files, any(word.text.strip() in ("env", "$ENV", "[env]", "env|keys") for word in kept)
+    return kept, files, any(_ENVIRONMENT.search(word.text) for word in kept)
 
 
 _YQ_VALUES = words("-I -o -p --indent --output-format --input-format --from-file -s --split-exp --arg")

@@ -195,6 +195,9 @@ _SENSITIVE: tuple[tuple[str, Meaning], ...] = (
 )
 
 
+_REPOSITORY_SETTINGS = frozenset({"private=false", "archived=true", "visibility=public", "has_issues=false"})
+
+
 def _api(opts: Options, low: Lowering) -> None:
     endpoint = opts.operands[1] if len(opts.operands) > 1 else Word("")
     fields = opts.values("-f", "--raw-field", "-F", "--field")
@@ -216,6 +219,8 @@ def _api(opts: Options, low: Lowering) -> None:
         low.emit(_GONE.kind, endpoint.text, at=endpoint, rule=_GONE.rule, reason=_GONE.reason)
         return
     meaning = next((meaning for part, meaning in _SENSITIVE if part in endpoint.text), _PUBLISHES)
+    if {field.text for field in fields} & _REPOSITORY_SETTINGS:
+        meaning = _CLOSED
     low.emit(meaning.kind, endpoint.text, at=endpoint, rule=meaning.rule, reason=meaning.reason)
 
 

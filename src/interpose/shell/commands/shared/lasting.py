@@ -1,0 +1,152 @@
+"""What some programs do that no handler of theirs tells: plant what runs later, switch backups off, change the machine.
+
+Rows as in shared/word_rows.py, each table with the effect that its rows have.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from interpose.shell.commands.shared.word_rows import WordRow, fitting, table
+from interpose.shell.invocation import Invocation, Lowering
+from interpose.types import EffectKind
+
+
+class LastingTable(Struct, frozen=True):
+    """Programs whose words have one effect."""
+
+    kind: EffectKind
+    rule: str
+    reason: str
+    rows: dict[str, tuple[WordRow, ...]]
+
+
+_TABLES = (
+    LastingTable(
+        "persistence",
+        "runs-later",
+        "Makes something run later, when nobody looks",
+        table(
+            {
+                "systemd-run": "+--on-calendar|--on-boot|--on-active|--on-startup|--on-unit-active|--on-unit-inactive",
+                "pm2": "startup",
+                "forever-service": "install",
+                "osascript": "%login_item",
+                "PlistBuddy": "%launchagents|launchdaemons %add_:|set_:|import_:|copy_:|merge_",
+                "plutil": "+-replace|-insert|-create %launchagents|launchdaemons",
+                "defaults": "write %loginhook|logouthook|autolaunchedapplicationdictionary|loginwindow",
+                "profiles": "install; renew; +-I|-i",
+                "launchctl": "submit; setenv; config",
+                "svcadm": "enable",
+                "sc": "create; config; failure",
+                "nssm": "install; set",
+                "loginctl": "enable-linger",
+                "wmic": "process call create; startup",
+                "bcdedit": "%/set",
+            }
+        ),
+    ),
+    LastingTable(
+        "persistence",
+        "lets-in",
+        "Lets somebody in from now on",
+        table(
+            {
+                "aws": "iam create-user; rds modify-db-instance +--master-user-password; "
+                "rds modify-db-cluster +--master-user-password; iam create-role %administratoraccess",
+                "gcloud": "storage buckets update %public-access-prevention; iam service-accounts keys upload; "
+                "compute os-login ssh-keys add; sql users create",
+                "heroku": "access:add; keys:add; members:add; apps:transfer; drains:add; webhooks:add",
+                "fly flyctl": "orgs invite; ssh issue",
+                "vercel": "teams invite; team invite",
+                "doctl": "compute ssh-key create; compute ssh-key import; projects resources assign",
+                "hcloud": "ssh-key create; server reset-password; server enable-rescue",
+                "linode-cli": "sshkeys create; users create",
+                "scw": "iam ssh-key create; iam user create",
+                "consul nomad": "acl policy create; acl role create",
+                "okta auth0": "users create; roles assign; users roles assign",
+            }
+        ),
+    ),
+    LastingTable(
+        "infra.destroy",
+        "service-change",
+        "Changes something that others rely on",
+        table(
+            {
+                "aws": "ecs stop-task; cloudfront update-distribution; route53domains disable-domain-auto-renew",
+                "gcloud": "sql instances patch +--no-backup; pubsub subscriptions seek; pubsub snapshots create",
+                "heroku": "maintenance:on; pg:promote; pg:upgrade; ps:stop; stack:set",
+                "dnscontrol": "push",
+                "octodns-sync": "+--doit",
+                "hasura": "metadata clear; metadata reset; migrate delete",
+                "mlflow": "gc",
+                "travis": "disable; cancel",
+                "grafana-cli": "admin reset-admin-password",
+            }
+        ),
+    ),
+    LastingTable(
+        "infra.destroy",
+        "money-or-message",
+        "Moves money, or sends what cannot be taken back",
+        table(
+            {
+                "stripe": "refunds create; payouts create; transfers create; charges create; payment_intents confirm; "
+                "payment_intents capture; invoices pay; invoices finalize_invoice; invoices send_invoice",
+                "twilio": "api:core:messages:create; api:core:calls:create; phone-numbers:buy:local",
+            }
+        ),
+    ),
+    LastingTable(
+        "data.destroy",
+        "backup-delete",
+        "Deletes backups",
+        table(
+            {
+                "tmutil": "delete; deletelocalsnapshots; deleteinprogress; thinlocalsnapshots",
+                "wbadmin": "delete",
+                "vssadmin": "delete shadows; resize shadowstorage",
+                "sdelete sdelete64": "",
+            }
+        ),
+    ),
+    LastingTable(
+        "guard.tamper",
+        "safety-off",
+        "Switches off what keeps this machine safe",
+        table(
+            {
+                "tmutil": "disable; addexclusion; removedestination",
+                "profiles": "remove; +-R|-D",
+                "defaults": "write %lsquarantine|gatekeeper|firewall|com.apple.alf",
+                "pwpolicy": "clearaccountpolicies; +-clearaccountpolicies",
+            }
+        ),
+    ),
+    LastingTable(
+        "system",
+        "machine-state",
+        "Changes the state of the machine",
+        table(
+            {
+                "hwclock": "+--set",
+                "ipcrm": "+-a|--all",
+                "nvram": "%boot-args=|csr-active-config",
+                "debugfs": "+-w",
+                "fsfreeze": "+-f|--freeze",
+                "rfkill": "block",
+                "usbguard": "block-device; reject-device; remove-rule",
+            }
+        ),
+    ),
+)
+
+
+def state_lasting(inv: Invocation, low: Lowering) -> None:
+    """State what the words of this command do, whatever else its handler said."""
+    for lasting in _TABLES:
+        rows = lasting.rows.get(inv.name)
+        if rows is not None and (row := fitting(rows, inv)) is not None:
+            what = " ".join((inv.name, *row.path))
+            low.emit(lasting.kind, what, rule=lasting.rule, reason=lasting.reason)

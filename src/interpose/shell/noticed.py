@@ -1,0 +1,49 @@
+"""What is told of a command besides what its handler says: by its words, by what it is given, by what it passes on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from interpose.paths import secret_of
+from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
+from interpose.shell.commands.shared.exposing import state_exposed
+from interpose.shell.commands.shared.lasting import state_lasting
+from interpose.shell.commands.shared.revealing import state_revealed, still_printable
+from interpose.shell.commands.shared.verbs import TEXT_TOOLS
+from interpose.shell.invocation import PRINTABLE, Invocation, Stream
+
+if TYPE_CHECKING:
+    from interpose.shell.lowering import CommandLowering
+
+_MAX_GIVEN = 6
+
+
+def state_noticed(inv: Invocation, low: CommandLowering, *, known: bool) -> None:
+    """State what the words of a command mean in tables that go across all families. `known`: it has a handler."""
+    if not known:
+        _state_given_secrets(inv, low)
+    state_revealed(inv, low)
+    state_exposed(inv, low)
+    state_lasting(inv, low)
+
+
+def passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:
+    """What a command prints, without the taints of its input that it does not pass on."""
+    if not PRINTABLE.isdisjoint(read):
+        out = Stream(out.text, still_printable(inv.name, inv.args, out.taints))
+    if ENDLESS in read and not passes_endless(inv):
+        # Whoever reads it decides how much of it there is.
+        out = Stream(out.text, out.taints - {ENDLESS})
+    return out
+
+
+def _state_given_secrets(inv: Invocation, low: CommandLowering) -> None:
+    """A program that nobody knows and that is given a file of secrets may print it."""
+    before = ""
+    for word in inv.args[:_MAX_GIVEN]:
+        text = word.text
+        if before[:1] != "-" and text[:1] in ("/", "~", ".") and word.known and inv.name not in TEXT_TOOLS:
+            mark = secret_of(low.path(word), low.home)
+            if mark is not None and mark.strength == "key":
+                low.read(word, certainty="possible")
+        before = text
