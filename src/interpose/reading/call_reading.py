@@ -142,8 +142,7 @@ class Reading:
 
     @property
     def carried(self) -> Carried | None:
-        """What the call of a tool that nobody knows carries; the command of a shell without the words beside it; None for
-        all else."""
+        """What the call of a tool that nobody knows carries, or the command of a shell without the words beside it."""
         if self._carried is _UNKNOWN:
             if self.call.name == "exec":
                 self._carried = self._without_words()
