@@ -250,6 +250,19 @@ def command_of(call: ToolCall) -> str | None:
     return "\n".join(f"{text} {words}" if words else text for _, text in found)
 
 
+def command_without_words(call: ToolCall) -> str | None:
+    """The command of a call as it stands without the words that its arguments put behind it; None if there are none.
+
+    A tool that takes no such words runs it like that: `{"command": "rm -rf x", "args": "--help"}`.
+    """
+    if len(call.arguments) == 1:
+        return None
+    kept = {key: value for key, value in call.arguments.items() if _plain_key(key) not in _WORDS}
+    if len(kept) == len(call.arguments):
+        return None
+    return command_of(replace(call, arguments=FrozenDict(kept)))
+
+
 def _command(key: str, value: object) -> str | None:
     if isinstance(value, str):
         return value

@@ -23,6 +23,7 @@ from interpose.tool_descriptions import description_of
 from interpose.tools import (
     KNOWN_TOOL_NAMES,
     command_of,
+    command_without_words,
     cwds_of,
     environment_of,
     is_destination,
@@ -141,10 +142,24 @@ class Reading:
 
     @property
     def carried(self) -> Carried | None:
-        """What the call of a tool that nobody knows carries; None for tools that are known."""
+        """What the call of a tool that nobody knows carries, or the command of a shell without the words beside it."""
         if self._carried is _UNKNOWN:
-            self._carried = None if self.call.name in _CARRY_NOTHING else self._read_carried()
+            if self.call.name == "exec":
+                self._carried = self._without_words()
+            else:
+                self._carried = None if self.call.name in _CARRY_NOTHING else self._read_carried()
         return self._carried
+
+    def _without_words(self) -> Carried | None:
+        """INVARIANT: words beside a command are also left away. Many shells take none, and `--help` would excuse it."""
+        bare = command_without_words(self.call)
+        if bare is None:
+            return None
+        from interpose.foreign_tools import Carried, Script
+
+        # A program alone is what those mean who give its words apart: only a catastrophe counts there.
+        text = f"pwsh -Command {shlex.quote(bare)}" if is_powershell(self.call) else bare
+        return Carried((Script(text, "all" if len(bare.split()) > 1 else "fatal", sure=len(bare.split()) > 1),))
 
     def _read_carried(self) -> Carried:
         from interpose.foreign_tools import carried_by  # few calls need it, and hooks are in a hurry

@@ -114,6 +114,8 @@ def test_an_answer_is_kept_for_the_same_arguments_only(guard: CommandSafetyGuard
         ("mcp__shell__execute_command", {"command": "rm -rf /"}),
         ("functions.bash", {"command": "rm -rf /"}),
         ("my_tool", {"command": "rm -rf /"}),
+        ("Bash", {"command": "rm -rf /", "args": "--help"}),
+        ("shell", {"command": ["rm", "-rf", "/"], "args": ["--version"]}),
     ],
 )
 def test_a_shell_by_another_name_is_judged(guard: CommandSafetyGuard, tool: str, arguments: dict[str, object]) -> None:
