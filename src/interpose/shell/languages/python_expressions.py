@@ -159,7 +159,6 @@ class PythonExpressions(PythonLibrary):
         sure = True
         filtered = any(generator.ifs for generator in node.generators)
         before = dict(self.names)
-        self.session.filtered += filtered
 
         def nested(index: int) -> None:
             nonlocal sure
@@ -175,14 +174,15 @@ class PythonExpressions(PythonLibrary):
             def inner() -> None:
                 for condition in generator.ifs:
                     self.value(condition)
+                self.session.filtered += filtered
                 nested(index + 1)
+                self.session.filtered -= filtered
 
             loops = self.session.loops
             self.loop(generator.target, generator.iter, inner)
             sure = sure and self.session.loops == loops
 
         nested(0)
-        self.session.filtered -= filtered
         self.names = {**self.names, **before}
         if filtered:
             # As `env | grep NAME`: some variables and not all.
