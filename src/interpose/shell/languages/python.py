@@ -380,6 +380,8 @@ class _PythonWalker(PythonExpressions):
         self.texts += 1
         low.spend(len(code.text) // 6)
         self.used |= {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+        # Functions that it leaves in a dictionary are called by names that nobody sees.
+        self.used |= {part.name for part in tree.body if isinstance(part, _Function)}
         if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
             return self.value(tree.body[0].value)
         self.block(tree.body)
