@@ -149,11 +149,14 @@ class _JavascriptWalker(JavascriptExpressions):
         if operator is not None and source_of(operator) == "in":
             keys = tuple(text_value(key) for key, _ in over.entries or ())
             over = ProgramValue(items=keys) if over.entries is not None else ProgramValue(element=NOT_KNOWN)
+        # Only a condition inside picks out some of what the loop goes over.
+        outside, self.session.filtered = self.session.filtered, 0
         for item in self.elements(over):
             if target is not None:
                 self.declare(target)
                 self.bind(target, item, depth)
             self.field(node, "body", depth)
+        self.session.filtered = outside
         return NOT_KNOWN
 
     def imports(self, node: Node, depth: int) -> ProgramValue:

@@ -183,7 +183,8 @@ class JavascriptExpressions(JavascriptFunctions):
             self.session.seen.add("hidden")
         if index.known and index.number is None:
             return self.member(base, index.text)
-        return base.element or (either(base.items) if base.items else ProgramValue(taints=base.taints))
+        some = either(base.items) if base.items and index.number is None else ProgramValue(taints=base.taints)
+        return base.element or some
 
     def inner(self, node: Node, depth: int) -> ProgramValue:
         return self.visit(node.named_children[0], depth) if node.named_children else NOT_KNOWN

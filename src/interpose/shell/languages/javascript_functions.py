@@ -220,10 +220,10 @@ class JavascriptFunctions:
                 return None
 
     def _each(self, receiver: ProgramValue, name: str, function: ProgramValue, depth: int) -> ProgramValue:
-        self.session.filtered += name == "filter"
+        outside, self.session.filtered = self.session.filtered, int(name == "filter")
         items = self.elements(receiver)
         results = [self.apply(function, (item,), depth) for item in items]
-        self.session.filtered -= name == "filter"
+        self.session.filtered = outside
         taints = all_taints(results)
         if name in ("map", "flatMap"):
             known = receiver.items is not None and len(receiver.items) <= len(results)

@@ -103,6 +103,7 @@ class _PythonWalker(PythonExpressions):
         for worth in list(self.pending.values()):
             # Handed on as a value, or called deeper than calls are followed.
             if worth.does is not None and id(worth.does.node) in self.pending:
+                self.guessing = True
                 self.inline(worth.does, worth.does.args, {})
 
     def function(self, node: _Function | ast.Lambda, *, wanted: bool) -> ProgramValue:
@@ -254,6 +255,12 @@ class _PythonWalker(PythonExpressions):
 
     def loop(self, target: ast.expr, source: ast.expr, body: Callable[[], None]) -> None:
         over = self.value(source)
+        # Only a condition inside picks out some of what the loop goes over.
+        outside, self.session.filtered = self.session.filtered, 0
+        self._loop(target, over, body)
+        self.session.filtered = outside
+
+    def _loop(self, target: ast.expr, over: ProgramValue, body: Callable[[], None]) -> None:
         for one in over.others:
             over = one if one.items is not None or one.element is not None else over
         if over.name == "os.environ":
@@ -373,6 +380,8 @@ class _PythonWalker(PythonExpressions):
         self.texts += 1
         low.spend(len(code.text) // 6)
         self.used |= {part.id for part in ast.walk(tree) if isinstance(part, ast.Name)}
+        # Functions that it leaves in a dictionary are called by names that nobody sees.
+        self.used |= {part.name for part in tree.body if isinstance(part, _Function)}
         if len(tree.body) == 1 and isinstance(tree.body[0], ast.Expr):
             return self.value(tree.body[0].value)
         self.block(tree.body)

@@ -70,6 +70,9 @@ class PythonExpressions(PythonLibrary):
                     self.session.seen.add("hidden")
                 held = self.value(base)
                 use(held)
+                if attr in _CHANGES and (held.items is not None or held.entries is not None):
+                    # Handed on: who calls it later changes the list without our seeing it.
+                    self.replace(base, ProgramValue(taints=held.taints))
                 return self.attribute(held, attr)
             case ast.Call():
                 return self.call(node)
@@ -159,7 +162,6 @@ class PythonExpressions(PythonLibrary):
         sure = True
         filtered = any(generator.ifs for generator in node.generators)
         before = dict(self.names)
-        self.session.filtered += filtered
 
         def nested(index: int) -> None:
             nonlocal sure
@@ -175,14 +177,15 @@ class PythonExpressions(PythonLibrary):
             def inner() -> None:
                 for condition in generator.ifs:
                     self.value(condition)
+                self.session.filtered += filtered
                 nested(index + 1)
+                self.session.filtered -= filtered
 
             loops = self.session.loops
             self.loop(generator.target, generator.iter, inner)
             sure = sure and self.session.loops == loops
 
         nested(0)
-        self.session.filtered -= filtered
         self.names = {**self.names, **before}
         if filtered:
             # As `env | grep NAME`: some variables and not all.
@@ -231,8 +234,8 @@ class PythonExpressions(PythonLibrary):
         if base.entries is not None:
             found = entry(base, key.text) if key.known else None
             return found if found is not None else either([worth for _, worth in base.entries] or [NOT_KNOWN])
-        if base.items:
-            return either(base.items)
+        if base.items:  # one of them, or beyond what we know of the list
+            return either(base.items) if key.number is None else NOT_KNOWN
         if base.name == "os.environ":
             full = f"os.environ[{key.text}]"
             if not key.known:

@@ -66,6 +66,8 @@ class PythonFunctions:
         """Functions that nobody called yet."""
         self.outward: set[str] = set()
         self.calls = 0
+        self.guessing = False
+        """Whether a function is followed although nobody is seen to call it: with what, is not known."""
         self.active: list[int] = []
         """The functions that are being followed: one that calls itself is followed twice."""
         self.steps = 0
@@ -296,6 +298,7 @@ class PythonFunctions:
         return result
 
     def _bind_parameters(self, parameters: ast.arguments, args: Args, keywords: Keywords) -> None:
+        guessing, self.guessing = self.guessing, False
         names = [parameter.arg for parameter in (*parameters.posonlyargs, *parameters.args)]
         defaults = dict(zip(names[len(names) - len(parameters.defaults) :], parameters.defaults, strict=False))
         for parameter, default in zip(parameters.kwonlyargs, parameters.kw_defaults, strict=False):
@@ -312,11 +315,11 @@ class PythonFunctions:
                 self.names[name] = self.value(defaults[name]) if name in defaults else NOT_KNOWN
         if parameters.vararg is not None:
             rest = args[positional:]
-            self.names[parameters.vararg.arg] = ProgramValue(items=rest, taints=all_taints(rest))
+            self.names[parameters.vararg.arg] = ProgramValue(items=None if guessing else rest, taints=all_taints(rest))
         if parameters.kwarg is not None:
             more = tuple((name, worth) for name, worth in keywords.items() if name not in names)
             taints = all_taints([worth for _, worth in more])
-            self.names[parameters.kwarg.arg] = ProgramValue(entries=more, taints=taints)
+            self.names[parameters.kwarg.arg] = ProgramValue(entries=None if guessing else more, taints=taints)
 
     def set_attribute(self, base: ProgramValue, attr: str, worth: ProgramValue) -> None:
         """`base.attr = worth`, for whoever looks at it later."""

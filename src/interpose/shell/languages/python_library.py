@@ -11,6 +11,7 @@ from interpose.shell.languages.program_values import (
     ProgramFunction,
     ProgramValue,
     all_taints,
+    either,
     entry,
     text_value,
 )
@@ -229,8 +230,9 @@ class PythonLibrary(PythonFunctions):
         for row in list(zip(*columns, strict=False))[:MAX_ITEMS]:
             given = (row[0].items or ()) if name.endswith("starmap") else row
             results.append(self.apply(function, given, {}))
-        items = tuple(results) if "map" in name else source.items
-        return ProgramValue(items=items, taints=all_taints(items))
+        if "map" not in name:  # some of them, nobody knows which
+            return ProgramValue(element=either(source.items), taints=all_taints(source.items))
+        return ProgramValue(items=tuple(results), taints=all_taints(results))
 
     def _reduced(self, function: ProgramValue, rest: Args) -> ProgramValue:
         items = (*rest[1:2], *(rest[0].items or (rest[0].element or NOT_KNOWN, NOT_KNOWN)))
