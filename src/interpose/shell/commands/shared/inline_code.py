@@ -23,7 +23,7 @@ INLINE: dict[str, Inline] = {
     "mix": Inline("ruby", ("-e", "--eval"), frozenset({"run", "eval", "do"}), frozenset({"eval"}), (".exs",)),
     "iex": Inline("ruby", ("-e", "--eval", "--dot-iex")),
     "rebar3": Inline("erlang", ("--eval",), frozenset({"shell"})),
-    "dotnet": Inline("csharp", ("-e", "--eval", "--exec", "--use"), frozenset({"script", "fsi"}), frozenset({"eval"}),
+    "dotnet": Inline("csharp", ("-e", "--eval", "--exec", "--use"), frozenset({"script", "fsi", "run"}), frozenset({"eval"}),
                      (".cs", ".csx", ".fsx")),
     "swift": Inline("swift", ("-e",), files=(".swift",)),
     "cargo": Inline("rust", ("-e", "--expr", "--loop"), frozenset({"script", "eval"}), files=(".rs",)),
