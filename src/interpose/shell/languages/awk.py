@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from interpose.shell.invocation import UNKNOWN, Lowering, Stream, Word
+from interpose.shell.secret_names import is_secret_name
 
 _TOKEN = re.compile(
     r"""
@@ -66,6 +67,7 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
         low.emit("system", via, certainty="possible", rule="disk-fill",
                  reason="A loop without an end prints until the disk is full")  # fmt: skip
     program = AwkProgram(found, low, via, stdin, dict(variables))
+    _environment(program)
     _assignments(program)
     for index, token in enumerate(program.tokens):
         if token.kind == "name":
@@ -83,6 +85,25 @@ def lower_with(code: str, low: Lowering, via: str, stdin: Stream, variables: Map
                     _loaded(program, index)
                 case _:
                     pass
+
+
+def _environment(program: AwkProgram) -> None:
+    """All variables of the environment are gone through, or one that is secret leaves the machine."""
+    secret = False
+    for index, token in enumerate(program.tokens):
+        if token.text != "ENVIRON" or token.kind != "name":
+            continue
+        before, key = _text(program, index - 1), _text(program, index + 2)
+        if before == "in":
+            secret = True
+            program.low.emit("secret.read", "environment", certainty="possible", rule="environment-dump",
+                             reason="Prints the whole environment, with the tokens and passwords in it")  # fmt: skip
+        secret = secret or is_secret_name(key)
+    remote = next(
+        (token.text for token in program.tokens if token.kind == "string" and token.text.startswith("/inet")), ""
+    )
+    if secret and remote:
+        program.low.emit("net.upload", remote, certainty="possible", secret=True)
 
 
 def tokens(code: str) -> list[AwkToken]:

@@ -85,7 +85,7 @@ _SENDS = _names(
 )
 _ENVIRONMENT = _names("getenv osgetenv systemgetenv getenvvar env envvar systemgetenv! stdenv stdenvvar lookupenv "
                       "getenvironmentvariable environ osenviron getenvironment getenvironmentvariables sysgetenv "
-                      "processenvironment environment")  # fmt: skip
+                      "processenvironment environment sysenv")  # fmt: skip
 
 
 class Statement(Struct):
@@ -132,10 +132,12 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
         if every & _ENVIRONMENT:
             asked = [text for text in statement.strings if is_secret_name(text)]
             secret = secret or bool(asked) or not statement.strings
-        sends = sends or bool(every & _SENDS)
+        addressed = any("://" in text for text in statement.strings)
+        sends = sends or bool(every & _SENDS) or (addressed and bool(every & (_READS | {"fromurl", "url", "uri"})))
     if parts and _starts_command(parts[0]):
         understood = True
-        low.run(tuple(Word(word, quoted=True) for word in parts), via=via)
+        words = [word for part in parts for word in (part.split() if part.startswith("-") else [part])]
+        low.run(tuple(Word(word, quoted=True) for word in words), via=via)
     if sends and secret and (in_file or not any(mark in code.lower() for mark in AUTHORIZED)):
         low.emit("net.upload", address, certainty="possible", secret=True)
     if not understood:

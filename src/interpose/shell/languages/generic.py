@@ -227,7 +227,7 @@ def _sending(program: Scan, index: int) -> None:
     found = program.found
     text = found[index].text
     tail = text.replace("::", ".").replace("->", ".").rpartition(".")[2].lower()
-    if tail not in SENDERS and text not in NETWORK:
+    if tail not in SENDERS and text not in NETWORK and text not in SENDERS:
         return
     end = end_of_call(found, index + 1)
     addressed = any(token.kind == "string" and "://" in token.text for token in found[index + 1 : end])

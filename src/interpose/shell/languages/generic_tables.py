@@ -147,6 +147,7 @@ TABLES: dict[str, dict[str, Action]] = {
         "Code.compile_string": _code("ruby"), "Code.require_file": _file("ruby"), ".os.cmd": _SHELL, "apply": _CALL,
         "Process.run": _WEAK_RUN, "Process.new": _WEAK_RUN, "File.cp_r!": _COPY, "File.rename!": _MOVE,
         "Kernel.apply": _CALL,
+        ".putbinaryfile": _READ, ".puttextfile": _READ, ".upload!": _READ,
         "URI.open": _DOWNLOAD, "Net::HTTP.get": _DOWNLOAD,
         "open": _OPEN,
         "Pathname.rmtree": _TREE, ".rmtree": _TREE, "System.cmd": _RUN, "System.shell": _SHELL, "File.rm!": _DELETE_ONE,
