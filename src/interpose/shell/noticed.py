@@ -8,9 +8,10 @@ from interpose.paths import secret_of
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.exposing import state_exposed
 from interpose.shell.commands.shared.lasting import state_lasting
-from interpose.shell.commands.shared.revealing import state_revealed, still_printable
+from interpose.shell.commands.shared.revealing import reveal, state_revealed, still_printable
 from interpose.shell.commands.shared.verbs import TEXT_TOOLS
 from interpose.shell.invocation import PRINTABLE, Invocation, Stream
+from interpose.shell.secret_names import is_secret_name
 
 if TYPE_CHECKING:
     from interpose.shell.lowering import CommandLowering
@@ -22,6 +23,8 @@ def state_noticed(inv: Invocation, low: CommandLowering, *, known: bool) -> None
     """State what the words of a command mean in tables that go across all families. `known`: it has a handler."""
     if not known:
         _state_given_secrets(inv, low)
+    if inv.name in ("printenv", "launchctl") and any(is_secret_name(word.text) for word in inv.args):
+        reveal(inv, low, inv.name, rule="secret-variable", reason="Prints a password, key or token")
     state_revealed(inv, low)
     state_exposed(inv, low)
     state_lasting(inv, low)

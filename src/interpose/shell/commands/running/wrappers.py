@@ -7,9 +7,7 @@ import shlex
 from interpose.shell.commands.shared.environment import run_with, show_environment
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.peel import Peeled, Wrapper, assignments, peel, run_inner
-from interpose.shell.commands.shared.revealing import reveal
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
-from interpose.shell.secret_names import is_secret_name
 
 _NONE = Wrapper()
 _LOOSE = Wrapper(loose=True)
@@ -197,10 +195,7 @@ def _env_split(text: Word, rest: tuple[Word, ...], low: Lowering) -> None:
 
 @command("printenv")
 def printenv(inv: Invocation, low: Lowering) -> None:
-    names = [word for word in inv.args if not word.text.startswith("-")]
-    if any(is_secret_name(word.text) for word in names):
-        reveal(inv, low, names[0].text, rule="secret-variable", reason="Prints a password, key or token")
-    elif names:
+    if any(not word.text.startswith("-") for word in inv.args):
         low.output(Stream(taints=frozenset({"env"})))
     elif not any(word.text in ("--help", "--version") for word in inv.args):
         show_environment(inv, low)
