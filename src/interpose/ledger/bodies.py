@@ -55,11 +55,11 @@ class Bodies:
     def finished(self, outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None) -> Draft:
         """What came of a call, and what `tool.after` said about it."""
         call, word = outcome.call, outcome_word(outcome)
-        kept = self._values.result(outcome.result)
+        kept = self._values.result(outcome.result, call)
         original, original_digest = NOT_KEPT, ""
         became = None if after is None else self._after(after)
         if after is not None and became is not None and became.result != "passed":
-            given = self._values.result((after.original or after.payload).result)
+            given = self._values.result((after.original or after.payload).result, call)
             original, original_digest = given.result, given.digest
         body = Finished(
             outcome=word, duration_ns=outcome.duration_ns, exit_code=_exit_code(outcome.result), bytes=kept.bytes,
