@@ -77,6 +77,11 @@ class Pattern:
         match = self._compiled.search(data, start)
         return None if match is None else match.span()
 
+    def spans(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+        """Where matches begin and end. Whoever asks counts the work."""
+        for match in self._compiled.finditer(data, start, end):
+            yield match.span()
+
     def starts(self, data: bytes) -> Iterator[int]:
         """Where matches begin, at no cost: for patterns that were made for this text."""
         for match in self._compiled.finditer(data):

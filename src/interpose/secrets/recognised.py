@@ -12,16 +12,27 @@ from typing import Protocol
 from urllib.parse import quote_from_bytes
 
 from interpose.secrets.effort import LINE, MATCH, spend
-from interpose.secrets.hits import REPEATED, Hit
+from interpose.secrets.hits import GUESSED, REPEATED, SHAPED, Hit
 from interpose.secrets.patterns import Pattern, escaped, pattern
-from interpose.secrets.secret_values import has, is_code, is_filler, is_name, is_template
+from interpose.secrets.secret_values import (
+    digit_groups,
+    has,
+    is_code,
+    is_drawn,
+    is_filler,
+    is_name,
+    is_restless,
+    is_template,
+)
 
 MOST = 4096
 """Values of one search. With more, what is left is withheld: nobody reads so many secrets by mistake."""
 SHORTEST, LONGEST = 8, 4096
 _STANDS_ALONE = 16
 """A shorter value is hidden only as a word of its own: it may be a part of another word by chance."""
-_SHORTEST_WORD, _SHORTEST_NUMBER = 16, 12
+_SHORTEST_NUMBER = 12
+_IDENTIFIER, _DIGIT_GROUPS = r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)*", 3
+"""What could be a name in a program, unless it has so many runs of digits."""
 _FEWEST_LETTERS = 5
 _KEY_LINE = r"[0-9A-Za-z+/=]{40,}"
 _KEY_LINES = 64
@@ -32,7 +43,7 @@ _FEW = 16
 """Values that are looked for one after the other. More of them share a pattern, which takes time to make."""
 _SHORT = 256 * 1024
 """So they do if the text is longer than this for one value."""
-_ENCODED = 256
+_ENCODED = 16
 """With more values than these, only the values themselves are looked for, not their encodings."""
 _NOTHING: Mapping[int, int] = MappingProxyType({})
 
@@ -47,21 +58,23 @@ class KnownFromBefore(Protocol):
         """Where it stands."""
 
 
-def is_distinct(value: bytes) -> bool:
+def is_distinct(value: bytes, *, has_shape: bool = False) -> bool:
     """Whether a value means the same wherever it stands. A word, a name or a number that is a password does not."""
     if not SHORTEST <= len(value) <= LONGEST or len(set(value)) < _FEWEST_LETTERS or not value.isascii():
         return False
+    if has_shape and len(value) >= _STANDS_ALONE:
+        return True
     if value.isdigit():
         return len(value) >= _SHORTEST_NUMBER
-    if value.isalpha() and not has(value[1:-1], "lu"):
-        return len(value) >= _SHORTEST_WORD and not is_filler(value)
-    if len(value.split()) != 1:
-        return False
-    if is_name(value):
-        return has(value, "dlu") and not is_filler(value)
-    if len(value) >= _STANDS_ALONE:
+    if len(value) >= _STANDS_ALONE and is_drawn(value):
         return True
-    return not (is_template(value) or is_filler(value)) and (has(value, "d") or not is_code(value))
+    if not has(value, "d"):
+        return is_restless(value)
+    if len(value.split()) != 1 or is_name(value):
+        return has(value, "dlu") and value.isalnum() and not is_filler(value)
+    if pattern(_IDENTIFIER).covers(value):
+        return digit_groups(value) >= _DIGIT_GROUPS and not is_filler(value)
+    return len(value) >= _STANDS_ALONE or not (is_template(value) or is_filler(value) or is_code(value))
 
 
 class Recognised:
@@ -86,9 +99,9 @@ class Recognised:
         """The values and their kinds, in the order in which they were found."""
         return self._values
 
-    def learn(self, value: bytes, kind: str) -> None:
+    def learn(self, value: bytes, kind: str, rank: int = GUESSED) -> None:
         """Know a value from now on, if it is worth knowing."""
-        if value not in self._values and is_distinct(value):
+        if value not in self._values and is_distinct(value, has_shape=rank == SHAPED):
             self._values[value] = self._few[value] = kind
 
     def learn_all(self, values: Mapping[bytes, str]) -> None:
@@ -101,8 +114,8 @@ class Recognised:
         for hit in hits:
             if len(self._values) >= MOST and hit.secret not in self._values:
                 return hit
-            self.learn(hit.secret, hit.kind)
-            if hit.kind.endswith("private-key"):
+            self.learn(hit.secret, hit.kind, hit.rank)
+            if hit.kind.endswith("private-key") and hit.secret in self._values:
                 for line, _ in zip(
                     pattern(_KEY_LINE).matches(data, hit.start, hit.end), range(_KEY_LINES), strict=False
                 ):

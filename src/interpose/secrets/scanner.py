@@ -23,8 +23,11 @@ from interpose.secrets.http import (
 from interpose.secrets.kinds import SHAPED, Kind
 from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKeys
 from interpose.secrets.patterns import Gate, pattern
+from interpose.secrets.plain_names import PlainKeys
 from interpose.secrets.recognised import Recognised
 from interpose.secrets.secret_values import has
+from interpose.secrets.services import NearServices
+from interpose.secrets.tables import TableColumns
 
 BLOCK = 16 * 1024
 """How much text one look at the gate covers."""
@@ -71,12 +74,12 @@ class Scanner:
     """Finds all secrets of a text. It has no state of its own, so everybody shares one."""
 
     def __init__(self) -> None:
-        # Three gates instead of one: the states of unlike patterns multiply.
+        # Some gates instead of one: the states of unlike patterns multiply.
         self._rooms: tuple[tuple[Gate, tuple[AnyFinder, ...]], ...] = tuple(
             (Gate([finder.gate for finder in finders]), finders)
             for finders in (
                 tuple(Shaped(kind) for kind in SHAPED),
-                (Assignments(), Flags(), Pairs()),
+                (Assignments(), Flags(), Pairs(), PlainKeys(), NearServices()),
                 (
                     PrivateKeys(),
                     PuttyKeys(),
@@ -89,6 +92,7 @@ class Scanner:
                     CurlUsers(),
                     CommandPasswords(),
                     Netrc(),
+                    TableColumns(),
                     Base64(),
                     UrlEncoded(),
                 ),
