@@ -1,7 +1,7 @@
 """Drawn values under plain names: `Key=...`, `stripe_key: ...`, `--key ...`, `the API key is ...`.
 
-A name like `key` is given to many harmless things. So the value must be drawn beyond doubt, and one that could be a hash
-or an id must have something else before it that speaks of access.
+A name like `key` is given to many harmless things. So the value must be drawn beyond doubt, and one that could be a
+hash or an id must have something else before it that speaks of access.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from collections.abc import Iterator
 
 from interpose.secrets.hits import GUESSED, Hit
 from interpose.secrets.patterns import pattern
-from interpose.secrets.services import NAMES
 from interpose.secrets.secret_values import UUID, is_drawn, is_hex, is_template
+from interpose.secrets.services import NAMES
 
 KIND = "generic-api-key"
 NEAR = 80

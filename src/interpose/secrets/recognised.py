@@ -161,7 +161,7 @@ class _ManyValues:
         self._beginnings: Pattern | None = None
 
     def find(self, data: bytes, found: Mapping[int, int]) -> Iterator[Hit]:
-        """Where they stand. A pattern of their beginnings finds them: one of all their letters takes far longer to make."""
+        """Where they stand. A pattern of their beginnings finds them: one of all letters takes far longer to make."""
         if self._beginnings is None:
             for value in self.kinds:
                 for text in _spellings(value) if len(self.kinds) <= _ENCODED else (value,):

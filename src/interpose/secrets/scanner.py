@@ -40,6 +40,7 @@ LAYERS = 3
 
 _FILLED = r"(?i).*(?:x{10}|\*{6}|\.{4}).*"
 _MAY_BE_FILLED = frozenset({"artifactory-key", "artifactory-password"})
+"""Kinds that are short and almost any letters: images and programs in base64 have them by chance."""
 
 
 AnyFinder = Finder | Base64 | UrlEncoded
@@ -65,7 +66,11 @@ class Shaped:
                 continue
             if kind.unless and pattern(kind.unless).covers(secret):
                 continue
-            if kind.name not in _MAY_BE_FILLED and pattern(_FILLED).covers(secret):
+            at = match.span("secret")[0]
+            if kind.name in _MAY_BE_FILLED:
+                if data[at - 1 : at] in (b"+", b"/"):
+                    continue
+            elif pattern(_FILLED).covers(secret):
                 continue
             yield Hit(*match.span("secret"), kind.name, secret)
 

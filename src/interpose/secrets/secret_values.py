@@ -117,7 +117,7 @@ def is_drawn(value: bytes) -> bool:
     """
     plain = value.translate(None, b"-_.+/=")
     size = len(plain)
-    if size < 16 or not plain.isalnum() or len(value) - size > len(value) // 6 or not has(plain, "d"):  # noqa: PLR2004
+    if size < 16 or not plain.isalnum() or len(value) - size > len(value) // 6 or not has(plain, "d"):
         return False
     mixed = has(plain, "lu")
     if not mixed and not (has(plain, "l") or has(plain, "u")):

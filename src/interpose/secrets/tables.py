@@ -23,7 +23,8 @@ class TableColumns:
 
     spans_lines = False
     _rest = r"[\w |\t,;\"'*-]*"
-    gate = rf"(?im)(?:^|[\"'`]){_rest}(?:{_TELLING}[ \"'*]*[|\t,;]{_rest}|[|\t,;][\w \"'*-]*{_TELLING}[ \"'*]*[|]?[ ]*)\r?$"
+    _first, _last = rf"{_TELLING}[ \"'*]*[|\t,;]{_rest}", rf"[|\t,;][\w \"'*-]*{_TELLING}[ \"'*]*[|]?[ ]*"
+    gate = rf"(?im)(?:^|[\"'`]){_rest}(?:{_first}|{_last})\r?$"
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
         """What stands in columns whose head tells a secret."""
