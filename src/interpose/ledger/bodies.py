@@ -31,7 +31,7 @@ class Bodies:
         """What was decided about a call."""
         call, who = verdict.payload, self._values.identity(verdict.payload)
         kept, digest = self._values.call(call)
-        said = self._said(verdict, kept.effects)
+        said = self._said(verdict, kept.effects, call)
         words, original, original_digest = kept.words, NOT_KEPT, ""
         if verdict.original is not None:
             came_in, original_digest = self._values.call(verdict.original)
@@ -79,15 +79,16 @@ class Bodies:
             return None
         return After(
             result="withheld" if not verdict.allowed else "rewritten" if verdict.rewritten else "passed",
-            rule=clean(verdict.rule), said=self._said(verdict, ()), approver=verdict.approver,
+            rule=clean(verdict.rule), said=self._said(verdict, (), verdict.payload.call), approver=verdict.approver,
             elapsed_ns=verdict.elapsed_ns, policy=verdict.policy, timings=verdict.timings,
         )  # fmt: skip
 
-    def _said(self, verdict: Verdict[Any], effects: tuple[SeenEffect, ...]) -> Said:
+    def _said(self, verdict: Verdict[Any], effects: tuple[SeenEffect, ...], call: ToolCall) -> Said:
         reason = verdict.reason
         if not (reason or verdict.questions or verdict.findings):
             return Said(effects=effects) if effects else NOTHING_SAID
-        said = self._values.said(Said(reason=reason, questions=verdict.questions, findings=verdict.findings))
+        quoted = Said(reason=reason, questions=verdict.questions, findings=verdict.findings)
+        said = self._values.said(quoted, self._values.known(call))
         return Said(reason=said.reason, questions=said.questions, findings=said.findings, effects=effects)
 
 

@@ -88,6 +88,13 @@ class Values:
         self._sessions.remember(call.context.session_id, kept[0].told)
         return kept
 
+    def known(self, call: ToolCall) -> Recognised:
+        """The secrets that the session has seen, and those of the call's arguments."""
+        told = self.call(call)[0].told
+        known = self._sessions.recognised(call.context.session_id)
+        known.learn_all(told)
+        return known
+
     def identity(self, call: ToolCall) -> Identity:
         """Who asked, from where and under which names. Whoever names a session after a token gets a marker, too."""
         context = call.context
@@ -150,9 +157,7 @@ class Values:
         return self.said(Said(effects=effects), known).effects if effects else ()
 
     def _kept_result(self, result: object, plain: bytes, call: ToolCall) -> Raw:
-        told = self.call(call)[0].told
-        known = self._sessions.recognised(call.context.session_id)
-        known.learn_all(told)
+        known = self.known(call)
         if len(plain) > RESULT_LIMIT:
             kept = _part(self._redactor.redact_after(b"", plain[: RESULT_LIMIT + _OVERLAP], known)[0], RESULT_LIMIT)
         else:
