@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.formats.nested_values import NestedWalk
 from interpose.secrets.effort import Effort
+from interpose.secrets.recognised import SHORTEST
 
 if TYPE_CHECKING:
     from interpose.secrets.recognised import Recognised
@@ -131,6 +132,8 @@ class Repeats(NestedWalk):
 
     def text(self, text: str, _name: str) -> str:
         """A text without what is known."""
+        if len(text) < SHORTEST:
+            return text
         redaction = self._redactor.redact_known(text, self._known)
         self._found += redaction.found
         return redaction.text if redaction.found else text

@@ -35,6 +35,7 @@ class SessionMemory:
         self._seen: OrderedDict[bytes, tuple[str, int, int, float]] = OrderedDict()
         """By digest: the kind, the sort of word, the length, and when it was seen."""
         self._patterns: tuple[Pattern, ...] | None = None
+        self._shortest = 0
 
     def __len__(self) -> int:
         return len(self._seen)
@@ -53,10 +54,13 @@ class SessionMemory:
                 seen.move_to_end(digest)
         while seen and (len(seen) > VALUES or next(iter(seen.values()))[3] < now - SECONDS):
             seen.popitem(last=False)
+        more._shortest = min((length for _, _, length, _ in seen.values()), default=0)
         return more
 
     def find(self, data: bytes) -> Iterator[Hit]:
         """Where they stand."""
+        if len(data) < self._shortest:
+            return
         padded = b" " + data + b" "
         looks = _LOOKS
         for words in self._words():
