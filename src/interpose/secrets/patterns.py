@@ -6,15 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import re2  # type: ignore[import-untyped]  # the package ships no types
-
 from interpose.secrets.effort import MATCH, spend
 
 _ROOM = 64 * 1024 * 1024
 """With less, the states of so many patterns are thrown away and built again, over and over."""
 
 
+@cache
+def _re2() -> Any:
+    """The package, loaded when the first pattern is made: a process that searches nothing need not wait for it."""
+    import re2  # type: ignore[import-untyped]  # the package ships no types
+
+    return re2
+
+
 def _options(*, roomy: bool = False) -> Any:
+    re2 = _re2()
     options = re2.Options()
     if roomy:
         options.max_mem = _ROOM
@@ -55,7 +62,7 @@ class Pattern:
     """A pattern over bytes."""
 
     def __init__(self, pattern: str, *, roomy: bool = False) -> None:
-        self._compiled = re2.compile(pattern.encode("latin-1"), _options(roomy=roomy))
+        self._compiled = _re2().compile(pattern.encode("latin-1"), _options(roomy=roomy))
         self._groups = {name.decode(): index for name, index in self._compiled.groupindex.items()}
 
     def covers(self, data: bytes) -> bool:
@@ -101,7 +108,7 @@ def pattern(text: str) -> Pattern:
 
 def escaped(text: bytes) -> str:
     """The pattern that matches this very text."""
-    quoted: str = re2.escape(text.decode("latin-1"))
+    quoted: str = _re2().escape(text.decode("latin-1"))
     return quoted
 
 
@@ -109,7 +116,7 @@ class Gate:
     """Which of many patterns occur in a text, found in one pass over it."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        self._set = re2.Set.SearchSet(_options(roomy=True))
+        self._set = _re2().Set.SearchSet(_options(roomy=True))
         for pattern in patterns:
             self._set.Add(pattern.encode("latin-1"))
         self._set.Compile()
