@@ -30,7 +30,7 @@ _OTHER_KEYS = (
     r"block|round|ephemeral|shared|ecdh|curve|point|rsa|dsa|ec|ed25519|x25519|aes|des|hmac|mac|cipher|crypto\w*)"
     r"[\s_.-]*keys?"
 )
-_VARIABLE = r"\b[A-Z][0-9A-Z]*(?:_[0-9A-Z]+)*_KEY$"
+_VARIABLE = r"(?:\b[A-Z][0-9A-Z]*(?:_[0-9A-Z]+)*_KEY|\s--?key)$"
 _SAID = r"(?:[ \t]*[\"'`]?\]?[ \t]*(?::?=>?|:|<-|->|\||>)[ \t]*|[ \t]+(?:is|was|are)[ \t:]+)"
 _VALUE = r"[\"'`{(]?(?P<value>[0-9A-Za-z][0-9A-Za-z_.+/-]{15,127}={0,2})"
 _HARMLESS_BEFORE = r"(?i)(?:sha-?(?:1|256|384|512)?|md5|digest|checksum|integrity|hash|etag|commit|fingerprint)\W*$"
