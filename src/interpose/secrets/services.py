@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from interpose.secrets.effort import LINE, spend
 from interpose.secrets.hits import GUESSED, Hit
-from interpose.secrets.kinds.services import SERVICES
+from interpose.secrets.kinds import SERVICES
 from interpose.secrets.patterns import pattern
 from interpose.secrets.secret_values import UUID, is_drawn, is_hex, is_template
 
