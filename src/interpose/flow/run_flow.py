@@ -202,7 +202,7 @@ class RunFlow:
             outcome,
             lambda piece, look_only: self._after(snapshot, piece, look_only=look_only),
             finish,
-            lambda: _text_filters(after),
+            lambda: _text_filters(after, outcome.call),
         )
         result = call.whole(outcome.result) if whole else call.inside(outcome.result)
         return (call, result) if result is not outcome.result else None
@@ -425,9 +425,9 @@ def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
 
 
-def _text_filters(after: Sequence[Registration]) -> list[tuple[Registration, TextFilter]]:
+def _text_filters(after: Sequence[Registration], call: ToolCall) -> list[tuple[Registration, TextFilter]]:
     return [
-        (entry, cast("Any", entry.handler).text_filter())
+        (entry, cast("Any", entry.handler).text_filter(call))
         for entry in after
         if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
     ]

@@ -31,7 +31,7 @@ class Bodies:
         """What was decided about a call."""
         call, who = verdict.payload, self._values.identity(verdict.payload)
         kept, digest = self._values.call(call)
-        said = self._said(verdict, kept.effects)
+        said = self._said(verdict, kept.effects, call)
         words, original, original_digest = kept.words, NOT_KEPT, ""
         if verdict.original is not None:
             came_in, original_digest = self._values.call(verdict.original)
@@ -55,11 +55,11 @@ class Bodies:
     def finished(self, outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None) -> Draft:
         """What came of a call, and what `tool.after` said about it."""
         call, word = outcome.call, outcome_word(outcome)
-        kept = self._values.result(outcome.result)
+        kept = self._values.result(outcome.result, call)
         original, original_digest = NOT_KEPT, ""
         became = None if after is None else self._after(after)
         if after is not None and became is not None and became.result != "passed":
-            given = self._values.result((after.original or after.payload).result)
+            given = self._values.result((after.original or after.payload).result, call)
             original, original_digest = given.result, given.digest
         body = Finished(
             outcome=word, duration_ns=outcome.duration_ns, exit_code=_exit_code(outcome.result), bytes=kept.bytes,
@@ -79,15 +79,16 @@ class Bodies:
             return None
         return After(
             result="withheld" if not verdict.allowed else "rewritten" if verdict.rewritten else "passed",
-            rule=clean(verdict.rule), said=self._said(verdict, ()), approver=verdict.approver,
+            rule=clean(verdict.rule), said=self._said(verdict, (), verdict.payload.call), approver=verdict.approver,
             elapsed_ns=verdict.elapsed_ns, policy=verdict.policy, timings=verdict.timings,
         )  # fmt: skip
 
-    def _said(self, verdict: Verdict[Any], effects: tuple[SeenEffect, ...]) -> Said:
+    def _said(self, verdict: Verdict[Any], effects: tuple[SeenEffect, ...], call: ToolCall) -> Said:
         reason = verdict.reason
         if not (reason or verdict.questions or verdict.findings):
             return Said(effects=effects) if effects else NOTHING_SAID
-        said = self._values.said(Said(reason=reason, questions=verdict.questions, findings=verdict.findings))
+        quoted = Said(reason=reason, questions=verdict.questions, findings=verdict.findings)
+        said = self._values.said(quoted, self._values.known(call))
         return Said(reason=said.reason, questions=said.questions, findings=said.findings, effects=effects)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from msgspec import MsgspecError, Raw, Struct
@@ -15,6 +15,8 @@ from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
 from interpose.ledger.keys import Keys
 from interpose.reading import home_directory, reading_of
 from interpose.secrets import Redactor
+from interpose.secrets.recognised import Recognised
+from interpose.secrets.session_memory import SessionMemories
 from interpose.types import FrozenDict, FrozenList, ToolCall
 
 ARGUMENTS_LIMIT = 256 * 1024
@@ -40,6 +42,8 @@ class KeptCall(Struct, frozen=True):
     arguments: Raw
     words: str
     effects: tuple[SeenEffect, ...]
+    told: Mapping[bytes, str]
+    """Secrets in the arguments, to be hidden in the result, too. Not written anywhere."""
 
 
 class KeptResult(Struct, frozen=True):
@@ -69,15 +73,27 @@ class Values:
 
     def __init__(self, keys: Keys, *, include_argument_values: bool) -> None:
         self._redactor, self._key = Redactor(keys.redaction), keys.digests
+        self._sessions = SessionMemories(keys.redaction)
         self._values = include_argument_values
         self._harmless: dict[tuple[str, ...], tuple[str, ...]] = {}
 
     def call(self, call: ToolCall) -> tuple[KeptCall, str]:
         """The call as it is kept, and the digest of its arguments."""
-        if not _is_plain(call.arguments):
-            return self._kept_and_digested(call)
-        about = (self._key, self._values)  # what is kept depends on the ledger's key
-        return reading_of(call, home_directory()).remember(about, lambda: self._kept_and_digested(call))
+        known = self._sessions.recognised(call.context.session_id)
+        if known or not _is_plain(call.arguments):
+            kept = self._kept_and_digested(call, known)
+        else:
+            about = (self._key, self._values)  # what is kept depends on the ledger's key
+            kept = reading_of(call, home_directory()).remember(about, lambda: self._kept_and_digested(call, known))
+        self._sessions.remember(call.context.session_id, kept[0].told)
+        return kept
+
+    def known(self, call: ToolCall) -> Recognised:
+        """The secrets that the session has seen, and those of the call's arguments."""
+        told = self.call(call)[0].told
+        known = self._sessions.recognised(call.context.session_id)
+        known.learn_all(told)
+        return known
 
     def identity(self, call: ToolCall) -> Identity:
         """Who asked, from where and under which names. Whoever names a session after a token gets a marker, too."""
@@ -101,16 +117,16 @@ class Values:
         """Ids that are mere numbers are not searched: no secret is known by its digits alone."""
         return text if not text or _NUMBER.fullmatch(text) else self._redactor.redact(text).text
 
-    def result(self, result: object) -> KeptResult:
+    def result(self, result: object, call: ToolCall) -> KeptResult:
         """A result as it is kept."""
         plain = json_of(result)
-        kept = self._kept_result(result, plain) if self._values else NOT_KEPT
+        kept = self._kept_result(result, plain, call) if self._values else NOT_KEPT
         return KeptResult(kept, self._digest(plain), len(plain))
 
-    def said(self, said: Said) -> Said:
+    def said(self, said: Said, known: Recognised | None = None) -> Said:
         """What was said, without the secrets that it quotes."""
         plain = json_of(said)
-        hidden, found = self._redactor.redact_bytes(plain)
+        hidden, found = self._redactor.redact_after(b"", plain, known)
         if not found:
             return said if plain.isascii() else _said(plain)
         try:
@@ -118,36 +134,40 @@ class Values:
         except MsgspecError:
             pass  # a marker stands where JSON needs something else
         try:
-            return _said(_encode(self._redactor.redact_value(_any(plain))[0]))
+            return _said(_encode(self._redactor.redact_value(_any(plain), known)[0]))
         except MsgspecError:
             return Said(reason="(withheld: it could not be searched for secrets)")
 
-    def _kept_and_digested(self, call: ToolCall) -> tuple[KeptCall, str]:
+    def _kept_and_digested(self, call: ToolCall, known: Recognised) -> tuple[KeptCall, str]:
         plain = json_of(call.arguments)
-        return self._kept_call(call, plain), self._digest(plain)
+        return self._kept_call(call, plain, known), self._digest(plain)
 
-    def _kept_call(self, call: ToolCall, plain: bytes) -> KeptCall:
+    def _kept_call(self, call: ToolCall, plain: bytes, known: Recognised) -> KeptCall:
         found = _effects(call)
         if not self._values:
-            return KeptCall(NOT_KEPT, "", self._shown(found))
-        hidden, encoded = self._hidden(call.arguments, plain)
+            return KeptCall(NOT_KEPT, "", self._shown(found), {})
+        hidden, encoded = self._hidden(call.arguments, plain, known)
         kept = Raw(encoded) if len(encoded) <= ARGUMENTS_LIMIT else _part(encoded, ARGUMENTS_LIMIT)
         words = " ".join(_strings(hidden, TEXT_LIMIT))
         # INVARIANT: what is not searched again stands in the record anyway, in arguments in which nothing was hidden.
         repeated = encoded is plain and all(_repeats(effect.resource, words, call.context.cwd) for effect in found)
-        return KeptCall(kept, words, found if repeated else self._shown(found))
+        return KeptCall(kept, words, found if repeated else self._shown(found, known), known.values)
 
-    def _shown(self, effects: tuple[SeenEffect, ...]) -> tuple[SeenEffect, ...]:
-        return self.said(Said(effects=effects)).effects if effects else ()
+    def _shown(self, effects: tuple[SeenEffect, ...], known: Recognised | None = None) -> tuple[SeenEffect, ...]:
+        return self.said(Said(effects=effects), known).effects if effects else ()
 
-    def _kept_result(self, result: object, plain: bytes) -> Raw:
+    def _kept_result(self, result: object, plain: bytes, call: ToolCall) -> Raw:
+        known = self.known(call)
         if len(plain) > RESULT_LIMIT:
-            return _part(self._redactor.redact_bytes(plain[: RESULT_LIMIT + _OVERLAP])[0], RESULT_LIMIT)
-        return Raw(self._hidden(result, plain)[1])
+            kept = _part(self._redactor.redact_after(b"", plain[: RESULT_LIMIT + _OVERLAP], known)[0], RESULT_LIMIT)
+        else:
+            kept = Raw(self._hidden(result, plain, known)[1])
+        self._sessions.remember(call.context.session_id, known.values)
+        return kept
 
-    def _hidden(self, value: object, plain: bytes) -> tuple[Any, bytes]:
+    def _hidden(self, value: object, plain: bytes, known: Recognised) -> tuple[Any, bytes]:
         """The value and its JSON, both without secrets."""
-        hidden, found = self._redactor.redact_value(value)
+        hidden, found = self._redactor.redact_value(value, known)
         encoded = json_of(hidden) if found else plain
         if _is_plain(value):
             return hidden, encoded
@@ -157,7 +177,7 @@ class Values:
         except (MsgspecError, RecursionError):
             written = encoded.decode()
             encoded = _encode(written)
-        hidden, found = self._redactor.redact_value(written)
+        hidden, found = self._redactor.redact_value(written, known)
         return hidden, json_of(hidden) if found else encoded
 
     def _digest(self, data: bytes) -> str:

@@ -8,5 +8,5 @@ from __future__ import annotations
 
 from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
-# `catalogue` and `stream` are modules that other rooms may import.
-__all__ = ["FoundSecret", "Redaction", "Redactor", "catalogue", "stream"]
+# `catalogue`, `recognised`, `session_memory` and `stream` are modules that other rooms may import.
+__all__ = ["FoundSecret", "Redaction", "Redactor", "catalogue", "recognised", "session_memory", "stream"]

@@ -15,7 +15,7 @@ from interpose.secrets.names import (
     telling_end,
 )
 from interpose.secrets.patterns import PatternMatch, pattern
-from interpose.secrets.secret_values import UUID, has, is_code, is_filler, is_password, is_random, is_template
+from interpose.secrets.secret_values import UUID, has, is_code, is_drawn, is_filler, is_password, is_random, is_template
 
 _TYPE = r"(?::[ \t]*[&A-Za-z]+(?:\[[a-z]+\])?(?:[ \t]*\|[ \t]*None)?[ \t]*|string[ \t]*)?"
 _IS = rf"(?:{_TYPE}[:?+|.!=]{{0,3}}=>?|<-|->|:|\|\|?|\()"
@@ -35,6 +35,8 @@ _LONG_WORD_GATE = rf"(?:token|secret|key){_GIVEN}[\\ \t]*[\"'][a-z]{{20}}"
 
 _GROUPS = ("double", "single", "back", "bare")
 _REST = r"&[0-9A-Za-z_.-]+="
+_PARTS = 4
+"""Of a token with points in it: an id, a secret, a signature."""
 MAX_NAME = 200
 MIN_VALUE = 6
 MAX_VALUE = 4096
@@ -52,7 +54,7 @@ def kind_of(name: bytes, value: bytes, *, quoted: bool) -> tuple[str, int] | Non
         return None
     if pattern(UUID).covers(value):
         return ("generic-api-key", GUESSED) if word != "credential" else None
-    if is_code(value):
+    if is_code(value) and not any(is_drawn(part) for part in value.split(b".", _PARTS)):
         return None
     if is_password_word(word):
         return ("generic-password", GUESSED) if is_password(value, quoted=quoted) else None

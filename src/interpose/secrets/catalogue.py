@@ -7,8 +7,8 @@ from interpose.secrets.multiline import KEY_KINDS
 
 FOUND_BY_CONTEXT = (
     "authorization-header", "basic-auth", "bearer-token", "command-password", "cookie", "curl-password",
-    "generic-api-key", "generic-password", "kubernetes-secret", "netrc-password", "registry-auth", "url-parameter",
-    "url-password",
+    "generic-api-key", "generic-password", "kubernetes-secret", "netrc-password", "registry-auth", "service-key",
+    "url-parameter", "url-password",
 )  # fmt: skip
 
 

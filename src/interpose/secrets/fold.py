@@ -12,7 +12,7 @@ from interpose.secrets.patterns import pattern
 _MEANINGS = {
     b"n": b" \n",
     b"r": b"  ",
-    b"t": b"  ",
+    b"t": b" \t",
     b"b": b"  ",
     b"f": b"  ",
     b'"': b' "',

@@ -19,8 +19,8 @@ class Hit(Struct, frozen=True):
     """Where two hits overlap, the one of the lower rank gives the name."""
 
 
-SHAPED, NAMED, GUESSED = 0, 1, 2
-"""Ranks: a shape of its own, a vendor's name beside it, only a telling name."""
+SHAPED, NAMED, GUESSED, REPEATED = 0, 1, 2, 3
+"""Ranks: a shape of its own, a vendor's name beside it, only a telling name, only that it was found elsewhere."""
 
 
 class Finder(Protocol):

@@ -7,7 +7,16 @@ from collections.abc import Iterator
 
 from interpose.secrets.hits import GUESSED, NAMED, Hit
 from interpose.secrets.patterns import pattern
-from interpose.secrets.secret_values import entropy, has, is_code, is_filler, is_name, is_password, is_template
+from interpose.secrets.secret_values import (
+    entropy,
+    has,
+    is_code,
+    is_drawn,
+    is_filler,
+    is_name,
+    is_password,
+    is_template,
+)
 
 _COMMON_WORD = (
     r"(?i)(?:pass(?:word|wd)?1?|pwd|pw|secret|token|user(?:name)?|admin|root|guest|test|foo|bar|x+|hunter2"
@@ -130,15 +139,20 @@ class CurlUsers:
     """`curl -u user:password`, over continued lines too."""
 
     spans_lines = True
-    gate = r"\s(?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"'$]+[\"']?:[\"']?[^\s\"'$]"
+    gate = r"\s(?:-u|--user|-U|--proxy-user)[ \t=]*[\"']?[^\s:\"'$]+[\"']?:(?:[\"']?[^\s\"'$]|[\"'\s]|\z)"
     _pattern = (
         r"\bcurl\b[^\n]*?\s(?:-u|--user|-U|--proxy-user)[ \t=]*"
-        r"(?:\"(?P<double>[^\"\s:]+:[^\"\s]+)\"|'(?P<single>[^'\s:]+:[^'\s]+)'|(?P<bare>[^\s:\"']*[\"']?[^\s:]*:[^\s`]+))"
+        r"(?:\"(?P<double>[^\"\s:]+:[^\"\s]+)\"|'(?P<single>[^'\s:]+:[^'\s]+)'"
+        r"|[\"']?(?P<user>[0-9A-Za-z_-]{16,128}):(?:[\"'\s]|\z)|(?P<bare>[^\s:\"']*[\"']?[^\s:]*:[^\s`]+))"
     )
 
     def find(self, data: bytes, start: int, end: int) -> Iterator[Hit]:
         """The passwords that curl is given."""
         for match in pattern(self._pattern).matches(data, start, end):
+            if match["user"]:  # a key in the place of a name, without a password
+                if is_drawn(match["user"]):
+                    yield Hit(*match.span("user"), "curl-password", match["user"], NAMED)
+                continue
             group = match.which(("double", "single", "bare"))
             user, _, password = match[group].partition(b":")
             at = match.span(group)[0] + len(user) + 1

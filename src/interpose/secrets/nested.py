@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.formats.nested_values import NestedWalk
 from interpose.secrets.effort import Effort
+from interpose.secrets.recognised import SHORTEST
 
 if TYPE_CHECKING:
+    from interpose.secrets.recognised import Recognised
     from interpose.secrets.redact import FoundSecret, Redaction, Redactor
 
 MAX_BYTES = 64 * 1024 * 1024
@@ -23,9 +25,9 @@ _PLAIN_KEYS: set[str] = set()
 class Nested(NestedWalk):
     """One walk that hides secrets."""
 
-    def __init__(self, redactor: Redactor) -> None:
+    def __init__(self, redactor: Redactor, known: Recognised) -> None:
         super().__init__()
-        self._redactor = redactor
+        self._redactor, self._known = redactor, known
         self._left = MAX_BYTES
         self._effort = Effort()
         self._found: list[FoundSecret] = []
@@ -44,8 +46,8 @@ class Nested(NestedWalk):
         self._left -= len(text)
         if self._left < 0:
             return self.withhold(text, "too-large")
-        effort = self._effort
-        redaction = self._redactor.redact_named(name, text, effort) if name else self._redactor.redact(text, effort)
+        effort, known, redactor = self._effort, self._known, self._redactor
+        redaction = redactor.redact_named(name, text, effort, known) if name else redactor.redact(text, effort, known)
         return self._taken(text, redaction)
 
     def data(self, data: bytes) -> bytes:
@@ -53,7 +55,7 @@ class Nested(NestedWalk):
         self._left -= len(data)
         if self._left < 0:
             return self.withhold(data, "too-large").encode()
-        clean, found = self._redactor.redact_bytes(data, self._effort)
+        clean, found = self._redactor.redact_bytes(data, self._effort, self._known)
         self._found += found
         return clean if found else data
 
@@ -99,7 +101,7 @@ class Nested(NestedWalk):
         return self._hidden(text, "kubernetes-secret") if isinstance(text, str) and text else self.walk(text, "", depth)
 
     def _hidden(self, text: str, kind: str) -> str:
-        return self._taken(text, self._redactor.hide(text, kind))
+        return self._taken(text, self._redactor.hide(text, kind, self._known))
 
     def _taken(self, text: str, redaction: Redaction) -> str:
         self._found += redaction.found
@@ -107,6 +109,51 @@ class Nested(NestedWalk):
 
     def withhold(self, _value: Any, kind: str) -> str:
         """A marker, which counts as found."""
+        found = self._redactor.withheld(kind)
+        self._found.append(found)
+        return found.marker
+
+
+class Repeats(NestedWalk):
+    """Another walk over what the first one gave back: a text may show what only a later one told."""
+
+    def __init__(self, redactor: Redactor, known: Recognised) -> None:
+        super().__init__()
+        self._redactor, self._known = redactor, known
+        self._found: list[FoundSecret] = []
+
+    def redacted(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
+        """The value without what is known, and what was found."""
+        return self.replaced(value), tuple(self._found)
+
+    def begin_again(self) -> None:
+        """Count from the start."""
+        self._found = []
+
+    def text(self, text: str, _name: str) -> str:
+        """A text without what is known."""
+        if len(text) < SHORTEST:
+            return text
+        redaction = self._redactor.redact_known(text, self._known)
+        self._found += redaction.found
+        return redaction.text if redaction.found else text
+
+    def data(self, data: bytes) -> bytes:
+        """Bytes without what is known."""
+        clean, found = self._redactor.redact_known_bytes(data, self._known)
+        self._found += found
+        return clean if found else data
+
+    def items_of(self, mapping: dict[Any, Any], depth: int) -> dict[Any, Any]:
+        """Keys may be secrets, too."""
+        items = super().items_of(mapping, depth)
+        keys = {key: self.walk(key, "", depth + 1) if isinstance(key, str | bytes) else key for key in items}
+        if all(new is key for key, new in keys.items()):
+            return items
+        return {keys[key]: item for key, item in items.items()}
+
+    def withhold(self, _value: Any, kind: str) -> Any:
+        """The first walk has withheld what it could not look into; this one stops at the same places."""
         found = self._redactor.withheld(kind)
         self._found.append(found)
         return found.marker

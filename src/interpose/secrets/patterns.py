@@ -6,16 +6,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
-import re2  # type: ignore[import-untyped]  # the package ships no types
-
 from interpose.secrets.effort import MATCH, spend
 
-_GATE_MEMORY = 64 * 1024 * 1024
+_ROOM = 64 * 1024 * 1024
 """With less, the states of so many patterns are thrown away and built again, over and over."""
 
 
-def _options() -> Any:
+@cache
+def _re2() -> Any:
+    """The package, loaded when the first pattern is made: a process that searches nothing need not wait for it."""
+    import re2  # type: ignore[import-untyped]  # the package ships no types
+
+    return re2
+
+
+def _options(*, roomy: bool = False) -> Any:
+    re2 = _re2()
     options = re2.Options()
+    if roomy:
+        options.max_mem = _ROOM
     options.encoding = re2.Options.Encoding.LATIN1  # bytes, whatever they mean
     options.log_errors = False
     return options
@@ -52,8 +61,8 @@ class PatternMatch:
 class Pattern:
     """A pattern over bytes."""
 
-    def __init__(self, pattern: str) -> None:
-        self._compiled = re2.compile(pattern.encode("latin-1"), _options())
+    def __init__(self, pattern: str, *, roomy: bool = False) -> None:
+        self._compiled = _re2().compile(pattern.encode("latin-1"), _options(roomy=roomy))
         self._groups = {name.decode(): index for name, index in self._compiled.groupindex.items()}
 
     def covers(self, data: bytes) -> bool:
@@ -70,6 +79,21 @@ class Pattern:
             spend(MATCH)
             yield PatternMatch(match, self._groups)
 
+    def first(self, data: bytes, start: int) -> tuple[int, int] | None:
+        """Where the first match from there on begins and ends, at no cost."""
+        match = self._compiled.search(data, start)
+        return None if match is None else match.span()
+
+    def spans(self, data: bytes, start: int = 0, end: int | None = None) -> Iterator[tuple[int, int]]:
+        """Where matches begin and end. Whoever asks counts the work."""
+        for match in self._compiled.finditer(data, start, end):
+            yield match.span()
+
+    def starts(self, data: bytes) -> Iterator[int]:
+        """Where matches begin, at no cost: for patterns that were made for this text."""
+        for match in self._compiled.finditer(data):
+            yield match.start()
+
     def without(self, data: bytes) -> bytes:
         """The data without what matches."""
         rest: bytes = self._compiled.sub(b"", data)
@@ -82,13 +106,17 @@ def pattern(text: str) -> Pattern:
     return Pattern(text)
 
 
+def escaped(text: bytes) -> str:
+    """The pattern that matches this very text."""
+    quoted: str = _re2().escape(text.decode("latin-1"))
+    return quoted
+
+
 class Gate:
     """Which of many patterns occur in a text, found in one pass over it."""
 
     def __init__(self, patterns: Sequence[str]) -> None:
-        options = _options()
-        options.max_mem = _GATE_MEMORY
-        self._set = re2.Set.SearchSet(options)
+        self._set = _re2().Set.SearchSet(_options(roomy=True))
         for pattern in patterns:
             self._set.Add(pattern.encode("latin-1"))
         self._set.Compile()

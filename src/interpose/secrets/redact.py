@@ -9,7 +9,8 @@ from msgspec import Struct
 from interpose.secrets.digest import digest, usable_key
 from interpose.secrets.effort import Effort
 from interpose.secrets.hits import Hit
-from interpose.secrets.nested import Nested
+from interpose.secrets.nested import Nested, Repeats
+from interpose.secrets.recognised import Recognised
 
 
 class FoundSecret(Struct, frozen=True):
@@ -38,65 +39,100 @@ class Redactor:
     def __init__(self, key: bytes | None = None) -> None:
         self._key = usable_key(key)
 
-    def redact(self, text: str, effort: Effort | None = None) -> Redaction:
-        """The text with every secret replaced by `[redacted:<kind>:<digest>]`.
+    def redact(self, text: str, effort: Effort | None = None, known: Recognised | None = None) -> Redaction:
+        """The text with every secret replaced by `[redacted:<kind>:<digest>]`, wherever it stands.
 
-        `effort` is shared by texts that belong together. What is left of a text when it is spent is withheld.
+        `effort` is shared by texts that belong together; what is left of a text when it is spent is withheld. What is
+        found here is added to what is `known`.
         """
         data = text.encode("utf-8", "surrogatepass")
-        clean, found = self.redact_bytes(data, effort)
+        return self._in_text(text, data, *self.redact_bytes(data, effort, known))
+
+    def redact_known(self, text: str, known: Recognised) -> Redaction:
+        """The text without what is known already; nothing else is looked for."""
+        data = text.encode("utf-8", "surrogatepass")
+        return self._in_text(text, data, *self.redact_known_bytes(data, known))
+
+    def redact_known_bytes(self, data: bytes, known: Recognised) -> tuple[bytes, tuple[FoundSecret, ...]]:
+        """The same for bytes."""
+        from interpose.secrets.scanner import scanner
+
+        return self._hidden(data, scanner().find_known(data, known))
+
+    def _in_text(self, text: str, data: bytes, clean: bytes, found: tuple[FoundSecret, ...]) -> Redaction:
         if not found:
             return Redaction(text)
         if len(data) != len(text):
             found = _in_characters(data, found)
         return Redaction(clean.decode("utf-8", "surrogatepass"), found)
 
-    def redact_bytes(self, data: bytes, effort: Effort | None = None) -> tuple[bytes, tuple[FoundSecret, ...]]:
+    def redact_bytes(
+        self, data: bytes, effort: Effort | None = None, known: Recognised | None = None
+    ) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """The same for bytes in any encoding that agrees with ASCII. Spans count bytes."""
         from interpose.secrets.scanner import scanner
 
-        return self._hidden(data, scanner().find(data, effort))
+        return self._hidden(data, scanner().find(data, effort, known))
 
-    def redact_after(self, before: bytes, data: bytes) -> tuple[bytes, tuple[FoundSecret, ...]]:
+    def redact_after(
+        self, before: bytes, data: bytes, known: Recognised | None = None
+    ) -> tuple[bytes, tuple[FoundSecret, ...]]:
         """Redact data that follows text which is already out of reach, but says what the data is."""
-        from interpose.secrets.scanner import scanner
+        from interpose.secrets.scanner import disjoint, scanner
 
         base = len(before)
+        repeated = [] if known is None else scanner().find_known(before + data, known)
+        found = scanner().find(before + data, None, known)
         hits = [
             Hit(max(0, hit.start - base), hit.end - base, hit.kind, hit.secret)
-            for hit in scanner().find(before + data)
+            for hit in disjoint([*found, *repeated])
             if hit.end > base
         ]
         return self._hidden(data, hits)
 
-    def redact_value(self, value: Any) -> tuple[Any, tuple[FoundSecret, ...]]:
+    def redact_value(self, value: Any, known: Recognised | None = None) -> tuple[Any, tuple[FoundSecret, ...]]:
         """Nested data in its own shape; the very object that was given if nothing was found. Never raises.
 
-        What is nested too deep or is too large to be searched is withheld, and counts as found.
+        What is nested too deep or is too large to be searched is withheld, and counts as found. What one text tells is
+        hidden in all the others, too.
         """
-        return Nested(self).redacted(value)
+        alone = known is None and type(value) in (str, bytes)
+        known = Recognised() if known is None else known
+        clean, found = Nested(self, known).redacted(value)
+        if alone or not known:
+            return clean, found
+        clean, again = Repeats(self, known).redacted(clean)
+        return clean, (*found, *again)
 
-    def redact_named(self, name: str, text: str, effort: Effort | None = None) -> Redaction:
+    def learn(self, value: Any, known: Recognised) -> None:
+        """Only look: know what a value tells."""
+        Nested(self, known).redacted(value)
+
+    def redact_named(
+        self, name: str, text: str, effort: Effort | None = None, known: Recognised | None = None
+    ) -> Redaction:
         """A text that is the value of a name, as in a mapping: the name may tell what the text does not."""
         from interpose.secrets.assignment import kind_of
 
-        redaction = self.redact(text, effort)
+        redaction = self.redact(text, effort, known)
         if redaction.found or not text or "\n" in text:
             return redaction
-        known = kind_of(name.encode("utf-8", "surrogatepass"), text.encode("utf-8", "surrogatepass"), quoted=True)
-        return self._as_line(name, text, effort) if known is None else self.hide(text, known[0])
+        told = kind_of(name.encode("utf-8", "surrogatepass"), text.encode("utf-8", "surrogatepass"), quoted=True)
+        return self._as_line(name, text, effort, known) if told is None else self.hide(text, told[0], known)
 
-    def hide(self, text: str, kind: str) -> Redaction:
+    def hide(self, text: str, kind: str, known: Recognised | None = None) -> Redaction:
         """A text that is a secret as a whole."""
+        if known is not None:
+            known.learn(text.encode("utf-8", "surrogatepass"), kind)
         found = FoundSecret(kind, digest(text.encode("utf-8", "surrogatepass"), self._key), (0, len(text)))
         return Redaction(found.marker, (found,))
 
-    def _as_line(self, name: str, text: str, effort: Effort | None) -> Redaction:
+    def _as_line(self, name: str, text: str, effort: Effort | None, known: Recognised | None) -> Redaction:
         """Headers are found by their names too: `Authorization: ...`, `Cookie: ...`."""
         if name.lower().rsplit("-", 1)[-1] not in ("authorization", "cookie"):
             return Redaction(text)
         head = f"{name}: "
-        line = self.redact(head + text, effort)
+        line = self.redact(head + text, effort, known)
         moved = tuple(
             FoundSecret(found.kind, found.digest, (found.span[0] - len(head), found.span[1] - len(head)))
             for found in line.found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from interpose.secrets.assignment import Assignments, Flags, Pairs
@@ -23,7 +23,11 @@ from interpose.secrets.http import (
 from interpose.secrets.kinds import SHAPED, Kind
 from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKeys
 from interpose.secrets.patterns import Gate, pattern
+from interpose.secrets.plain_names import PlainKeys
+from interpose.secrets.recognised import Recognised
 from interpose.secrets.secret_values import has
+from interpose.secrets.services import NearServices
+from interpose.secrets.tables import TableColumns
 
 BLOCK = 16 * 1024
 """How much text one look at the gate covers."""
@@ -36,6 +40,7 @@ LAYERS = 3
 
 _FILLED = r"(?i).*(?:x{10}|\*{6}|\.{4}).*"
 _MAY_BE_FILLED = frozenset({"artifactory-key", "artifactory-password"})
+"""Kinds that are short and almost any letters: images and programs in base64 have them by chance."""
 
 
 AnyFinder = Finder | Base64 | UrlEncoded
@@ -61,7 +66,11 @@ class Shaped:
                 continue
             if kind.unless and pattern(kind.unless).covers(secret):
                 continue
-            if kind.name not in _MAY_BE_FILLED and pattern(_FILLED).covers(secret):
+            at = match.span("secret")[0]
+            if kind.name in _MAY_BE_FILLED:
+                if data[at - 1 : at] in (b"+", b"/"):
+                    continue
+            elif pattern(_FILLED).covers(secret):
                 continue
             yield Hit(*match.span("secret"), kind.name, secret)
 
@@ -70,12 +79,12 @@ class Scanner:
     """Finds all secrets of a text. It has no state of its own, so everybody shares one."""
 
     def __init__(self) -> None:
-        # Three gates instead of one: the states of unlike patterns multiply.
+        # Some gates instead of one: the states of unlike patterns multiply.
         self._rooms: tuple[tuple[Gate, tuple[AnyFinder, ...]], ...] = tuple(
             (Gate([finder.gate for finder in finders]), finders)
             for finders in (
                 tuple(Shaped(kind) for kind in SHAPED),
-                (Assignments(), Flags(), Pairs()),
+                (Assignments(), Flags(), Pairs(), PlainKeys(), NearServices()),
                 (
                     PrivateKeys(),
                     PuttyKeys(),
@@ -88,35 +97,57 @@ class Scanner:
                     CurlUsers(),
                     CommandPasswords(),
                     Netrc(),
+                    TableColumns(),
                     Base64(),
                     UrlEncoded(),
                 ),
             )
         )
 
-    def find(self, data: bytes, effort: Effort | None = None) -> list[Hit]:
-        """The secrets, in order and without overlaps. What could not be searched to its end counts as one."""
+    def find(self, data: bytes, effort: Effort | None = None, known: Recognised | None = None) -> list[Hit]:
+        """The secrets, in order and without overlaps. What could not be searched to its end counts as one.
+
+        What is found here is hidden all over this text, and `known` from then on.
+        """
         found: list[Hit] = []
-        searched = 0
-        with searching(Effort() if effort is None else effort):
+        text, searched = data, 0
+        effort = Effort() if effort is None else effort
+        with searching(effort):
             try:
-                for searched in self._search(data, found, LAYERS):  # noqa: B007 - where it was when the steps were spent
+                text = folded(data)
+                for searched in self._search(text, found, LAYERS):  # noqa: B007 - where it was when the steps were spent
                     pass
             except SpentError:
                 # INVARIANT: all that is not known to be searched is withheld.
-                found.append(Hit(searched, len(data), TOO_COMPLEX, TOO_COMPLEX.encode()))
-        return disjoint(found)
+                found.append(_withheld(searched, data))
+        if not found:
+            return found
+        here = Recognised()
+        for one in (here,) if known is None else (here, known):
+            if (one_too_many := one.add(text, found)) is not None:
+                found.append(_withheld(one_too_many.start, data))
+        return disjoint([*found, *self._known(text, here, {hit.start: hit.end for hit in found})])
+
+    def find_known(self, data: bytes, known: Recognised) -> list[Hit]:
+        """Only what is known already."""
+        return disjoint(self._known(folded(data), known, {}))
+
+    def _known(self, text: bytes, known: Recognised, found: Mapping[int, int]) -> list[Hit]:
+        with searching(Effort()):
+            try:
+                return list(known.find(text, found))
+            except SpentError:
+                return [_withheld(0, text)]
 
     def _inside(self, data: bytes, layers: int) -> list[Hit]:
         """The secrets of a text that was encoded."""
         found: list[Hit] = []
-        for _ in self._search(data, found, layers):
+        for _ in self._search(folded(data), found, layers):
             pass
         return disjoint(found)
 
-    def _search(self, data: bytes, found: list[Hit], layers: int) -> Iterator[int]:
+    def _search(self, text: bytes, found: list[Hit], layers: int) -> Iterator[int]:
         """Add what is found, block by block. Says up to where the text has been searched."""
-        text = folded(data)
         whole: set[AnyFinder] = set()
         for start, end in blocks(text):
             block = text[start:end]
@@ -138,6 +169,10 @@ class Scanner:
                 return finder.find(text, start, end, lambda inner: self._inside(inner, layers - 1)) if layers else ()
             case _:
                 return finder.find(text, start, end)
+
+
+def _withheld(start: int, data: bytes) -> Hit:
+    return Hit(start, len(data), TOO_COMPLEX, TOO_COMPLEX.encode())
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import log2
 
 from interpose.secrets.patterns import pattern
@@ -32,10 +33,15 @@ _CODE = (
     r"|.*\.(?:py|js|ts|go|rs|rb|java|json|ya?ml|toml|txt|md|sh|conf|cfg|ini|pem|crt|cer|key|p12|html?|xml|com|org|net|io)"
     r"|arn:.*|ocid1\..*|projects/.*)"
 )
+_BUILT = (
+    r"(?:.*[._/-])?[A-Za-z]?[a-z]{3,}[._/+=-].*|.*[._/-][A-Za-z]?[a-z]{3,}"  # a word and then something
+    r"|(?:.*[._/-])?[A-Z]{4,}[._/-].*|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|(?:MFkw|MII|AAAA|ssh-|eyJ|commit|sha|rev|md5).*"
+)
 UUID = r"(?i)\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?"
 _HASH = r"(?i)(?:sha(?:1|256|384|512)|md5|blake2b|crc32c?)[-:=].*"
 
 _DIGITS, _LOWER, _UPPER = b"0123456789", b"abcdefghijklmnopqrstuvwxyz", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_CLASSES = bytes.maketrans(_DIGITS + _LOWER + _UPPER, b"d" * 10 + b"l" * 26 + b"u" * 26)
 _SYMBOL = r"[^0-9A-Za-z_. -]"
 
 
@@ -102,3 +108,29 @@ def is_password(value: bytes, *, quoted: bool) -> bool:
         or (classes == 2 and has(value, "d") and (quoted or len(value) >= 8))
         or (quoted and has(value[1:], "lu"))
     )
+
+
+def is_drawn(value: bytes) -> bool:
+    """Whether the value was surely drawn: its letters and digits change as often as by chance, all over it.
+
+    For places where `is_random` would say too much: names of models, builds and files have many digits, too.
+    """
+    plain = value.translate(None, b"-_.+/=")
+    size = len(plain)
+    if size < 16 or not plain.isalnum() or len(value) - size > len(value) // 6 or not has(plain, "d"):
+        return False
+    mixed = has(plain, "lu")
+    if not mixed and not (has(plain, "l") or has(plain, "u")):
+        return False
+    if len(set(plain)) < min(10, size // 2) or pattern(_BUILT).covers(value):
+        return False
+    classes = plain.translate(_CLASSES)
+    runs = 1 + sum(one != other for one, other in pairwise(classes))
+    if mixed:
+        return runs >= 0.55 * size or (runs >= 0.42 * size and sum(map(bool, classes.split(b"d"))) > 1)
+    return runs >= 0.28 * size
+
+
+def is_hex(value: bytes) -> bool:
+    """Whether this is hexadecimal digits or a UUID, as hashes and ids are."""
+    return has(value, "d") and not value.translate(None, b"0123456789abcdefABCDEF-{}")

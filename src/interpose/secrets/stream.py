@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.secrets.patterns import pattern
+from interpose.secrets.recognised import Recognised
 from interpose.secrets.redact import FoundSecret, Redactor
 
 BLOCK = 256 * 1024
@@ -10,6 +11,8 @@ BLOCK = 256 * 1024
 MAX_HELD = 4 * 1024 * 1024
 """A line or a key that is longer is cut, so that no input can make us keep it all."""
 _CONTEXT = 8 * 1024
+_KNOWN = 256
+"""Values that are hidden wherever else they come. A stream may have no end, so the oldest are forgotten."""
 
 # What may go on in the next line: a private key, wrapped base64, a continued command. Each reaches to the end.
 _GROWING = (
@@ -28,8 +31,8 @@ _TOKEN_END = b" \t,;\"'<>(){}[]"
 class StreamRedactor:
     """Takes parts of a stream and gives out what is finished."""
 
-    def __init__(self, redactor: Redactor) -> None:
-        self._redactor = redactor
+    def __init__(self, redactor: Redactor, known: Recognised | None = None) -> None:
+        self._redactor, self._known = redactor, Recognised() if known is None else known
         self._held = bytearray()
         self._context = b""
         self.found: list[FoundSecret] = []
@@ -61,7 +64,8 @@ class StreamRedactor:
         before, data = self._context, bytes(self._held[:end])
         del self._held[:end]
         self._context = (before + data)[-_CONTEXT:]
-        clean, found = self._redactor.redact_after(before, data)
+        clean, found = self._redactor.redact_after(before, data, self._known)
+        self._known.forget_oldest(_KNOWN)
         self.found += found
         return clean
 

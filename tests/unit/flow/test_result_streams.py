@@ -337,7 +337,7 @@ def test_a_filter_that_fails_withholds_the_stream(kept: Kept) -> None:
         def intercept(self, _outcome: ToolOutcome) -> Any:
             return Allow()
 
-        def text_filter(self) -> Any:
+        def text_filter(self, _call: ToolCall) -> Any:
             raise RuntimeError("no patterns")
 
     registry = create_interceptor_registry()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from interpose import Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
+from interpose import Context, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
 from interpose.guards.secret_redaction import SecretRedaction
 from interpose.types import Allow, ToolOutcome, Transform
 from tests.unit.secrets.templates import filled
@@ -137,3 +137,46 @@ def test_a_result_that_can_not_be_searched_is_withheld(monkeypatch: pytest.Monke
     answer = Engine(registry).run_tool(ToolCall("Bash", {"command": "ls"}), lambda _: SHOWN)
     assert TOKEN not in json.dumps(answer)
     assert answer["status"] == "withheld"
+
+
+BARE = filled("{lowernum:22}")
+
+
+def shown(guard: SecretRedaction, result: Any, session: str, **arguments: Any) -> Any:
+    call = ToolCall("exec", arguments, "1", Context(session_id=session))
+    decision = guard.intercept(ToolOutcome(call, result))
+    return decision.payload.result if isinstance(decision, Transform) else result
+
+
+def test_what_the_arguments_tell_is_hidden_in_the_result() -> None:
+    assert BARE not in shown(
+        SecretRedaction(), f"it is {BARE}", "", command=f"export API_TOKEN={BARE}; echo $API_TOKEN"
+    )
+
+
+def test_what_an_earlier_result_told_is_hidden_in_the_same_session_only() -> None:
+    guard = SecretRedaction()
+    assert BARE in shown(guard, f"it is {BARE}", "mine")
+    shown(guard, f"API_TOKEN={BARE}", "mine")
+    assert BARE not in shown(guard, {"stdout": f"it is {BARE}"}, "mine")
+    assert BARE in shown(guard, f"it is {BARE}", "another")
+    assert BARE in shown(guard, f"it is {BARE}", "")
+
+
+def test_a_stream_knows_the_session_and_the_arguments() -> None:
+    guard = SecretRedaction()
+    shown(guard, f"API_TOKEN={BARE}", "mine")
+    passing = guard.text_filter(
+        ToolCall("exec", {"command": f"x --token {TOKEN[4:26]}"}, "1", Context(session_id="mine"))
+    )
+    out = passing.feed(f"{BARE}\n{TOKEN[4:26]}\n".encode(), hurry=True) + passing.close()
+    assert BARE.encode() not in out
+    assert TOKEN[4:26].encode() not in out
+    assert passing.said()[1].startswith("hid 2 secrets")
+
+
+def test_what_a_stream_told_is_hidden_in_later_results() -> None:
+    guard = SecretRedaction()
+    passing = guard.text_filter(ToolCall("exec", {}, "1", Context(session_id="mine")))
+    passing.feed(f"API_TOKEN={BARE}\n".encode(), hurry=True)
+    assert BARE not in shown(guard, f"it is {BARE}", "mine")

@@ -71,6 +71,33 @@ def test_no_secret_is_kept_and_nothing_fails(
         assert KEY not in told(draft)
 
 
+BARE = "r7ofhhzv4kq8d0s1m7x2c9"
+
+
+def finished(bodies: Bodies, result: object, session: str, **arguments: Any) -> str:
+    call = ToolCall("exec", arguments, "1", Context(session_id=session))
+    outcome = ToolOutcome(call, result)
+    found = Finding(interceptor="a", said="deny", reason=f"it quotes {result}", rule="r")
+    after: Verdict[ToolOutcome] = Verdict(outcome="deny", decision=Deny("no"), payload=outcome, findings=(found,))
+    return told(bodies.finished(outcome, after))
+
+
+def test_what_the_arguments_tell_is_hidden_in_the_result_and_in_reasons() -> None:
+    told_by = {"command": f"export API_TOKEN={BARE}; echo $API_TOKEN"}
+    for result in (f"it is {BARE}", {"stdout": BARE}, f"it is {BARE} " + "." * 100_000):
+        assert BARE not in finished(Bodies(Keys.of(b"k" * 32)), result, "", **told_by)
+
+
+def test_what_the_session_has_seen_is_hidden_in_later_records() -> None:
+    bodies = Bodies(Keys.of(b"k" * 32))
+    assert BARE in finished(bodies, f"it is {BARE}", "mine")
+    finished(bodies, f"API_TOKEN={BARE}", "mine")
+    assert BARE not in finished(bodies, f"it is {BARE}", "mine", command=f"echo {BARE}")
+    call = ToolCall("exec", {"command": f"echo {BARE}"}, "2", Context(session_id="mine"))
+    assert BARE not in told(bodies.decided(Verdict(outcome="allow", decision=Allow(), payload=call)))
+    assert BARE in finished(bodies, f"it is {BARE}", "another")
+
+
 HOSTILE = ["nul\0nul", "half \ud800 pair", "x" * 100_000, "line\nend", "\u202e", ""]
 
 

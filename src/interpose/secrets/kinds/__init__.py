@@ -5,6 +5,7 @@ from __future__ import annotations
 from interpose.secrets.kinds import ai, cloud, forges, keys, messaging, payment, saas
 from interpose.secrets.kinds.kind import Kind, Named
 from interpose.secrets.kinds.named import NAMED
+from interpose.secrets.kinds.services import SERVICES
 
 # Order matters where two shapes cover the same text: the first one names it.
 SHAPED: tuple[Kind, ...] = (
@@ -17,4 +18,4 @@ SHAPED: tuple[Kind, ...] = (
     *keys.KINDS,
 )
 
-__all__ = ["NAMED", "SHAPED", "Kind", "Named"]
+__all__ = ["NAMED", "SERVICES", "SHAPED", "Kind", "Named"]

@@ -36,6 +36,7 @@ KINDS = (
     Kind("gitlab-session", r"_gitlab_session=(?P<secret>[0-9a-z]{32})", anywhere=True),
     Kind("gitlab-trigger-token", r"glptt-[0-9A-Za-z_-]{40}"),
     Kind("gitlab-workspace-token", r"glwt-[0-9A-Za-z_-]{20,}"),
+    Kind("jenkins-credential", r"\{(?P<secret>AQAAABAA[0-9A-Za-z+/=]*(?: [0-9A-Za-z_.:/+=-]+)?)\}", anywhere=True),
     Kind("launchdarkly-key", r"(?:api|sdk|mob)-[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"),
     Kind("npm-auth-line", r"//[0-9A-Za-z_.:-]+/(?:[^\s:]*/)?:_(?:authToken|auth|password)[ \t]*=[ \t]*"
          r"(?P<secret>[0-9A-Za-z_=+/-]{8,})", anywhere=True),
