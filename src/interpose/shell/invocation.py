@@ -159,6 +159,18 @@ class Lowering(Protocol):
     def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
         """The command runs a script file: what was written to it earlier in the same text is analysed."""
 
+    def written(self, *names: str) -> tuple[Stream, ...]:
+        """What this text wrote earlier into files of these names (patterns for the last part of a path)."""
+
+    def known(self, path: Word | str) -> Stream | None:
+        """What this text put into `path`, a process substitution or a descriptor; None where it says nothing."""
+
+    def suspect(self, code: Word | Stream | str, *, via: str, language: str = "bash", certain: bool = False) -> None:
+        """The command may run `code`, or not at all: only what would be a catastrophe is stated.
+
+        `certain`: if it is code at all, then it runs.
+        """
+
     def set_cwd(self, path: Word | str) -> None:
         """The rest of the text runs in another directory (`cd`, `pushd`)."""
 

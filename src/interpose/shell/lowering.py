@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from interpose.paths import (
@@ -25,6 +26,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
+from interpose.shell.grave import is_grave
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -400,6 +402,29 @@ class CommandLowering:
                       reason="This command writes the script that it runs, and its content is not known")  # fmt: skip
             return
         self._run_content(content, via, language)
+
+    def written(self, *names: str) -> tuple[Stream, ...]:
+        files = self.walker.state.files
+        if not files:
+            return ()
+        self.walker.budget.spend(len(files) * len(names))
+        return tuple(
+            content
+            for path, content in files.items()
+            if any(fnmatchcase(path.rpartition("/")[2], name) for name in names)
+        )
+
+    def known(self, path: Word | str) -> Stream | None:
+        where = self._place(path)
+        found = self._descriptor(where)
+        return self.walker.state.files.get(where) if found is None else found
+
+    def suspect(self, code: Word | Stream | str, *, via: str, language: str = "bash", certain: bool = False) -> None:
+        first = len(self.walker.effects)
+        self.walker.doubt += not certain
+        self.shell(code, via=via) if language in ("bash", "sh") else self.code(language, code, via=via)
+        self.walker.doubt -= not certain
+        self.walker.effects[first:] = [effect for effect in self.walker.effects[first:] if is_grave(effect)]
 
     def _run_namesakes(self, where: str, via: str, language: str) -> None:
         """The directory is not known: a script of that name that was written earlier may be the one."""

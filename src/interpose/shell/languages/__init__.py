@@ -40,6 +40,10 @@ LANGUAGES: dict[str, str] = {
     "tcl": "interpose.shell.languages.generic:tcl",
     "groovy": "interpose.shell.languages.generic:groovy",
     "literals": "interpose.shell.languages.literals:lower",
+    "commands": "interpose.shell.languages.command_texts:lower",
+    "hcl": "interpose.shell.languages.command_texts:hcl",
+    "manifest": "interpose.shell.languages.command_texts:manifest",
+    "package": "interpose.shell.languages.command_texts:package",
     "osascript": "interpose.shell.languages.generic:osascript",
 }
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
+from interpose.shell.commands.shared.carried_code import state_carried
+from interpose.shell.commands.shared.carriers import CARRIERS
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.verb_tables import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli
 from interpose.shell.commands.shared.word_sets import words
@@ -46,10 +50,32 @@ def general(inv: Invocation, low: Lowering) -> None:
     """Say what a command without a handler would destroy, judged by the verb that it uses."""
     name, args = _tool(inv)
     cli = CLIS.get(name)
+    carrier = CARRIERS.get(name)
+    if carrier is not None:
+        state_carried(carrier, inv, low)
     if cli is not None:
         admin(name, cli, args, low)
     elif name not in TEXT_TOOLS:
         _unknown(name, args, low)
+        _last_look(name, args, low)
+
+
+_LOOKED_AT = 16
+_LONGEST = 4096
+
+
+def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
+    """Nobody knows which options of this program take a command: an argument that reads like a fatal one is doubted."""
+    if name.endswith("-config"):
+        return  # they print the options of a compiler
+    for before, word in zip((Word(""), *args), args[:_LOOKED_AT], strict=False):
+        text = word.text
+        if text[:1] == "-" and "=" in text:
+            text = text.partition("=")[2]
+        elif before.text[:1] != "-":
+            continue  # an operand: what a checker, a queue or a note is given to look at
+        if " " in text and len(text) <= _LONGEST:
+            low.suspect(replace(word, text=text), via=name)
 
 
 def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:
