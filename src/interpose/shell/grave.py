@@ -30,7 +30,29 @@ def is_grave(effect: Effect) -> bool:
     if effect.kind in _ALWAYS:
         return True
     if effect.kind == "opaque":
-        # INVARIANT: what was not read to its end is never taken for prose.
-        return effect.details.get("rule") in _BEYOND
+        return is_beyond(effect)
     needed = _NEEDED.get(effect.kind)
     return needed is not None and not needed.isdisjoint(effect.details)
+
+
+def is_beyond(effect: Effect) -> bool:
+    """Whether this says that the text was not read to its end. INVARIANT: that is never taken for prose."""
+    return effect.kind == "opaque" and effect.details.get("rule") in _BEYOND
+
+
+def is_unwanted(effect: Effect) -> bool:
+    """Whether nobody wants this from a command that runs by itself."""
+    details = effect.details
+    match effect.kind:
+        case "code.remote" | "guard.tamper":
+            return True
+        case "net.upload":
+            return "local" not in details and not details.keys().isdisjoint(("secret", "file", "env", "input", "raw"))
+        case "net.listen":
+            return "shell" in details or "public" in details
+        case "persistence":
+            return details.get("strength", "key") == "key" and "recoverable" not in details
+        case "secret.read":
+            return details.get("strength") != "faint"
+        case _:
+            return is_grave(effect)

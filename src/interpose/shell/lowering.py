@@ -15,6 +15,7 @@ from interpose.paths import (
     could_list_ours,
     device_of,
     filled_directory_of,
+    fires,
     holds_ours,
     is_certain,
     mentions_ours,
@@ -26,7 +27,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.shell.grave import is_grave
+from interpose.shell.grave import is_beyond, is_grave, is_unwanted
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -199,6 +200,8 @@ class CommandLowering:
             return
         self._state("fs.write", where, path, details)
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
+        if content is not None and content.text:
+            self._plants(where, content.text, path)
         if "link" in details and UNKNOWN not in where:
             self._remember_link(where, details["link"])
         files = self.walker.state.files
@@ -210,6 +213,23 @@ class CommandLowering:
             elif details.get("in_place"):
                 new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
             files[where] = new
+
+    def _plants(self, where: str, text: str, path: Word | str) -> None:
+        """State it if the text fires by itself where it is written, as a file tool's guard would say."""
+        reason = fires(where, text, "", lambda: "", self._objection)
+        if reason:
+            self.emit("persistence", where, at=path if isinstance(path, Word) else None, rule="planted", reason=reason)
+
+    def _objection(self, command: str) -> str:
+        """Why a command that nobody starts would be wrong. It does not run now: nothing of it stays."""
+        walker = self.walker
+        first, outer, nested = len(walker.effects), walker.state, self.nested
+        walker.state = outer.copy()
+        self.shell(command, via="planted")
+        found = walker.effects[first:]
+        walker.effects[first:] = [effect for effect in found if is_beyond(effect)]
+        walker.state, self.nested = outer, nested
+        return next((f"it {effect.kind} {effect.resource}" for effect in found if is_unwanted(effect)), "")
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
         where = self._place(path)
