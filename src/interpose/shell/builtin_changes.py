@@ -161,8 +161,10 @@ def _mapfile(walker: Walker, inv: Invocation) -> None:
     name = options.operands[0].text if options.operands else "MAPFILE"
     value = walker.state.variables.get(name)
     if value is not None and UNKNOWN not in value.text:
-        end = "" if options.has("-t") else "\n"
-        lines = [line + end for line in value.text.removesuffix("\n").split("\n")]
+        given = options.value("-d")
+        mark = given.text[:1] if given is not None and given.text else "\n"
+        end = "" if options.has("-t") else mark
+        lines = [line + end for line in value.text.removesuffix(mark).split(mark)]
         items = tuple((str(index), text) for index, text in enumerate(lines))
         walker.assign(name, Variable(lines[0] if lines else "", value.taints, items))
 

@@ -31,7 +31,8 @@ class Word(Struct, frozen=True):
     """One argument after quote removal and expansion, as far as it can be known without running anything.
 
     `taints` say where unknown parts come from: `remote` (downloaded), `decoded` (base64 and the like), `secret`,
-    `env` (an environment variable), `input` (stdin, read), `output` (some command's output), `param` (positional),
+    `env` (an environment variable), `cloned` (from a repository that nobody knows), `input` (stdin, read),
+    `output` (some command's output), `param` (positional),
     `shell` (printed by a shell that takes its orders from elsewhere).
     """
 

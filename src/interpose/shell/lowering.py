@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from interpose.paths import (
@@ -15,7 +14,6 @@ from interpose.paths import (
     could_list_ours,
     device_of,
     filled_directory_of,
-    fires,
     holds_ours,
     is_certain,
     mentions_ours,
@@ -27,7 +25,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.shell.grave import is_beyond, is_grave, is_unwanted
+from interpose.shell import second_looks
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -135,7 +133,7 @@ class CommandLowering:
         if where in _HARMLESS:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
-        stream = self.walker.state.files.get(where) or Stream()
+        stream = second_looks.content_of(self.walker, where) or Stream()
         secret = secret_of(where, self.walker.home)
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
@@ -201,7 +199,7 @@ class CommandLowering:
         self._state("fs.write", where, path, details)
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
         if content is not None and content.text:
-            self._plants(where, content.text, path)
+            second_looks.at_planted(self, where, content.text, path if isinstance(path, Word) else None)
         if "link" in details and UNKNOWN not in where:
             self._remember_link(where, details["link"])
         files = self.walker.state.files
@@ -213,23 +211,6 @@ class CommandLowering:
             elif details.get("in_place"):
                 new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
             files[where] = new
-
-    def _plants(self, where: str, text: str, path: Word | str) -> None:
-        """State it if the text fires by itself where it is written, as a file tool's guard would say."""
-        reason = fires(where, text, "", lambda: "", self._objection)
-        if reason:
-            self.emit("persistence", where, at=path if isinstance(path, Word) else None, rule="planted", reason=reason)
-
-    def _objection(self, command: str) -> str:
-        """Why a command that nobody starts would be wrong. It does not run now: nothing of it stays."""
-        walker = self.walker
-        first, outer, nested = len(walker.effects), walker.state, self.nested
-        walker.state = outer.copy()
-        self.shell(command, via="planted")
-        found = walker.effects[first:]
-        walker.effects[first:] = [effect for effect in found if is_beyond(effect)]
-        walker.state, self.nested = outer, nested
-        return next((f"it {effect.kind} {effect.resource}" for effect in found if is_unwanted(effect)), "")
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
         where = self._place(path)
@@ -411,7 +392,7 @@ class CommandLowering:
         where = self.path(path)
         content = self._descriptor(where)
         if content is None:
-            content = self.walker.state.files.get(where)
+            content = second_looks.content_of(self.walker, where)
         if content is None:
             self._state("process.exec", where, path, {"script": True})
             self._run_namesakes(where, via, language)
@@ -424,27 +405,15 @@ class CommandLowering:
         self._run_content(content, via, language)
 
     def written(self, *names: str) -> tuple[Stream, ...]:
-        files = self.walker.state.files
-        if not files:
-            return ()
-        self.walker.budget.spend(len(files) * len(names))
-        return tuple(
-            content
-            for path, content in files.items()
-            if any(fnmatchcase(path.rpartition("/")[2], name) for name in names)
-        )
+        return second_looks.written_as(self.walker, names)
 
     def known(self, path: Word | str) -> Stream | None:
         where = self._place(path)
         found = self._descriptor(where)
-        return self.walker.state.files.get(where) if found is None else found
+        return second_looks.content_of(self.walker, where) if found is None else found
 
     def suspect(self, code: Word | Stream | str, *, via: str, language: str = "bash", certain: bool = False) -> None:
-        first = len(self.walker.effects)
-        self.walker.doubt += not certain
-        self.shell(code, via=via) if language in ("bash", "sh") else self.code(language, code, via=via)
-        self.walker.doubt -= not certain
-        self.walker.effects[first:] = [effect for effect in self.walker.effects[first:] if is_grave(effect)]
+        second_looks.at_doubtful(self, code, via, language, certain=certain)
 
     def _run_namesakes(self, where: str, via: str, language: str) -> None:
         """The directory is not known: a script of that name that was written earlier may be the one."""
@@ -481,6 +450,8 @@ class CommandLowering:
         elif self.walker.table_of(base):
             self.walker.set_entry(base, name.partition("[")[2].removesuffix("]"), value)
         else:
+            # The subscript of an array is arithmetic, in which commands may stand.
+            self.walker.expander.arithmetic(name.partition("[")[2].removesuffix("]"))
             self.walker.assign(base, Variable(UNKNOWN, value.taints))
 
 

@@ -14,7 +14,7 @@ _DELETES = words("rm rmdir mrm delete mdelete del rmd")
 _PUTS = words("put mput reput send append mirror-r")
 
 
-@command("sftp", "ftp", "lftp", "tnftp", "ncftp", "ncftpput", "tftp")
+@command("sftp", "ftp", "lftp", "tnftp", "ncftp", "tftp", "smbclient", "psftp")
 def ftp(inv: Invocation, low: Lowering) -> None:
     """Orders come from options, a batch file or standard input."""
     values = (
@@ -43,7 +43,9 @@ def ftp(inv: Invocation, low: Lowering) -> None:
     if inv.name == "sftp":
         connection_options(opts, low)
     host = next((word for word in opts.operands), Word(""))
-    scripts: list[Stream] = [Stream(code.text, code.taints) for code in opts.values("-e", "-c") if inv.name == "lftp"]
+    scripts: list[Stream] = [
+        Stream(code.text, code.taints) for code in opts.values("-e", "-c") if inv.name in ("lftp", "smbclient")
+    ]
     if inv.name == "tftp" and opts.has("-c"):
         order = inv.args[next(index for index, word in enumerate(inv.args) if word.text == "-c") + 1 :]
         scripts.append(Stream(" ".join(word.text for word in order)))

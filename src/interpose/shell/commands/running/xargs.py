@@ -59,8 +59,10 @@ def xargs(inv: Invocation, low: Lowering) -> None:
             words = tuple(_replaced(word, marker, item) for word in peeled.inner)
             run_inner(words if words != peeled.inner else (*peeled.inner, item), low, "xargs")
     elif options.has("-n", "--max-args", "-L", "-l", "--max-lines"):
-        for item in items:
-            run_inner((*peeled.inner, item), low, "xargs")
+        count = options.value("-n", "--max-args")
+        together = int(count.text) if count is not None and count.text.isdecimal() and len(count.text) < 6 else 1
+        for start in range(0, len(items), max(1, together)):
+            run_inner((*peeled.inner, *items[start : start + max(1, together)]), low, "xargs")
     else:
         if len(peeled.inner) == 1 and "output" in source.taints and base_name(peeled.inner[0]) in POSIX_SHELLS:
             low.emit("opaque", peeled.inner[0].text, certainty="possible", at=peeled.inner[0], rule="found-code",

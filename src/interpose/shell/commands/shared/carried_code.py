@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.paths import secret_of
 from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 
@@ -43,6 +44,8 @@ class Carrier(Struct, frozen=True, kw_only=True):
     stdin: str = ""
     """The language of what flows in; `orders`: only lines that begin with one of `escapes`."""
     escapes: tuple[str, ...] = ("!",)
+    sends: frozenset[str] | None = None
+    """Verbs under which the files given are sent to somebody; an empty one: always."""
     written: Mapping[str, str] = {}
     """Files that are run because of their names, where this text wrote them; patterns, and the language."""
 
@@ -61,21 +64,51 @@ def state_carried(spec: Carrier, inv: Invocation, low: Lowering) -> None:
         for value in _settings(inv.args, spec.keys):
             low.shell(value, via=inv.name)
     _run_words(spec, inv, low)
-    if spec.operand or spec.texts:
-        for word in inv.args:
-            if spec.texts:
-                run_text(spec.texts, word, inv.name, low)
-            if spec.operand and word.text[:1] != "-" and (content := low.known(word)) is not None:
-                run_text(spec.operand, content, inv.name, low)
+    _run_operands(spec, inv, low)
+    if spec.sends is not None:
+        _send(spec.sends, inv, low)
     if spec.stdin and inv.stdin is not None:
         _run_input(spec, inv.stdin, inv, low)
     _state_fetched(spec, inv, low)
     if inv.name in low.via or len(low.via) > _DEEPEST:
         return  # a script that calls the tool which runs it
+    if spec.written:
+        _state_cloned(inv, low)
     for names, language in spec.written.items():
         for content in low.written(*names.split()):
             for each in language.split():
                 low.suspect(content, via=inv.name, language=each, certain=True)
+
+
+def _run_operands(spec: Carrier, inv: Invocation, low: Lowering) -> None:
+    for word in inv.args if spec.operand or spec.texts else ():
+        if spec.texts:
+            run_text(spec.texts, word, inv.name, low)
+        if spec.operand and word.text[:1] != "-" and (content := low.known(word)) is not None:
+            run_text(spec.operand, content, inv.name, low)
+
+
+def _send(verbs: frozenset[str], inv: Invocation, low: Lowering) -> None:
+    """Secrets among the files that are sent: as they stand, behind `@`, as the value of an option, or piped in."""
+    if "" not in verbs and not any(word.text in verbs for word in inv.args[:4]):
+        return
+    taints = inv.stdin.taints if inv.stdin is not None else frozenset()
+    for word in inv.args:
+        text = word.text.partition("=")[2] if word.text[:1] == "-" else word.text
+        text = text.rpartition("@")[2] if "=@" in text or text.startswith("@") else text
+        if text and text not in verbs and "://" not in text and secret_of(low.path(text), low.home) is not None:
+            taints |= low.read(replace(word, text=text)).taints
+    if "secret" in taints:
+        low.emit("net.upload", inv.name, secret=True)
+
+
+def _state_cloned(inv: Invocation, low: Lowering) -> None:
+    """What lies in a directory that was just cloned from nobody knows where is built, installed or tested."""
+    for place in (Word("."), *(word for word in inv.args if word.text[:1] != "-")):
+        tree = low.known(place)
+        if tree is not None and "cloned" in tree.taints:
+            low.emit("package.install", low.path(place), foreign=True)
+            return
 
 
 def _state_fetched(spec: Carrier, inv: Invocation, low: Lowering) -> None:

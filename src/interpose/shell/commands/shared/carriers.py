@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.shared.carried_code import Carrier, state_carried
 from interpose.shell.commands.shared.handler_table import BESIDE
 from interpose.shell.commands.shared.word_sets import words
@@ -241,6 +243,30 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("skaffold tilt earthly dagger act"), Carrier(written={"Tiltfile": "python",
                     "skaffold.yaml Earthfile": "commands"}, files=_code("commands", "-f --file"))),
 }  # fmt: skip
+
+_ALWAYS = frozenset({""})
+_BACKUP = words("backup create snapshot save")
+SENDERS: dict[str, frozenset[str]] = {
+    **dict.fromkeys(
+        words(
+            """
+            mosquitto_pub hey ab vegeta oha bombardier autocannon plow siege wput ncftpput matrix-commander discord.sh
+            discord-sh apprise ntfy signal-cli sendxmpp gotify pushover kcat kafkacat kafka-console-producer
+            amqp-publish megaput mega-put cadaver iput irsync ix sprunge termbin haste hastebin dpaste sendemail toot
+            tarsnap bup duplicity nextcloudcmd owncloudcmd unison imgur imgurbash2
+            """
+        ),
+        _ALWAYS,
+    ),
+    **dict.fromkeys(words("restic rustic kopia borg attic"), _BACKUP),
+    "nats": words("pub publish put"), "azcopy": words("copy cp sync"), "bypy": words("upload syncup put"),
+    "keybase": words("chat fs"), "onedrive": words("upload"), "tdl": words("up upload"), "globus": words("transfer"),
+    "qshell": words("fput rput qupload"), "upx": words("put upload sync"), "wrangler": words("put"),
+    "supabase": words("cp"),
+}  # fmt: skip
+"""Programs that hand files to somebody, with the verbs under which they do."""
+for _name, _verbs in SENDERS.items():
+    CARRIERS[_name] = replace(CARRIERS.get(_name, Carrier()), sends=_verbs)
 
 
 def _state(inv: Invocation, low: Lowering) -> None:

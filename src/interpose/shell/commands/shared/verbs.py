@@ -11,9 +11,11 @@ from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from interpose.paths import secret_of
 from interpose.shell.commands.shared.carried_code import state_carried
 from interpose.shell.commands.shared.carriers import CARRIERS
 from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.transfer import is_loopback, url_of
 from interpose.shell.commands.shared.verb_tables import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Word
@@ -49,6 +51,8 @@ REACH = 5
 def general(inv: Invocation, low: Lowering) -> None:
     """Say what a command without a handler would destroy, judged by the verb that it uses."""
     name, args = _tool(inv)
+    if "/" in inv.argv0.text and low.known(inv.argv0) is not None:
+        low.run_file(inv.argv0, via=inv.name)
     cli = CLIS.get(name)
     carrier = CARRIERS.get(name)
     if carrier is not None:
@@ -58,6 +62,34 @@ def general(inv: Invocation, low: Lowering) -> None:
     elif name not in TEXT_TOOLS:
         _unknown(name, args, low)
         _last_look(name, args, low)
+        _sends_secret(name, args, low)
+
+
+_CREDENTIAL_OPTIONS = ("key", "cert", "identity", "env", "ca", "config", "credential", "auth", "pem")
+
+
+def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
+    """A program that nobody knows gets a file of secrets and an address on another machine."""
+    url = next((word for word in args if "://" in word.text and not is_loopback(url_of(word.text).host)), None)
+    if url is None or url.text.startswith("file:"):
+        return
+    for before, word in zip((Word(""), *args), args[:_LOOKED_AT], strict=False):
+        option, equals, value = word.text.partition("=")
+        text = value if equals else word.text
+        option = option if equals else before.text
+        if option.lower().rstrip("=").endswith(_CREDENTIAL_OPTIONS) or word is url or not text.lstrip("@"):
+            continue
+        mark = secret_of(low.path(text.lstrip("@")), low.home)
+        if mark is not None and mark.strength == "key":
+            low.emit(
+                "net.upload",
+                url.text,
+                certainty="possible",
+                at=word,
+                secret=True,
+                reason=f"`{name}` is not known here, and it gets a secret and the address of another machine",
+            )
+            return
 
 
 _LOOKED_AT = 16
