@@ -23,6 +23,8 @@ UNKNOWN = "\ufffc"
 """Stands in a word's text for each part whose value cannot be known."""
 
 NOTHING: frozenset[str] = frozenset()
+MOVED = "moved:"
+"""How the taint begins that says where a moved file lay."""
 OUR_NAMES = "our-names"
 """The taint of listed names among which those of our own private files are."""
 

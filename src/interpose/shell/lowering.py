@@ -233,6 +233,8 @@ class CommandLowering:
         if where in _HARMLESS:
             return
         self._state("fs.delete", where, path, details)
+        for origin in second_looks.origins_of(self.walker, where) if "moved" not in details else ():
+            self._state("fs.delete", origin, path, details)
         self._meaning(where, path, details, gone=True)
         if details.get("recursive") or details.get("moved"):
             self._takes_ours(where, path)

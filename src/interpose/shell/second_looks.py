@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from interpose.paths import fires
-from interpose.shell.invocation import Stream, Word
+from interpose.shell.invocation import MOVED, Stream, Word
 from interpose.types import Effect, EffectKind
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ _NEEDED: dict[EffectKind, frozenset[str]] = {
     "data.destroy": frozenset({"wide"}),
     "infra.destroy": frozenset({"wide"}),
     "guard.tamper": frozenset({"wide", "ours"}),
+    "privilege": frozenset({"grants"}),
 }
 """Effects that count only with one of these details."""
 _ALWAYS: frozenset[EffectKind] = frozenset({"code.remote"})
@@ -90,6 +91,21 @@ def content_of(walker: Walker, where: str) -> Stream | None:
         if above is not None and not above.taints.isdisjoint(_FROM_ELSEWHERE):
             return Stream(None, above.taints)
     return found
+
+
+def origins_of(walker: Walker, where: str) -> list[str]:
+    """Where the files lay that this text moved to a path, or below it."""
+    files = walker.state.files
+    if not files:
+        return []
+    walker.budget.spend(len(files) // 4)
+    return [
+        taint[len(MOVED) :]
+        for path, content in files.items()
+        if path == where or path.startswith(f"{where}/")
+        for taint in content.taints
+        if taint.startswith(MOVED)
+    ]
 
 
 def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, language: str, *, certain: bool) -> None:

@@ -27,6 +27,9 @@ _TREES = re.compile(
     r"remove_all\([ \t]{0,8}\"|removeItem\(atPath:[ \t]{0,8}\")([^\s\"')>]{1,4096})"
 )
 """Deleting a tree in the words of CMake, Ant, Rust, Go, Java, C++ and Swift."""
+_EXECUTABLE = re.compile(r"\bexecutable[ \t]{0,8}=[ \t]{0,8}\"([^\"]{1,200})\"([^\n]{0,2000})")
+_ARGUMENT = re.compile(r"\b(?:line|value)[ \t]{0,8}=[ \t]{0,8}\"([^\"]{0,2000})\"")
+"""A program of Ant with its arguments."""
 _ABSENT = re.compile(r"(?:ensure|state)[\"']?\s{0,8}(?:=>|[:=])\s{0,8}[\"']?absent\b")
 _RESOURCE = re.compile(
     r"(?:\bfile\s{0,8}\{\s{0,8}[\"']|\b(?:path|dest)[\"']?\s{0,8}[:=]\s{0,8}[\"']?)(/[^\s\"',}]{0,4096})"
@@ -97,6 +100,8 @@ def _command_lines(code: str) -> Iterator[str]:
         if len(words) > 1:
             yield " ".join(words)
             yield " ".join(words[1:])  # `execlp("rm", "rm", "-rf", ...)`: the first is the program's own name
+    for program, rest in _EXECUTABLE.findall(code)[:MAX_TEXTS]:
+        yield " ".join((program, *_ARGUMENT.findall(rest)))
     for match in _BARE.finditer(code):
         yield _closed(match.group())
 

@@ -151,15 +151,15 @@ def clone(call: GitCall, low: Lowering) -> None:
     for word in opts.operands[:1]:
         _transport(word, low)
         low.emit("net.download", word.text, at=word)
+    for directory in (*opts.operands[1:2], *opts.values("--separate-git-dir")):
+        low.write(call.at(directory), directory=True)
+        low.fill(call.at(directory))
     for address in opts.operands[:1]:
         if not is_usual_forge(address.text) and ("://" in address.text or "@" in address.text.partition(":")[0]):
             # INVARIANT: code from a place that nobody knows is not the project's own, whatever runs it.
             name = address.text.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
             directory = opts.operands[1] if len(opts.operands) > 1 else replace(address, text=name)
             low.write(call.at(directory), Stream(None, frozenset({"cloned"})), directory=True)
-    for directory in (*opts.operands[1:2], *opts.values("--separate-git-dir")):
-        low.write(call.at(directory), directory=True)
-        low.fill(call.at(directory))
 
 
 _REMOTE_OPTIONS = options(

@@ -15,6 +15,8 @@ from interpose.paths import secret_of
 from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 
+_LIBRARIES = ("/usr/lib", "/lib", "/usr/local/lib", "/opt/homebrew/lib", "/Library")
+"""Where the libraries of the system lie, which are loaded all the time."""
 _SHELLS = frozenset({"bash", "sh"})
 _DEEPEST = 4
 """Through so many wrappers files are still looked for that run by convention."""
@@ -35,6 +37,8 @@ class Carrier(Struct, frozen=True, kw_only=True):
     """Settings (`-o key=value`, `-okey=value`, `key value`) whose value is a command line, by the end of their key."""
     fetches: tuple[str, ...] = ()
     """Options and verbs that take the address of code which is then run, or of settings that say what is."""
+    clones: tuple[str, ...] = ()
+    """Verbs that bring a repository here."""
     loads: tuple[str, ...] = ()
     """Options whose value is a library or a plugin that is loaded."""
     operand: str = ""
@@ -44,6 +48,8 @@ class Carrier(Struct, frozen=True, kw_only=True):
     stdin: str = ""
     """The language of what flows in; `orders`: only lines that begin with one of `escapes`."""
     escapes: tuple[str, ...] = ("!",)
+    imports: Mapping[str, str] = {}
+    """The same for files that a program of that language may load."""
     sends: frozenset[str] | None = None
     """Verbs under which the files given are sent to somebody; an empty one: always."""
     written: Mapping[str, str] = {}
@@ -57,7 +63,7 @@ def state_carried(spec: Carrier, inv: Invocation, low: Lowering) -> None:
             run_text(spec.code[name], value, inv.name, low)
         elif name in spec.files:
             _run_file(value, spec.files[name], inv, low)
-        else:
+        elif not value.text.startswith(_LIBRARIES):
             low.emit("opaque", value.text, certainty="possible", at=value, rule="loaded-code",
                      reason=f"{name} loads code that this command does not show")  # fmt: skip
     if spec.keys:
@@ -70,14 +76,22 @@ def state_carried(spec: Carrier, inv: Invocation, low: Lowering) -> None:
     if spec.stdin and inv.stdin is not None:
         _run_input(spec, inv.stdin, inv, low)
     _state_fetched(spec, inv, low)
-    if inv.name in low.via or len(low.via) > _DEEPEST:
-        return  # a script that calls the tool which runs it
+    if spec.clones:
+        _state_clone(spec, inv, low)
+    if inv.name not in low.via and len(low.via) <= _DEEPEST:  # else a script calls the tool which runs it
+        _run_written(spec, inv, low)
+
+
+def _run_written(spec: Carrier, inv: Invocation, low: Lowering) -> None:
     if spec.written:
         _state_cloned(inv, low)
     for names, language in spec.written.items():
         for content in low.written(*names.split()):
             for each in language.split():
                 low.suspect(content, via=inv.name, language=each, certain=True)
+    for names, language in spec.imports.items():
+        for content in low.written(*names.split()):
+            low.suspect(content, via=inv.name, language=language)
 
 
 def _run_operands(spec: Carrier, inv: Invocation, low: Lowering) -> None:
@@ -112,13 +126,31 @@ def _state_cloned(inv: Invocation, low: Lowering) -> None:
 
 
 def _state_fetched(spec: Carrier, inv: Invocation, low: Lowering) -> None:
-    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False) if spec.fetches else ():
-        if before.text in spec.fetches and _is_address(word.text):
-            low.emit("package.install", word.text, at=word, foreign=True)
+    if not spec.fetches:
+        return
+    named = inv.name in spec.fetches or any(word.text in spec.fetches for word in inv.args[:3] if word.text[:1] != "-")
+    for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
+        option, _, value = word.text.partition("=")
+        text = value if option in spec.fetches else word.text
+        if _is_address(text) and (named or before.text in spec.fetches or option in spec.fetches):
+            low.emit("package.install", text, at=word, foreign=True)
+            return
+
+
+def _state_clone(spec: Carrier, inv: Invocation, low: Lowering) -> None:
+    """A copy of a repository that nobody knows: what lies in it is not the project's own."""
+    verb = next((index for index, word in enumerate(inv.args[:4]) if word.text in spec.clones), None)
+    if verb is None:
+        return
+    operands = [word for word in inv.args[verb + 1 :] if word.text[:1] != "-"]
+    if operands and _is_address(operands[0].text):
+        name = operands[0].text.rstrip("/").rpartition("/")[2]
+        place = operands[1] if len(operands) > 1 else replace(operands[0], text=name)
+        low.write(place, Stream(None, frozenset({"cloned"})), directory=True)
 
 
 def _is_address(text: str) -> bool:
-    return ("://" in text and not text.startswith("file:")) and not is_usual_forge(text)
+    return "://" in text and not text.startswith("file:") and not is_usual_forge(text.removeprefix("git+"))
 
 
 def run_text(language: str, text: Word | Stream, via: str, low: Lowering) -> None:
@@ -168,7 +200,7 @@ def _settings(args: tuple[Word, ...], keys: tuple[str, ...]) -> Iterator[Word]:
             key, equals, value = word.text.partition(" ")
         if equals and value and key.lower().rstrip(":").endswith(keys):
             # CMake's lists have semicolons between their words.
-            yield replace(word, text=value if " " in value else value.replace(";", " "))
+            yield replace(word, text=value.lstrip("!") if " " in value else value.replace(";", " "))
 
 
 def _run_words(spec: Carrier, inv: Invocation, low: Lowering) -> None:

@@ -55,8 +55,7 @@ CARRIERS: dict[str, Carrier] = {
     "gimp": Carrier(code=_code("python", "-b --batch"), texts="commands"),
     **dict.fromkeys(words("blender"), Carrier(code=_code("python", "--python-expr"), files=_code("python",
                     "-P --python"))),
-    **dict.fromkeys(words("gs ghostscript ps2pdf"), Carrier(code=_code("commands", "-c"), stdin="commands",
-                    operand="commands")),
+    **dict.fromkeys(words("gs ghostscript ps2pdf"), Carrier(texts="commands", stdin="commands", operand="commands")),
     **dict.fromkeys(words("pic groff troff eqn tbl soelim"), Carrier(stdin="commands", operand="commands")),
     **dict.fromkeys(words("sphinx-build sphinx-autobuild"), Carrier(written={"conf.py": "python"})),
     "jupyter": Carrier(operand="commands"), "papermill": Carrier(operand="commands"),
@@ -70,12 +69,12 @@ CARRIERS: dict[str, Carrier] = {
     "sshuttle": _shell("-e --ssh-cmd"), "autossh": Carrier(keys=("proxycommand", "localcommand")),
     **dict.fromkeys(words("check_by_ssh"), Carrier(keys=("proxycommand", "localcommand"), code=_code("sh", "-C"))),
     **dict.fromkeys(words("tcpdump tshark dumpcap"), _shell("-z", files=_code("lua", "-Xlua_script lua_script"))),
-    **dict.fromkeys(words("nmap zenmap"), Carrier(files=_code("lua", "--script"))),
+    **dict.fromkeys(words("nmap zenmap"), Carrier(files=_code("lua", "--script"), stdin="orders")),
     **dict.fromkeys(words("aria2c"), _shell("--on-download-complete --on-download-error --on-download-start "
                     "--on-download-stop --on-download-pause --on-bt-download-complete")),
     **dict.fromkeys(words("yt-dlp youtube-dl"), _shell("--exec --exec-before-download --netrc-cmd")),
     **dict.fromkeys(words("wget wget2"), _shell("--use-askpass")),
-    **dict.fromkeys(words("mutt neomutt aerc"), _shell("-e")),
+    **dict.fromkeys(words("mutt neomutt aerc"), Carrier(code=_code("commands", "-e"))),
     **dict.fromkeys(words("mail mailx s-nail nail heirloom-mailx"), Carrier(
         code=_code("sh", "--exec"), stdin="orders", escapes=("~!", "~|", "!"))),
     **dict.fromkeys(words("psftp ftp lftp ncftp smbclient tnftp pscp"), Carrier(stdin="orders")),
@@ -86,7 +85,14 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("mbsync isync offlineimap"), Carrier(files=_code("commands", "-c"))),
     "getmail": _shell("--mda", files=_code("commands", "-c")), "procmail": Carrier(operand="commands"),
     "fetchmail": _shell("-m --mda --preconnect --postconnect", files=_code("commands", "-f --fetchmailrc")),
-    **dict.fromkeys(words("ssh scp sftp"), Carrier(files=_code("commands", "-F"))),
+    "ssh": Carrier(files=_code("commands", "-F")),
+    **dict.fromkeys(words("scp sftp"), _shell("-S -D", files=_code("commands", "-F"))),
+    **dict.fromkeys(words("ssh-keygen ssh-add ssh-pkcs11-helper"), Carrier(loads=("-D", "-s"))),
+    "openssl": Carrier(loads=("-engine", "-provider-path")),
+    **dict.fromkeys(words("gpg gpg2 gpgsm"), _shell("--photo-viewer --agent-program --dirmngr-program "
+                    "--pinentry-program --exec-path --keyserver-helper")),
+    "git": _shell("--sendmail-cmd --to-cmd --cc-cmd --header-cmd --browser", keys=("submodule.update", ".update")),
+    "svn": _shell("--editor-cmd --diff-cmd --diff3-cmd --merge-cmd", clones=("co", "checkout", "export")),
     # Consoles and debuggers
     **dict.fromkeys(words("crash ginsh scanmem tasksh bconsole hping3 dbx mdb units bc dc calc gforth "
                     "maxima pari gp telnet nslookup ispell"), Carrier(stdin="orders", escapes=("!", "shell ",
@@ -106,7 +112,7 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("pdb pdb3 ipdb pudb bpython ptpython"), Carrier(code=_code("python", "-c"), stdin="python",
                     operand="python")),
     "cpan": Carrier(code=_code("perl", "-e"), loads=("-j",)),
-    "knife": Carrier(code=_code("ruby", "-E --exec"), operand="ruby"),
+    "knife": Carrier(texts="commands", code=_code("ruby", "-E --exec"), operand="ruby"),
     "facter": Carrier(loads=("--custom-dir", "--external-dir")),
     **dict.fromkeys(words("spark-shell spark-submit pyspark"), Carrier(files=_code("commands", "-i -I"),
                     operand="python", stdin="commands")),
@@ -168,8 +174,8 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("bundle bundler"), Carrier(written={**_GEMS, "Rakefile": "ruby"})),
     **dict.fromkeys(words("rspec cucumber rails"), Carrier(written={"*_spec.rb spec_helper.rb .rspec *_test.rb "
                     "Rakefile": "ruby"}, files=_code("ruby", "-r --require"))),
-    "vagrant": Carrier(written={"Vagrantfile": "ruby"}), "pod": Carrier(written={"Podfile": "ruby"}),
-    "fastlane": Carrier(written={"Fastfile": "ruby"}), "brew": Carrier(written={"Brewfile": "ruby"}),
+    "vagrant": Carrier(fetches=("add",), written={"Vagrantfile": "ruby"}), "pod": Carrier(written={"Podfile": "ruby"}),
+    "fastlane": Carrier(written={"Fastfile": "ruby"}), "brew": Carrier(fetches=("tap",), written={"Brewfile": "ruby"}),
     "scons": Carrier(files=_code("python", "-f --file --sconstruct"), written={"SConstruct SConscript": "python"}),
     "waf": Carrier(written={"wscript": "python"}),
     **dict.fromkeys(words("invoke inv fab"), Carrier(written={"tasks.py fabfile.py": "python"})),
@@ -196,17 +202,18 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("jest vitest mocha ava jasmine playwright cypress karma tap"), Carrier(written=_NODE_TESTS,
                     files=_code("javascript", "-r --require -c --config --setupFiles --globalSetup"))),
     **dict.fromkeys(words("webpack vite rollup esbuild parcel eslint prettier babel tsup next nuxt astro ng svelte-kit "
-                          "stylelint turbo nx lerna"), Carrier(written=_NODE_CONFIG, files=_code("javascript",
+                          "stylelint turbo"), Carrier(written=_NODE_CONFIG, files=_code("javascript",
                     "-c --config"))),
     **dict.fromkeys(words("gulp grunt jake"), Carrier(files=_code("javascript", "-f --gulpfile --gruntfile"),
                     written={"gulpfile.js Gruntfile.js Jakefile": "javascript", "package.json": "package"})),
+    **dict.fromkeys(words("lerna nx wsrun"), Carrier(words=("exec",), written=_NODE_CONFIG)),
     "deno": Carrier(written={"deno.json deno.jsonc": "package"}), "composer": Carrier(written={"composer.json":
                     "package"}),
     "cargo": Carrier(skips={"watch": 0}, code=_code("sh", "-s --shell"),
                      written={"build.rs *.rs config.toml": "commands"}),
     "rustc": Carrier(operand="commands", stdin="commands", keys=("linker",)),
     "go": Carrier(operand="commands", written={"*.go": "commands"}),
-    **dict.fromkeys(words("zig v odin hare crystal nim dart swift kotlinc kotlin scala scalac scala-cli javac java ghc "
+    **dict.fromkeys(words("zig v odin hare crystal nim dart swift kotlinc kotlin scala scalac scala-cli javac ghc "
                           "runghc runhaskell ocaml ocamlfind dune fpc gfortran dmd rdmd ldc2 mono mcs csc tcc vala"),
                     Carrier(operand="commands", stdin="commands", written={"build.zig": "commands",
                             "Package.swift": "commands"})),
@@ -214,6 +221,7 @@ CARRIERS: dict[str, Carrier] = {
                           "nvcc icc x86_64-linux-gnu-gcc"), _C_COMPILER),
     **dict.fromkeys(words("sbt lein mill amm"), Carrier(texts="commands", written={"build.sbt project.clj build.sc":
                     "commands"})),
+    "java": _shell("-XX:OnError -XX:OnOutOfMemoryError", operand="commands"),
     "mix": Carrier(written={"mix.exs": "commands"}), "rebar3": Carrier(written={"rebar.config": "commands"}),
     **dict.fromkeys(words("nix nix-build nix-shell nix-env nixos-rebuild home-manager"), Carrier(
         code=_code("commands", "--expr -E"), operand="commands",
@@ -221,6 +229,16 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("pre-commit lefthook"), Carrier(fetches=("try-repo",), files=_code("commands", "-c --config"),
                     written={".pre-commit-config.yaml lefthook.yml": "commands"})),
     "direnv": Carrier(written={".envrc": "sh"}),
+    **dict.fromkeys(
+        [*words("python python3 python2 pypy pypy3"), *(f"python3.{minor}" for minor in range(6, 16))],
+        Carrier(imports={"*.py": "python"}),
+    ),
+    **dict.fromkeys(words("node nodejs tsx ts-node"), Carrier(imports={"*.js *.mjs *.cjs *.ts": "javascript"})),
+    "ruby": Carrier(imports={"*.rb": "ruby"}), "perl": Carrier(imports={"*.pm *.pl": "perl"}),
+    "php": Carrier(imports={"*.php": "php"}),
+    "hg": Carrier(clones=("clone",)),
+    **dict.fromkeys(words("bzr brz fossil darcs got"), Carrier(clones=("clone", "branch", "get", "checkout"))),
+    "ansible-galaxy": Carrier(fetches=("install",)),
     # Machines and clusters
     **dict.fromkeys(words("ansible-playbook ansible-pull ansible-runner"), Carrier(fetches=("-U", "--url"),
                     operand="commands", stdin="commands",
@@ -228,13 +246,17 @@ CARRIERS: dict[str, Carrier] = {
     "ansible-console": Carrier(stdin="sh"),
     **dict.fromkeys(words("puppet salt-call salt chef-client chef-solo chef-apply cf-agent bolt"), Carrier(
         code=_code("commands", "-e --execute"), texts="commands", operand="commands", stdin="commands")),
-    "packer": Carrier(operand="commands"),
-    **dict.fromkeys(words("terraform tofu terragrunt"), Carrier(written={"*.tf *.tf.json": "commands"}, stdin="hcl")),
+    "packer": Carrier(operand="commands"), "doctl": _shell("--ssh-command"), "vhs": Carrier(operand="commands"),
+    **dict.fromkeys(words("bsub condor_run ray cap virsh vmrun VBoxManage consul heroku i3-msg swaymsg hyprctl "
+                          "awesome-client qdbus gdbus dbus-send shellinaboxd convert magick identify mogrify"),
+                    Carrier(texts="commands")),
+    **dict.fromkeys(words("terraform tofu terragrunt"), Carrier(written={"*.tf *.tf.json": "commands"},
+                    fetches=("-from-module",), stdin="hcl")),
     **dict.fromkeys(words("easy_install easy_install3 cookiecutter cruft copier"), Carrier(
         fetches=("easy_install", "cookiecutter", "copy", "create", "-i", "--index-url", "-f"), written=_PYTHON_BUILD)),
     **dict.fromkeys(words("yum dnf dnf5 microdnf zypper tdnf"), Carrier(fetches=("-c", "--config", "addrepo", "ar",
                     "--add-repo", "--repofrompath", "--plus-repo", "-p"))),
-    **dict.fromkeys(words("helm krew"), Carrier(fetches=("install",))),
+    "helm": _shell("--post-renderer", fetches=("plugin",)),
     "docker": Carrier(files=_code("manifest", "-f --file"), written={"docker-compose.y*ml compose.y*ml": "manifest"}),
     **dict.fromkeys(words("kubectl oc k3s microk8s"), Carrier(files=_code("manifest", "-f --filename"),
                     skips={"rsh": 1})),
@@ -262,7 +284,7 @@ SENDERS: dict[str, frozenset[str]] = {
     "nats": words("pub publish put"), "azcopy": words("copy cp sync"), "bypy": words("upload syncup put"),
     "keybase": words("chat fs"), "onedrive": words("upload"), "tdl": words("up upload"), "globus": words("transfer"),
     "qshell": words("fput rput qupload"), "upx": words("put upload sync"), "wrangler": words("put"),
-    "supabase": words("cp"),
+    "supabase": words("cp"), "w3m": words("-post"), "logger": words("-n --server"),
 }  # fmt: skip
 """Programs that hand files to somebody, with the verbs under which they do."""
 for _name, _verbs in SENDERS.items():

@@ -54,7 +54,7 @@ def general(inv: Invocation, low: Lowering) -> None:
     if "/" in inv.argv0.text and low.known(inv.argv0) is not None:
         low.run_file(inv.argv0, via=inv.name)
     cli = CLIS.get(name)
-    carrier = CARRIERS.get(name)
+    carrier = CARRIERS.get(inv.name)
     if carrier is not None:
         state_carried(carrier, inv, low)
     if cli is not None:
@@ -93,6 +93,8 @@ def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
 
 
 _LOOKED_AT = 16
+_TAKES_COMMAND = words("exec run command cmd shell sh eval execute launch spawn system dispatch submit")
+"""Words after which a command stands, in whatever program."""
 _LONGEST = 4096
 
 
@@ -104,7 +106,7 @@ def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
         text = word.text
         if text[:1] == "-" and "=" in text:
             text = text.partition("=")[2]
-        elif before.text[:1] != "-":
+        elif before.text[:1] != "-" and before.text not in _TAKES_COMMAND:
             continue  # an operand: what a checker, a queue or a note is given to look at
         if " " in text and len(text) <= _LONGEST:
             low.suspect(replace(word, text=text), via=name)
