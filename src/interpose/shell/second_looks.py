@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from interpose.paths import fires
-from interpose.shell.invocation import MOVED, Stream, Word
+from interpose.shell.invocation import MOVED, UNKNOWN, Stream, Word
 from interpose.types import Effect, EffectKind
 
 if TYPE_CHECKING:
@@ -37,8 +37,13 @@ _ALWAYS: frozenset[EffectKind] = frozenset({"code.remote"})
 _BEYOND = ("too-deep", "too-large", "too-complex")
 
 
-def is_grave(effect: Effect) -> bool:
-    """Whether an effect matters although its text may not be a command line."""
+def is_grave(effect: Effect, cwd: str = UNKNOWN) -> bool:
+    """Whether an effect matters although its text may not be a command line.
+
+    A build deletes what it made: what lies below the directory that it runs in, or where only it can say.
+    """
+    if effect.kind == "fs.delete" and (UNKNOWN in effect.resource or effect.resource.startswith(f"{cwd}/")):
+        return False
     if effect.kind in _ALWAYS:
         return True
     if effect.kind == "opaque":
@@ -115,7 +120,7 @@ def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, langu
     low.walker.doubt += not certain
     low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
     low.walker.doubt -= not certain
-    effects[first:] = [effect for effect in effects[first:] if is_grave(effect)]
+    effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
 
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:

@@ -65,7 +65,7 @@ def general(inv: Invocation, low: Lowering) -> None:
         _sends_secret(name, args, low)
 
 
-_CREDENTIAL_OPTIONS = ("key", "cert", "identity", "env", "ca", "config", "credential", "auth", "pem")
+_CREDENTIAL_OPTIONS = ("key", "cert", "identity", "env", "config", "cred", "auth", "pem")
 
 
 def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
@@ -77,7 +77,7 @@ def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
         option, equals, value = word.text.partition("=")
         text = value if equals else word.text
         option = option if equals else before.text
-        if option.lower().rstrip("=").endswith(_CREDENTIAL_OPTIONS) or word is url or not text.lstrip("@"):
+        if word is url or not text.lstrip("@") or any(part in option.lower() for part in _CREDENTIAL_OPTIONS):
             continue
         mark = secret_of(low.path(text.lstrip("@")), low.home)
         if mark is not None and mark.strength == "key":
