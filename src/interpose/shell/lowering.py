@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 _HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/dev/stdin", "/dev/zero", "/dev/full"})
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
-_COPIERS = frozenset({"cat", "pv", "tee"})
+_COPIERS = frozenset({"cat", "pv", "tee", "base64", "base32", "basenc", "xxd", "od", "hexdump", "head"})
 _TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
 """Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 64

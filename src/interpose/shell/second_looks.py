@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from interpose.shell.lowering import CommandLowering
     from interpose.shell.walk import Walker
 
+_DEEPEST = 64
+"""So many directories above a path are looked at."""
 _FROM_ELSEWHERE = frozenset({"remote", "cloned"})
 """Taints that a directory gives to all that lies in it."""
 _NEEDED: dict[EffectKind, frozenset[str]] = {
@@ -90,7 +92,9 @@ def content_of(walker: Walker, where: str) -> Stream | None:
     """What this text wrote to a path, or what it brought the whole directory from."""
     files = walker.state.files
     found = files.get(where)
-    while files and found is None and len(where) > 1:
+    for _ in range(_DEEPEST):
+        if not files or found is not None or len(where) < 2:
+            break
         where = where.rpartition("/")[0]
         above = files.get(where)
         if above is not None and not above.taints.isdisjoint(_FROM_ELSEWHERE):
@@ -104,6 +108,7 @@ def origins_of(walker: Walker, where: str) -> list[str]:
     if not files:
         return []
     walker.budget.spend(len(files) // 4)
+    where = where.rstrip("*").rstrip("/")
     return [
         taint[len(MOVED) :]
         for path, content in files.items()

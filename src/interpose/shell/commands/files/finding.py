@@ -282,6 +282,13 @@ _FD_VALUES = words(
 _FD_EXEC = ("-x", "--exec", "-X", "--exec-batch")
 
 
+def _as_glob(pattern: str) -> str:
+    """A pattern of fd as one of `find -name`: it is found anywhere in a name unless it says where."""
+    start, end = "" if pattern.startswith("^") else "*", "" if pattern.endswith("$") else "*"
+    plain = pattern.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\.", ".")
+    return f"{start}{plain}{end}" if not set("()[]{}|+?\\") & set(plain) else "*"
+
+
 @command("fd", "fdfind")
 def fd(inv: Invocation, low: Lowering) -> None:
     split = next(
@@ -300,7 +307,8 @@ def fd(inv: Invocation, low: Lowering) -> None:
     if suffix is not None:
         found = Reached(narrow=True, patterns=(f"*.{suffix.text.lstrip('.')}",))
     else:
-        found = Reached(narrow=pattern not in ("", ".", ".*", "*", "^", "$"))
+        narrow = pattern not in ("", ".", ".*", "*", "^", "$")
+        found = Reached(narrow=narrow, patterns=(_as_glob(pattern),) if narrow else ())
     if split is None:
         low.output(_listing(starts, [FindAction("-print", (), found)], "\0" if opts.has("-0", "--print0") else "\n"))
         return

@@ -48,6 +48,8 @@ class Carrier(Struct, frozen=True, kw_only=True):
     stdin: str = ""
     """The language of what flows in; `orders`: only lines that begin with one of `escapes`."""
     escapes: tuple[str, ...] = ("!",)
+    reads: Mapping[str, str] | None = None
+    """Whatever file is given is shown, by whichever option; and words that stand for a file."""
     imports: Mapping[str, str] = {}
     """The same for files that a program of that language may load."""
     sends: frozenset[str] | None = None
@@ -71,6 +73,8 @@ def state_carried(spec: Carrier, inv: Invocation, low: Lowering) -> None:
             low.shell(value, via=inv.name)
     _run_words(spec, inv, low)
     _run_operands(spec, inv, low)
+    if spec.reads is not None:
+        _read(spec.reads, inv, low)
     if spec.sends is not None:
         _send(spec.sends, inv, low)
     if spec.stdin and inv.stdin is not None:
@@ -100,6 +104,14 @@ def _run_operands(spec: Carrier, inv: Invocation, low: Lowering) -> None:
             run_text(spec.texts, word, inv.name, low)
         if spec.operand and word.text[:1] != "-" and (content := low.known(word)) is not None:
             run_text(spec.operand, content, inv.name, low)
+
+
+def _read(names: Mapping[str, str], inv: Invocation, low: Lowering) -> None:
+    for word in inv.args:
+        for part in word.text.partition("=")[2].split() if word.text[:1] == "-" else word.text.split():
+            path = names.get(part, part)
+            if "://" not in path and secret_of(low.path(path), low.home) is not None:
+                low.read(replace(word, text=path))
 
 
 def _send(verbs: frozenset[str], inv: Invocation, low: Lowering) -> None:

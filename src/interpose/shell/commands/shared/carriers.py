@@ -287,6 +287,19 @@ SENDERS: dict[str, frozenset[str]] = {
     "supabase": words("cp"), "w3m": words("-post"), "logger": words("-n --server"),
 }  # fmt: skip
 """Programs that hand files to somebody, with the verbs under which they do."""
+READERS = words(
+    """
+    lynx w3m links elinks dialog whiptail xmodmap wall ss mtr arp ul look csplit dvips eqn tbl pic troff nroff groff
+    zsoelim soelim msgcat msgattrib msgconv tic ptx ispell aspell ssh-keyscan check_log check_statusfile nasm as cobc
+    cupsfilter genisoimage mkisofs uuencode minicom xpad yelp gtester unsquashfs debugfs bzless xzless zstdless lzless
+    agrep enscript a2ps source-highlight most zless hexyl bvi hexedit vbindiff colordiff wdiff dwdiff sdiff icdiff
+    iconv recode dos2unix mdcat glow rich richcat ccat lolcat pygmentize vimcat chroma qrencode barcode espeak
+    """
+)
+"""Programs that show a file that they are given, though that is not what they are for."""
+for _name in READERS:
+    CARRIERS[_name] = replace(CARRIERS.get(_name, Carrier()), reads={})
+CARRIERS["getent"] = Carrier(reads={"shadow": "/etc/shadow", "gshadow": "/etc/gshadow"})
 for _name, _verbs in SENDERS.items():
     CARRIERS[_name] = replace(CARRIERS.get(_name, Carrier()), sends=_verbs)
 
