@@ -66,7 +66,7 @@ _USUAL_INDEX = re.compile(
 _JENKINS = re.compile(
     r"\b(?:sh|bat|powershell|pwsh)\b[ \t(]{0,8}(?:script[ \t]{0,8}:[ \t]{0,8})?['\"]{1,3}([^'\"]{1,4096})"
 )
-_LITERAL = re.compile(r"\"((?:[^\"\\\n]|\\.){3,400})\"|'((?:[^'\\\n]|\\.){3,400})'")
+_LITERAL = re.compile(r"\"([^\"\n]{3,4096})\"|'([^'\n]{3,4096})'")
 
 _WORKFLOWS = (
     "/.github/workflows/", "/.github/actions/", "/.circleci/", "/.woodpecker/", "/.buildkite/", "/.gitea/workflows/",

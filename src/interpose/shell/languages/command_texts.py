@@ -98,8 +98,8 @@ def _command_lines(code: str) -> Iterator[str]:
             if " " in text.strip() and len(text) <= _LONGEST:
                 yield text
         if len(words) > 1:
-            yield " ".join(words)
-            yield " ".join(words[1:])  # `execlp("rm", "rm", "-rf", ...)`: the first is the program's own name
+            yield " ".join(words[:MAX_TEXTS])
+            yield " ".join(words[1:MAX_TEXTS])  # `execlp("rm", "rm", "-rf", ...)`: the first is the program's own name
     for program, rest in _EXECUTABLE.findall(code)[:MAX_TEXTS]:
         yield " ".join((program, *_ARGUMENT.findall(rest)))
     for match in _BARE.finditer(code):

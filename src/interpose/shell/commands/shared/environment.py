@@ -176,15 +176,23 @@ def _command_value(name: str, value: Word, low: Lowering) -> None:
         _code_from_environment(name, value, low)
 
 
+_LONGEST_SPLIT = 4096
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text) if len(text) <= _LONGEST_SPLIT else text.split()
+    except ValueError:
+        return text.split()
+
+
 def _program_value(name: str, value: Word, low: Lowering) -> None:
     command = PROGRAMS[name]
     whole = len(command) > 1
     given: tuple[Word, ...] = (value,)
     if not whole:
-        try:
-            given = tuple(replace(value, text=part) for part in shlex.split(value.text))
-        except ValueError:
-            given = (value,)
+        given = tuple(replace(value, text=part) for part in _split(value.text))
+    low.spend(len(given))
     if whole or (given and given[0].text[:1] == "-"):
         low.run((*map(Word, command), *given), via=name)
 

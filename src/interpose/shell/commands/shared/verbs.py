@@ -95,7 +95,7 @@ def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
 _LOOKED_AT = 16
 _TAKES_COMMAND = words("exec run command cmd shell sh eval execute launch spawn system dispatch submit")
 """Words after which a command stands, in whatever program."""
-_LONGEST = 4096
+_LONGEST = 16_384
 
 
 def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
