@@ -391,6 +391,10 @@ class CommandLowering:
         return text, taints
 
     def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
+        text = path if isinstance(path, str) else path.text
+        if text.startswith(("http://", "https://", "ftp://")):
+            self.emit("code.remote", text, at=path if isinstance(path, Word) else None)
+            return
         where = self.path(path)
         content = self._descriptor(where)
         if content is None:

@@ -57,6 +57,8 @@ def ftp(inv: Invocation, low: Lowering) -> None:
             send(low, host.text, script)
         else:
             _orders(inv.name, script.text, host, low)
+    for path in opts.values("-o") if inv.name in ("ftp", "tnftp") else ():
+        low.write(path, REMOTE)
     if inv.name == "sftp" and len(opts.operands) == 2:
         copy(low, opts.operands[:1], opts.operands[1], recursive=opts.has("-r"))
     low.output(REMOTE)
@@ -71,8 +73,8 @@ def _orders(tool: str, script: str, host: Word, low: Lowering) -> None:
         elif order in _PUTS or (order == "mirror" and "-R" in rest.split()):
             content = low.read(Word(operands[0], host.span)) if operands else Stream("")
             low.emit("net.upload", host.text, secret="secret" in content.taints)
-        elif order in ("get", "mget", "reget") and len(operands) > 1:
-            low.write(Word(operands[1], host.span), REMOTE)
+        elif order in ("get", "mget", "reget", "pget", "get1") and operands:
+            low.write(Word(operands[-1].rpartition("/")[2] if len(operands) == 1 else operands[1], host.span), REMOTE)
         if order in _DELETES or (order == "mirror" and "--delete" in rest.split()):
             low.emit("data.destroy", rest, rule="remote-delete", reason="Deletes files on another machine.")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import dropwhile
 
 from interpose.shell.commands.packages.build import runs_project
@@ -186,6 +187,9 @@ def gradle(inv: Invocation, low: Lowering) -> None:
             low.emit("package.publish", word.text, at=word, rule="package-publish", reason="Publishes a release.")
 
 
+_IMPORTED = re.compile(r"\bimport\b[^;\n\"'`]{0,200}[\"'`](https?://(?!deno\.land/|jsr\.io/|esm\.sh/)[^\"'`]{1,1000})")
+
+
 @command("deno")
 def deno(inv: Invocation, low: Lowering) -> None:
     verb = inv.args[0].text if inv.args else ""
@@ -193,6 +197,8 @@ def deno(inv: Invocation, low: Lowering) -> None:
     opts = parse(rest, bundle=False)
     if verb == "eval" and opts.operands:
         low.code("javascript", opts.operands[0], via="deno eval")
+        for address in _IMPORTED.findall(opts.operands[0].text)[:1]:
+            low.emit("code.remote", address, certainty="possible", at=opts.operands[0])
     elif verb == "publish" and not opts.has("--dry-run", "--help"):
         low.emit("package.publish", "", rule="package-publish", reason="Publishes a package to everybody.")
     elif verb in ("install", "add"):
