@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.paths import secret_of
-from interpose.shell.commands.shared.forges import is_usual_forge
+from interpose.shell.commands.shared.forges import is_usual_source
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Stream, Word
 
 _LIBRARIES = ("/usr/lib", "/lib", "/usr/local/lib", "/opt/homebrew/lib", "/Library")
@@ -162,7 +162,7 @@ def _state_clone(spec: Carrier, inv: Invocation, low: Lowering) -> None:
 
 
 def _is_address(text: str) -> bool:
-    return "://" in text and not text.startswith("file:") and not is_usual_forge(text.removeprefix("git+"))
+    return "://" in text and not text.startswith("file:") and not is_usual_source(text.removeprefix("git+"))
 
 
 def run_text(language: str, text: Word | Stream, via: str, low: Lowering) -> None:
@@ -185,7 +185,7 @@ def _run_file(path: Word, language: str, inv: Invocation, low: Lowering) -> None
     content = inv.stdin if path.text == "-" else low.known(path)
     if content is not None:
         run_text(language, content, inv.name, low)
-    elif path.text.startswith(("http://", "https://", "ftp://")):
+    elif language != "manifest" and path.text.startswith(("http://", "https://", "ftp://")):
         low.emit("code.remote", path.text, at=path)
 
 
