@@ -87,6 +87,8 @@ def state_carried(spec: Carrier, inv: Invocation, low: Lowering) -> None:
 
 
 def _run_written(spec: Carrier, inv: Invocation, low: Lowering) -> None:
+    if not (spec.written or spec.imports) or not low.written("*"):
+        return  # most texts write nothing
     if spec.written:
         _state_cloned(inv, low)
     for names, language in spec.written.items():
@@ -192,6 +194,8 @@ def _run_file(path: Word, language: str, inv: Invocation, low: Lowering) -> None
 def _given(args: tuple[Word, ...], spec: Carrier) -> Iterator[tuple[str, Word]]:
     """The options of the row that were given, with their values: `-x v`, `-xv`, `--long v`, `--long=v`."""
     names = (*spec.code, *spec.files, *spec.loads)
+    if not names:
+        return
     for index, word in enumerate(args):
         text = word.text
         for name in names:
@@ -216,6 +220,8 @@ def _settings(args: tuple[Word, ...], keys: tuple[str, ...]) -> Iterator[Word]:
 
 
 def _run_words(spec: Carrier, inv: Invocation, low: Lowering) -> None:
+    if not spec.words and not spec.skips:
+        return
     for index, word in enumerate(inv.args):
         if word.text in spec.words:
             _run_rest(inv.args[index + 1 :], 0, inv, low)
