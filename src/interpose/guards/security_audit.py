@@ -14,7 +14,6 @@ from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
 from interpose.guards.own_resources import judge_named
-from interpose.guards.planted_code import fires
 from interpose.paths import (
     FileSystem,
     Lookup,
@@ -24,6 +23,7 @@ from interpose.paths import (
     could_be_ours,
     could_find_ours,
     device_of,
+    fires,
     holds_ours,
     ours_of,
     persistence_of,

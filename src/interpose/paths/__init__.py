@@ -29,6 +29,7 @@ from interpose.paths.ours import (
 )
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
+from interpose.paths.planted_code import fires
 from interpose.paths.resolve import UNKNOWN, resolve
 from interpose.paths.secret import is_credential, secret_of
 from interpose.paths.tamper import tamper_of
@@ -52,6 +53,7 @@ __all__ = [
     "could_list_ours",
     "device_of",
     "filled_directory_of",
+    "fires",
     "held",
     "hold",
     "holds_ours",

@@ -261,7 +261,7 @@ def _environment_file(name: str) -> Mark | None:
     rest = name[4:]
     if not rest:
         return _ENVIRONMENT
-    if rest[0] not in ".-_*?[\ufffc" or " " in rest:
+    if rest[0] not in ".-_~*?[\ufffc" or " " in rest:
         return None
     last = rest.replace("-", ".").replace("_", ".").rpartition(".")[2]
     return None if last in _SAMPLES else _ENVIRONMENT

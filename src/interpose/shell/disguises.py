@@ -16,6 +16,8 @@ def doubt_about(name: str, word: str) -> str:
         return "This is no valid assignment, and hardly the name of a program"
     if any(char.isspace() for char in name) and "/" not in word and "\\" not in word:
         return "A whole command line stands where the name of a command is expected"
+    if hides(name) >= 0 or any(unicodedata.category(char) == "Cf" for char in name):
+        return "The name of the command holds characters that nobody sees"
     if not name.isascii() and _mixes_scripts(name):
         return "The name of the command is spelled with letters that only look like others"
     return ""

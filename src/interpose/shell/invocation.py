@@ -23,6 +23,8 @@ UNKNOWN = "\ufffc"
 """Stands in a word's text for each part whose value cannot be known."""
 
 NOTHING: frozenset[str] = frozenset()
+MOVED = "moved:"
+"""How the taint begins that says where a moved file lay."""
 OUR_NAMES = "our-names"
 """The taint of listed names among which those of our own private files are."""
 VARIABLE_NAMES = "variable-names"
@@ -38,7 +40,8 @@ class Word(Struct, frozen=True):
     """One argument after quote removal and expansion, as far as it can be known without running anything.
 
     `taints` say where unknown parts come from: `remote` (downloaded), `decoded` (base64 and the like), `secret`,
-    `env` (an environment variable), `input` (stdin, read), `output` (some command's output), `param` (positional),
+    `env` (an environment variable), `cloned` (from a repository that nobody knows), `input` (stdin, read),
+    `output` (some command's output), `param` (positional),
     `shell` (printed by a shell that takes its orders from elsewhere).
     """
 
@@ -165,6 +168,18 @@ class Lowering(Protocol):
 
     def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
         """The command runs a script file: what was written to it earlier in the same text is analysed."""
+
+    def written(self, *names: str) -> tuple[Stream, ...]:
+        """What this text wrote earlier into files of these names (patterns for the last part of a path)."""
+
+    def known(self, path: Word | str) -> Stream | None:
+        """What this text put into `path`, a process substitution or a descriptor; None where it says nothing."""
+
+    def suspect(self, code: Word | Stream | str, *, via: str, language: str = "bash", certain: bool = False) -> None:
+        """The command may run `code`, or not at all: only what would be a catastrophe is stated.
+
+        `certain`: if it is code at all, then it runs.
+        """
 
     def set_cwd(self, path: Word | str) -> None:
         """The rest of the text runs in another directory (`cd`, `pushd`)."""

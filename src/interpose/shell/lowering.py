@@ -26,7 +26,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
-from interpose.shell import vanishing
+from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.revealing import SHOW_NOTHING
 from interpose.shell.endless_programs import state_endless
@@ -143,7 +143,7 @@ class CommandLowering:
         if where in _HARMLESS:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
-        stream = self.walker.state.files.get(where) or Stream()
+        stream = second_looks.content_of(self.walker, where) or Stream()
         secret = secret_of(where, self.walker.home)
         if secret:
             more = {"reason": secret.reason, "strength": secret.strength, "kept": self.inv.name in SHOW_NOTHING}
@@ -212,6 +212,8 @@ class CommandLowering:
             self.emit("system", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="disk-fill", reason="Writes without an end, until the disk is full")  # fmt: skip
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
+        if content is not None and content.text:
+            second_looks.at_planted(self, where, content.text, path if isinstance(path, Word) else None)
         if "link" in details and UNKNOWN not in where:
             self._remember_link(where, details["link"])
         files = self.walker.state.files
@@ -245,6 +247,8 @@ class CommandLowering:
         if where in _HARMLESS:
             return
         self._state("fs.delete", where, path, details)
+        for origin in second_looks.origins_of(self.walker, where) if "moved" not in details else ():
+            self._state("fs.delete", origin, path, details)
         self._meaning(where, path, details, gone=True)
         if details.get("recursive") or details.get("moved"):
             self._takes_ours(where, path)
@@ -421,10 +425,14 @@ class CommandLowering:
         return text, taints
 
     def run_file(self, path: Word | str, *, via: str, language: str = "bash") -> None:
+        text = path if isinstance(path, str) else path.text
+        if text.startswith(("http://", "https://", "ftp://")):
+            self.emit("code.remote", text, at=path if isinstance(path, Word) else None)
+            return
         where = self.path(path)
         content = self._descriptor(where)
         if content is None:
-            content = self.walker.state.files.get(where)
+            content = second_looks.content_of(self.walker, where)
         if content is None:
             self._state("process.exec", where, path, {"script": True})
             self._run_namesakes(where, via, language)
@@ -435,6 +443,17 @@ class CommandLowering:
                       reason="This command writes the script that it runs, and its content is not known")  # fmt: skip
             return
         self._run_content(content, via, language)
+
+    def written(self, *names: str) -> tuple[Stream, ...]:
+        return second_looks.written_as(self.walker, names)
+
+    def known(self, path: Word | str) -> Stream | None:
+        where = self._place(path)
+        found = self._descriptor(where)
+        return second_looks.content_of(self.walker, where) if found is None else found
+
+    def suspect(self, code: Word | Stream | str, *, via: str, language: str = "bash", certain: bool = False) -> None:
+        second_looks.at_doubtful(self, code, via, language, certain=certain)
 
     def _run_namesakes(self, where: str, via: str, language: str) -> None:
         """The directory is not known: a script of that name that was written earlier may be the one."""

@@ -71,8 +71,16 @@ def opened(walker: Walker, redirects: tuple[Redirect, ...], stdin: Stream | None
     inherited = opening.channels.get(0)
     if stdin is None and inherited is not None:
         opening.stdin = inherited.stream
+    early: list[Redirect] = []
     for redirect in redirects:
+        if redirect.operator == "<&" and _names_nothing(redirect, opening):
+            early.append(redirect)
         _apply(walker, redirect, opening, low)
+    for redirect in early:  # `sh <&3 3<<< code`: some shells refuse it, nobody should rely on that
+        _apply(walker, redirect, opening, low)
+    for number, channel in opening.channels.items():
+        if channel.kind == "input" and number > 2:
+            walker.state.files[f"/dev/fd/{number}"] = channel.stream
     return opening
 
 
@@ -96,6 +104,13 @@ def _apply(walker: Walker, redirect: Redirect, opening: Descriptors, low: Comman
         _input(opening, redirect, _read(word, low))
     else:
         _output(opening, redirect, word, operator, low)
+
+
+def _names_nothing(redirect: Redirect, opening: Descriptors) -> bool:
+    """Whether a descriptor is to be copied that is not open yet."""
+    target = redirect.target
+    text = "" if isinstance(target, HereDocument) else target.plain or ""
+    return text.isdecimal() and len(text) < 5 and int(text) > 2 and int(text) not in opening.channels
 
 
 def _stream(word: Word, end: str) -> Stream:

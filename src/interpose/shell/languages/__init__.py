@@ -73,6 +73,10 @@ LANGUAGES: dict[str, str] = {
     "calculator": "interpose.shell.languages.markup:calculator",
     "erb": "interpose.shell.languages.markup:erb",
     "osascript": "interpose.shell.languages.applescript:lower",
+    "commands": "interpose.shell.languages.command_texts:lower",
+    "hcl": "interpose.shell.languages.command_texts:hcl",
+    "manifest": "interpose.shell.languages.command_texts:manifest",
+    "package": "interpose.shell.languages.command_texts:package",
 }
 
 PROGRAMS: dict[str, str] = {

@@ -9,7 +9,7 @@ from interpose.shell.commands.files.modes import state_mode
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, says_nothing
-from interpose.shell.invocation import EMPTY_STREAM, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import EMPTY_STREAM, MOVED, Invocation, Lowering, Stream, Word
 
 _ALIASES = {
     "--target-directory": "-t",
@@ -122,10 +122,14 @@ def mv(inv: Invocation, low: Lowering) -> None:
         if _is_null(low.path(target)) or low.path(target).startswith("/dev/null/"):
             low.delete(source, recursive=True, forced=True)
             continue
+        before = low.known(source)
         content = low.read(source, moved=True)
         # Within /etc a file gets another name, and can have its own back.
         renamed = all(low.path(word).startswith("/etc/") for word in (source, target))
         low.delete(source, recursive=True, moved=True, renamed=renamed)
+        if before is None and source.known:
+            # Another name does not make it less worth: deleting it there is deleting what lay here.
+            content = Stream(content.text, content.taints | {MOVED + low.path(source)})
         _write(target, source, content, low, tree=True)
 
 

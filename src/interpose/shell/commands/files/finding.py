@@ -282,12 +282,11 @@ _FD_VALUES = words(
 _FD_EXEC = ("-x", "--exec", "-X", "--exec-batch")
 
 
-def _globs(pattern: str) -> tuple[str, ...]:
-    """The glob that says the same as a simple regular expression of fd; nothing for others."""
-    plain = pattern.removeprefix("^").removesuffix("$").replace("\\.", ".")
-    if not plain.replace(".", "").replace("_", "").replace("-", "").isalnum():
-        return ()
-    return (f"{'' if pattern[:1] == '^' else '*'}{plain}{'' if pattern[-1:] == '$' else '*'}",)
+def _as_glob(pattern: str) -> str:
+    """A pattern of fd as one of `find -name`: it is found anywhere in a name unless it says where."""
+    start, end = "" if pattern.startswith("^") else "*", "" if pattern.endswith("$") else "*"
+    plain = pattern.removeprefix("^").removesuffix("$").replace(".*", "*").replace("\\.", ".")
+    return f"{start}{plain}{end}" if not set("()[]{}|+?\\") & set(plain) else "*"
 
 
 @command("fd", "fdfind")
@@ -309,7 +308,7 @@ def fd(inv: Invocation, low: Lowering) -> None:
         found = Reached(narrow=True, patterns=(f"*.{suffix.text.lstrip('.')}",))
     else:
         narrow = pattern not in ("", ".", ".*", "*", "^", "$")
-        found = Reached(narrow=narrow, patterns=_globs(pattern) if narrow and split is not None else ())
+        found = Reached(narrow=narrow, patterns=(_as_glob(pattern),) if narrow else ())
     if split is None:
         low.output(_listing(starts, [FindAction("-print", (), found)], "\0" if opts.has("-0", "--print0") else "\n"))
         return

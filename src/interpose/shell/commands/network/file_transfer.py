@@ -14,7 +14,7 @@ _DELETES = words("rm rmdir mrm delete mdelete del rmd")
 _PUTS = words("put mput reput send append mirror-r")
 
 
-@command("sftp", "ftp", "lftp", "tnftp", "ncftp", "ncftpput", "tftp")
+@command("sftp", "ftp", "lftp", "tnftp", "ncftp", "tftp", "smbclient", "psftp")
 def ftp(inv: Invocation, low: Lowering) -> None:
     """Orders come from options, a batch file or standard input."""
     values = (
@@ -43,7 +43,9 @@ def ftp(inv: Invocation, low: Lowering) -> None:
     if inv.name == "sftp":
         connection_options(opts, low)
     host = next((word for word in opts.operands), Word(""))
-    scripts: list[Stream] = [Stream(code.text, code.taints) for code in opts.values("-e", "-c") if inv.name == "lftp"]
+    scripts: list[Stream] = [
+        Stream(code.text, code.taints) for code in opts.values("-e", "-c") if inv.name in ("lftp", "smbclient")
+    ]
     if inv.name == "tftp" and opts.has("-c"):
         order = inv.args[next(index for index, word in enumerate(inv.args) if word.text == "-c") + 1 :]
         scripts.append(Stream(" ".join(word.text for word in order)))
@@ -55,6 +57,8 @@ def ftp(inv: Invocation, low: Lowering) -> None:
             send(low, host.text, script)
         else:
             _orders(inv.name, script.text, host, low)
+    for path in opts.values("-o") if inv.name in ("ftp", "tnftp") else ():
+        low.write(path, REMOTE)
     if inv.name == "sftp" and len(opts.operands) == 2:
         copy(low, opts.operands[:1], opts.operands[1], recursive=opts.has("-r"))
     low.output(REMOTE)
@@ -69,8 +73,8 @@ def _orders(tool: str, script: str, host: Word, low: Lowering) -> None:
         elif order in _PUTS or (order == "mirror" and "-R" in rest.split()):
             content = low.read(Word(operands[0], host.span)) if operands else Stream("")
             low.emit("net.upload", host.text, secret="secret" in content.taints)
-        elif order in ("get", "mget", "reget") and len(operands) > 1:
-            low.write(Word(operands[1], host.span), REMOTE)
+        elif order in ("get", "mget", "reget", "pget", "get1") and operands:
+            low.write(Word(operands[-1].rpartition("/")[2] if len(operands) == 1 else operands[1], host.span), REMOTE)
         if order in _DELETES or (order == "mirror" and "--delete" in rest.split()):
             low.emit("data.destroy", rest, rule="remote-delete", reason="Deletes files on another machine.")
 

@@ -74,10 +74,12 @@ def _write(target: Word, source: Word | None, content: Stream, low: Lowering) ->
     if is_remote(target):
         upload(target, content, low, source)
         return
-    if target.text.endswith("/") and source is not None and not source.text.endswith("/"):
+    if target.text.endswith(("/", ".")) and source is not None and not source.text.endswith("/"):
         name = source.text.rpartition("/")[2].rpartition(":")[2]
         low.write(
-            Word(target.text + name, target.span, target.glob, target.quoted, target.taints), content, directory=True
+            Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints),
+            content,
+            directory=True,
         )
         return
     low.write(target, content, directory=target.text.endswith("/"))

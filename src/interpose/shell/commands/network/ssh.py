@@ -190,7 +190,7 @@ def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: b
         if source_host:
             low.emit("net.download", source.text, at=source)
             if not host:
-                low.write(target, REMOTE)
+                low.write(_landing(target, source), REMOTE)
                 _fill(target, source, low, recursive=recursive)
         elif host:
             content = low.read(source, recursive=recursive)
@@ -205,6 +205,14 @@ def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: b
         send_words(low, host or source_host, source)
     if host and path.startswith("/"):
         low.write(Word(path, target.span, taints=target.taints), remote=True, host=host)
+
+
+def _landing(target: Word, source: Word) -> Word:
+    """Where a file lands that is copied into a directory."""
+    if target.text not in (".", "..", "~") and not target.text.endswith("/"):
+        return target
+    name = source.text.rstrip("/").rpartition("/")[2].rpartition(":")[2]
+    return Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints)
 
 
 def remote(word: Word) -> tuple[str, str]:

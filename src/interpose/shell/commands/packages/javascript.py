@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import dropwhile
 
 from msgspec.structs import replace
@@ -20,7 +21,7 @@ from interpose.shell.commands.packages.managers import (
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import Invocation, Lowering, Word
+from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 
 _VALUES = """
     -C --prefix --dir --cwd --registry --tag --otp --access --workspace -w --userconfig --globalconfig --cache
@@ -188,6 +189,8 @@ def _edits_manifest(operands: tuple[Word, ...], low: Lowering) -> None:
         if key != name and name in _LIFECYCLE:
             low.emit("persistence", key, at=word, rule="package-script", reason="The next install runs this by itself.")
             low.shell(replace(word, text=code), via="npm lifecycle script")
+        elif key != name:
+            low.write("package.json", Stream(json.dumps({"scripts": {name: code}})))
 
 
 def _npx(name: str, call: PackageCall, low: Lowering) -> None:

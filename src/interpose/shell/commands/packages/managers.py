@@ -40,6 +40,13 @@ class PackageCall(Struct, frozen=True):
 _DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --no-act --recon --print-only --snapshot")
 _INDEXES = words("-i --index-url --extra-index-url --index --default-index --find-links --registry --source -s")
 _SOURCES = words("--git --url")
+_UNCHECKED = words(
+    """
+    --allow-unauthenticated --force-yes --allow-insecure-repositories --nogpgcheck --no-gpg-checks --allow-untrusted
+    --trusted-host --allow-unsigned-rpm --no-check-signature --skip-integrity-check
+    """
+)
+"""Options with which nobody checks whose package it is."""
 _LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
 _FOREIGN = ("git+", "hg+", "svn+", "bzr+", "git@", "github:", "gitlab:", "bitbucket:", "gist:")
 
@@ -130,10 +137,16 @@ def state(name: str, call: PackageCall, known: PackageTool, low: Lowering) -> No
 
 def installs(opts: Options, low: Lowering) -> None:
     """Packages are installed: from the usual place, or from an address that somebody gave."""
-    elsewhere = any(foreign(word.text) for word in opts.values(*_INDEXES, *_SOURCES))
+    elsewhere = opts.has(*_UNCHECKED) or any(foreign(word.text) for word in opts.values(*_INDEXES, *_SOURCES))
     for word in opts.operands or (Word(""),):
         at = word if word.text else None
-        low.emit("package.install", word.text, at=at, foreign=elsewhere or foreign(word.text))
+        low.emit("package.install", word.text, at=at, foreign=elsewhere or foreign(word.text) or _fetched(word, low))
+
+
+def _fetched(word: Word, low: Lowering) -> bool:
+    """Whether a package is a file that this text fetched before."""
+    content = low.known(word) if word.text else None
+    return content is not None and not content.taints.isdisjoint(("remote", "cloned"))
 
 
 def foreign(text: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import dropwhile
 
 from interpose.shell.commands.packages.build import runs_project
@@ -201,6 +202,9 @@ def _migrates(word: Word, low: Lowering) -> None:
 _MIGRATIONS = ("flyway:clean", "liquibase:dropAll", "liquibase:rollback")
 
 
+_IMPORTED = re.compile(r"\bimport\b[^;\n\"'`]{0,200}[\"'`](https?://(?!deno\.land/|jsr\.io/|esm\.sh/)[^\"'`]{1,1000})")
+
+
 @command("deno")
 def deno(inv: Invocation, low: Lowering) -> None:
     verb = inv.args[0].text if inv.args else ""
@@ -209,6 +213,8 @@ def deno(inv: Invocation, low: Lowering) -> None:
     if verb == "eval" and opts.operands:
         printing = opts.has("-p", "--print")
         low.code("javascript", opts.operands[0], via="deno eval -p" if printing else "deno eval")
+        for address in _IMPORTED.findall(opts.operands[0].text)[:1]:
+            low.emit("code.remote", address, certainty="possible", at=opts.operands[0])
     elif verb in ("repl", "run") and (codes := opts.values("--eval", "--eval-file")):
         for code in codes:
             low.code("javascript", code, via="deno repl")

@@ -20,6 +20,12 @@ def loader(inv: Invocation, low: Lowering) -> None:
         low.run(opts.operands, via="ld.so")
 
 
+_TERMINAL_VALUES = (
+    "-o", "--override", "-c", "--config", "-d", "--directory", "-t", "-T", "--title", "--class", "--name", "--session",
+    "--listen-on", "-w", "-W", "-a", "--app-id", "-f", "--font", "-D", "--working-directory", "-L", "--instance-group",
+)  # fmt: skip
+
+
 @command(
     "xterm", "uxterm", "rxvt", "urxvt", "gnome-terminal", "konsole", "xfce4-terminal", "alacritty", "kitty", "wezterm",
     "terminator", "foot", "st", "x-terminal-emulator", "lxterminal", "mate-terminal", "tilix",
@@ -44,6 +50,8 @@ def terminal(inv: Invocation, low: Lowering) -> None:
             else:
                 low.run(words, via=inv.name)
             return
+    if inv.name in ("kitty", "foot", "st"):  # what is left of their words is the command
+        low.run(parse(inv.args, values=_TERMINAL_VALUES, stop=True).operands, via=inv.name)
 
 
 @command("adb")

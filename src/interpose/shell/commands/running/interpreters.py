@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from base64 import b64decode
 from itertools import pairwise
 from urllib.parse import unquote
@@ -167,13 +168,18 @@ def _run_operand(inv: Invocation, low: Lowering, options: Options, spec: Interpr
                 low.code(spec.language, word, via=inv.name)
 
 
+_EMPTIES = re.compile(r"s([/|,#])\^?\.\*\$?\1\1[gms]{0,3}|undef(?: |\()?\$_\)?|\$_ ?= ?(?:\"\"|''|undef)")
+"""Programs that leave nothing of each line."""
+
+
 def _over_files(spec: Interpreter, options: Options, inv: Invocation, low: Lowering) -> None:
     if not spec.loops or not options.has("-n", "-p", "-i"):
         return
     taints = inv.stdin.taints if inv.stdin else NOTHING
     for path in options.operands:
         if options.has("-i"):
-            low.write(path, in_place=True)
+            emptied = any(_EMPTIES.fullmatch(code.text.strip("; ")) for code in options.values(*spec.code))
+            low.write(path, in_place=not emptied, emptied=emptied)
         else:
             taints |= low.read(path).taints
     low.output(Stream(taints=taints))

@@ -24,6 +24,7 @@ RUNNERS: dict[str, dict[str, int]] = {
     "lxc-attach": {ALL: 0}, "machinectl": {"shell": 1},
     "pueue": {"add": 0}, "nq": {ALL: 0}, "tsp": {ALL: 0}, "sem": {ALL: 0},
     "watchexec": {ALL: 0}, "reflex": {ALL: 0}, "onchange": {ALL: 1},
+    "winexe": {ALL: 1},
     "cross-env": {ALL: 0}, "cross-env-shell": {ALL: 0}, "ssh-agent": {ALL: 0},
 }  # fmt: skip
 """For each tool the words behind which a command stands, and how many operands stand in between."""

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import shlex
+
+from msgspec.structs import replace
+
 from interpose.agents.known_agents import AGENT_OF, MOVERS
 from interpose.agents.off_variables import moves_settings, off_variable
 from interpose.shell.commands.shared.peel import base_name, run_inner
+from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import DUMP, Invocation, Lowering, Stream, Word
 
-COMMANDS = frozenset({
-    "PROMPT_COMMAND", "GIT_SSH_COMMAND", "GIT_SSH", "GIT_EXTERNAL_DIFF", "GIT_PAGER", "GIT_EDITOR",
-    "GIT_SEQUENCE_EDITOR", "GIT_ASKPASS", "GIT_PROXY_COMMAND", "SSH_ASKPASS", "SUDO_ASKPASS", "SUDO_EDITOR", "PAGER",
-    "MANPAGER", "EDITOR", "VISUAL", "FCEDIT", "BROWSER", "LESSOPEN", "LESSCLOSE", "RSYNC_RSH", "CVS_RSH", "SVN_SSH",
-    "KUBE_EDITOR", "AWS_PAGER", "SYSTEMD_EDITOR", "SYSTEMD_PAGER", "PSQL_PAGER", "PSQL_EDITOR", "HGEDITOR",
-    "RIPGREP_PREPROCESSOR",
-})  # fmt: skip
+COMMANDS = words(
+    """
+    PROMPT_COMMAND GIT_SSH_COMMAND GIT_SSH GIT_EXTERNAL_DIFF GIT_PAGER GIT_EDITOR GIT_SEQUENCE_EDITOR GIT_ASKPASS
+    GIT_PROXY_COMMAND SSH_ASKPASS SUDO_ASKPASS SUDO_EDITOR PAGER MANPAGER EDITOR VISUAL FCEDIT BROWSER LESSOPEN
+    LESSCLOSE RSYNC_RSH CVS_RSH SVN_SSH KUBE_EDITOR AWS_PAGER SYSTEMD_EDITOR SYSTEMD_PAGER PSQL_PAGER PSQL_EDITOR
+    HGEDITOR RIPGREP_PREPROCESSOR GH_PAGER GH_EDITOR GH_BROWSER GLAB_PAGER BAT_PAGER DELTA_PAGER LESSEDIT
+    KUBECTL_EXTERNAL_DIFF RSYNC_CONNECT_PROG RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTC RUSTDOC CCACHE_PREFIX
+    CMAKE_C_COMPILER_LAUNCHER CMAKE_CXX_COMPILER_LAUNCHER CC CXX CPP LD AR FC MANROFFSEQ SVN_EDITOR CVSEDITOR BORG_RSH
+    BORG_PASSCOMMAND RESTIC_PASSWORD_COMMAND FZF_DEFAULT_COMMAND FZF_CTRL_T_COMMAND NNN_OPENER MOZ_PRINTER_COMMAND
+    DOCKER_SSH_COMMAND npm_config_shell npm_config_editor npm_config_git npm_config_viewer npm_config_browser
+    """
+)
 """The value is a command that some program runs through a shell."""
 
 PROMPTS = frozenset({"PS0", "PS1", "PS2", "PS4", "PROMPT", "RPROMPT"})
 """The value is expanded by the shell each time it is shown, command substitutions included."""
 
-STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR"})
+STARTUP_FILES = frozenset({"BASH_ENV", "ENV", "PYTHONSTARTUP", "ZDOTDIR", "R_PROFILE", "R_PROFILE_USER"})
 """The value names a file that is run when an interpreter starts."""
 
 LIBRARIES = frozenset({
     "LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES", "DYLD_FORCE_FLAT_NAMESPACE", "GCONV_PATH", "GIT_EXEC_PATH",
-    "GIT_TEMPLATE_DIR", "PYTHONHOME", "OPENSSL_CONF",
+    "GIT_TEMPLATE_DIR", "PYTHONHOME", "OPENSSL_CONF", "OPENSSL_ENGINES", "OPENSSL_MODULES", "DOTNET_STARTUP_HOOKS",
+    "BASH_LOADABLES_PATH", "NODE_REPL_EXTERNAL_MODULE", "PHP_INI_SCAN_DIR", "YARN_RC_FILENAME",
 })  # fmt: skip
 """The value names code that is loaded into every program started."""
 
@@ -33,10 +44,65 @@ INTERPRETER_OPTIONS: dict[str, tuple[str, ...]] = {
     "PERL5OPT": ("-M", "-m", "-d", "-e", "-I"),
     "RUBYOPT": ("-r", "-e", "-I"),
     "JAVA_TOOL_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
+    "GRADLE_OPTS": ("-javaagent", "-agentlib", "-agentpath", "-I", "--init-script"),
+    "MAVEN_OPTS": ("-javaagent", "-agentlib", "-agentpath"),
+    "JAVA_OPTS": ("-javaagent", "-agentlib", "-agentpath"),
+    "SBT_OPTS": ("-javaagent", "-agentlib", "-agentpath"),
+    "ERL_FLAGS": ("-eval", "-run", "-s"),
+    "ERL_AFLAGS": ("-eval", "-run", "-s"),
+    "ELIXIR_ERL_OPTIONS": ("-eval", "-run", "-s"),
+    "GOFLAGS": ("-toolexec", "-exec", "-vettool", "--toolexec"),
+    "PYTHONBREAKPOINT": ("os.", "subprocess.", "pty.", "builtins.", "antigravity"),
+    "PYTHONWARNINGS": ("all:0:antigravity", "error::antigravity"),
     "_JAVA_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
     "JDK_JAVA_OPTIONS": ("-javaagent", "-agentlib", "-agentpath"),
 }
 """Options that an interpreter takes from its environment, and those among them that load or run code."""
+
+PROGRAMS: dict[str, tuple[str, ...]] = {
+    "PERL5DB": ("perl", "-e"),
+    "LUA_INIT": ("lua", "-e"),
+    **dict.fromkeys(("VIMINIT", "EXINIT", "GVIMINIT"), ("vim", "-c")),
+    "MAKEFLAGS": ("make",),
+    "GNUMAKEFLAGS": ("make",),
+    "TAR_OPTIONS": ("tar",),
+    "LESS": ("less", "--"),
+    "FZF_DEFAULT_OPTS": ("fzf",),
+}
+"""The value is program text, or more arguments, for this command: it is judged as if it stood there."""
+
+SOURCES = words(
+    """
+    PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_FIND_LINKS UV_INDEX_URL UV_EXTRA_INDEX_URL UV_DEFAULT_INDEX UV_INDEX
+    UV_FIND_LINKS UV_PYTHON_INSTALL_MIRROR PDM_PYPI_URL PIPENV_PYPI_MIRROR NPM_CONFIG_REGISTRY YARN_REGISTRY
+    YARN_NPM_REGISTRY_SERVER BUN_CONFIG_REGISTRY COREPACK_NPM_REGISTRY GOPROXY GOSUMDB RUSTUP_DIST_SERVER
+    RUSTUP_UPDATE_ROOT HOMEBREW_BREW_GIT_REMOTE HOMEBREW_CORE_GIT_REMOTE HOMEBREW_BOTTLE_DOMAIN HOMEBREW_API_DOMAIN
+    HOMEBREW_ARTIFACT_DOMAIN CONDA_CHANNEL_ALIAS CONDA_CHANNELS NVM_NODEJS_ORG_MIRROR NODEJS_ORG_MIRROR
+    FNM_NODE_DIST_MIRROR ELECTRON_MIRROR PUPPETEER_DOWNLOAD_HOST PUPPETEER_DOWNLOAD_BASE_URL PLAYWRIGHT_DOWNLOAD_HOST
+    PUB_HOSTED_URL FLUTTER_STORAGE_BASE_URL HEX_MIRROR HEX_MIRROR_URL JULIA_PKG_SERVER PYTHON_BUILD_MIRROR_URL
+    DENO_REGISTRY_URL GEM_SOURCE NIX_CONFIG
+    """
+)
+"""The value says where packages, or what installs them, come from: the same as an index given by an option."""
+_USUAL_SOURCES = ("https://proxy.golang.org", "https://pypi.org/", "https://registry.npmjs.org", "https://goproxy.io")
+
+UNCHECKED: dict[str, tuple[str, ...]] = {
+    "NODE_TLS_REJECT_UNAUTHORIZED": ("0",),
+    "NPM_CONFIG_STRICT_SSL": ("false", "0"),
+    "YARN_STRICT_SSL": ("false", "0"),
+    "PYTHONHTTPSVERIFY": ("0",),
+    "PIP_TRUSTED_HOST": (),
+    "UV_INSECURE_HOST": (),
+    "GOINSECURE": (),
+    "GONOSUMDB": (),
+    "GONOSUMCHECK": (),
+    "GOSUMDB": ("off",),
+    "CARGO_HTTP_CHECK_REVOKE": ("false",),
+}
+"""With these values (an empty tuple: with any) packages are taken from whoever answers."""
+_INSTALLERS = words(
+    "pip pip3 pip2 uv uvx pipx poetry pdm pipenv npm npx pnpm yarn bun bunx go cargo gem bundle python python3"
+)
 
 GIT_CODE_KEYS = ("core.pager", "core.editor", "core.sshcommand", "core.fsmonitor", "core.hookspath", "core.askpass",
                  "alias.", "diff.external", "credential.helper", "filter.", "sequence.editor",
@@ -79,6 +145,8 @@ def assign(name: str, value: Word, low: Lowering, running: str = "") -> None:
     elif name in INTERPRETER_OPTIONS:
         if any(part.startswith(INTERPRETER_OPTIONS[name]) for part in text.split()):
             _code_from_environment(name, value, low)
+    elif name in PROGRAMS:
+        _program_value(name, value, low)
     elif name == "PATH":
         _search_path(value, low)
     elif name in HISTORY_OFF:
@@ -103,9 +171,48 @@ def history_off(low: Lowering, at: Word | None = None) -> None:
 
 def _command_value(name: str, value: Word, low: Lowering) -> None:
     low.shell(value, via=name)
-    words = [word.rpartition("/")[2] for word in value.text.split(None, 3)[:2]]
-    if name == "PROMPT_COMMAND" or any(word in _SHELLS for word in words):
+    parts = [word.rpartition("/")[2] for word in value.text.split(None, 3)[:2]]
+    if name == "PROMPT_COMMAND" or any(word in _SHELLS for word in parts):
         _code_from_environment(name, value, low)
+
+
+_LONGEST_SPLIT = 4096
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text) if len(text) <= _LONGEST_SPLIT else text.split()
+    except ValueError:
+        return text.split()
+
+
+def _program_value(name: str, value: Word, low: Lowering) -> None:
+    command = PROGRAMS[name]
+    whole = len(command) > 1
+    given: tuple[Word, ...] = (value,)
+    if not whole:
+        given = tuple(replace(value, text=part) for part in _split(value.text))
+    low.spend(len(given))
+    if whole or (given and given[0].text[:1] == "-"):
+        low.run((*map(Word, command), *given), via=name)
+
+
+def _source(name: str, value: Word, low: Lowering, running: str) -> bool:
+    """Where packages come from, and whether anybody checks that."""
+    from interpose.shell.commands.packages.managers import foreign
+
+    upper = name.upper()
+    if upper in SOURCES or (upper.startswith("CARGO_") and upper.endswith(("_INDEX", "_REGISTRY", "_REPLACE_WITH"))):
+        for part in value.text.replace("|", ",").replace(",", " ").split():
+            address = part if "://" in part or name != "GOPROXY" else ""
+            if foreign(address) and not address.startswith(_USUAL_SOURCES):
+                low.emit("package.install", f"{name}={value.text}", at=value, foreign=True)
+                return True
+    allowed = UNCHECKED.get(upper)
+    if allowed is not None and running in _INSTALLERS and (not allowed or value.text in allowed):
+        low.emit("package.install", f"{name}={value.text}", at=value, foreign=True,
+                 reason="Packages would be taken from whoever answers, unchecked")  # fmt: skip
+    return upper in SOURCES or allowed is not None
 
 
 def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
@@ -113,7 +220,8 @@ def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
         return
     _code_from_environment(name, value, low)
     if name != "ZDOTDIR":
-        low.run_file(value, via=name, language="python" if name == "PYTHONSTARTUP" else "bash")
+        language = "python" if name == "PYTHONSTARTUP" else "r" if name.startswith("R_") else "bash"
+        low.run_file(value, via=name, language=language)
 
 
 def _search_path(value: Word, low: Lowering) -> None:
@@ -133,6 +241,13 @@ def _by_prefix(name: str, value: Word, low: Lowering, running: str) -> None:
         body = value.text.partition("{")[2].rpartition("}")
         low.shell(Word(body[0] + ";" + body[2].lstrip("; "), value.span, taints=value.taints), via="exported function")
         low.shell(Word(body[2].lstrip("; "), value.span, taints=value.taints), via="exported function")
+    elif _source(name, value, low, running):
+        return
+    elif name.startswith("CARGO_") and name.endswith(("_RUNNER", "_LINKER", "_WRAPPER", "_RUSTC", "_RUSTDOC")):
+        _command_value(name, value, low)
+    elif name in ("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG") and value.text not in ("", "/dev/null"):
+        if low.known(value) is not None or value.text.startswith(_ANYONE_WRITES):
+            _code_from_environment(name, value, low)
     elif name.startswith("GIT_CONFIG_KEY_") or name == "GIT_CONFIG_PARAMETERS":
         if any(key in value.text.lower() for key in GIT_CODE_KEYS):
             _code_from_environment(name, value, low)

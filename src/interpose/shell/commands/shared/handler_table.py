@@ -11,6 +11,9 @@ Handler = Callable[[Invocation, Lowering], None]
 
 HANDLERS: dict[str, Handler] = {}
 """Every command that has a handler. To run one, ask `handler_of`: its family may not be imported yet."""
+BESIDE: dict[str, Handler] = {}
+"""What is to be said of a command besides what its own handler says."""
+_COMPLETE: dict[str, Handler] = {}
 _LATER: dict[str, str] = {}
 """Commands whose handler is not imported yet, and the module that brings it."""
 
@@ -40,7 +43,23 @@ def handler_of(name: str) -> Handler | None:
     """The handler of a command. Raises ImportError if its family is broken: that is our fault, not the command's."""
     if name in _LATER:
         _import(name, _LATER[name])
-    return HANDLERS.get(name)
+    own = HANDLERS.get(name)
+    beside = BESIDE.get(name)
+    if own is None or beside is None:
+        return own  # a command without a handler is `general`'s, and so is what stands beside it
+    found = _COMPLETE.get(name)
+    if found is None:
+        found = _COMPLETE[name] = _both(own, beside)
+    return found
+
+
+def _both(own: Handler, beside: Handler) -> Handler:
+    def run(inv: Invocation, low: Lowering) -> None:
+        own(inv, low)
+        beside(inv, low)
+
+    run.__module__ = own.__module__
+    return run
 
 
 def _import(name: str, module: str) -> None:

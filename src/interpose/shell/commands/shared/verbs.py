@@ -10,7 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from msgspec.structs import replace
+
+from interpose.paths import secret_of
+from interpose.shell.commands.shared.carried_code import state_carried
+from interpose.shell.commands.shared.carriers import CARRIERS
 from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.transfer import is_loopback, url_of
 from interpose.shell.commands.shared.verb_tables import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Word
@@ -46,11 +52,65 @@ REACH = 5
 def general(inv: Invocation, low: Lowering) -> None:
     """Say what a command without a handler would destroy, judged by the verb that it uses."""
     name, args = _tool(inv)
+    if "/" in inv.argv0.text and low.known(inv.argv0) is not None:
+        low.run_file(inv.argv0, via=inv.name)
     cli = CLIS.get(name)
+    carrier = CARRIERS.get(inv.name)
+    if carrier is not None:
+        state_carried(carrier, inv, low)
     if cli is not None:
         admin(name, cli, args, low)
     elif name not in TEXT_TOOLS:
         _unknown(name, args, low)
+        _last_look(name, args, low)
+        _sends_secret(name, args, low)
+
+
+_CREDENTIAL_OPTIONS = ("key", "cert", "identity", "env", "config", "cred", "auth", "pem")
+
+
+def _sends_secret(name: str, args: tuple[Word, ...], low: Lowering) -> None:
+    """A program that nobody knows gets a file of secrets and an address on another machine."""
+    url = next((word for word in args if "://" in word.text and not is_loopback(url_of(word.text).host)), None)
+    if url is None or url.text.startswith("file:"):
+        return
+    for before, word in zip((Word(""), *args), args[:_LOOKED_AT], strict=False):
+        option, equals, value = word.text.partition("=")
+        text = value if equals else word.text
+        option = option if equals else before.text
+        if word is url or not text.lstrip("@") or any(part in option.lower() for part in _CREDENTIAL_OPTIONS):
+            continue
+        mark = secret_of(low.path(text.lstrip("@")), low.home)
+        if mark is not None and mark.strength == "key":
+            low.emit(
+                "net.upload",
+                url.text,
+                certainty="possible",
+                at=word,
+                secret=True,
+                reason=f"`{name}` is not known here, and it gets a secret and the address of another machine",
+            )
+            return
+
+
+_LOOKED_AT = 16
+_TAKES_COMMAND = words("exec run command cmd shell sh eval execute launch spawn system dispatch submit")
+"""Words after which a command stands, in whatever program."""
+_LONGEST = 16_384
+
+
+def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
+    """Nobody knows which options of this program take a command: an argument that reads like a fatal one is doubted."""
+    if name.endswith("-config"):
+        return  # they print the options of a compiler
+    for before, word in zip((Word(""), *args), args[:_LOOKED_AT], strict=False):
+        text = word.text
+        if text[:1] == "-" and "=" in text:
+            text = text.partition("=")[2]
+        elif before.text[:1] != "-" and before.text not in _TAKES_COMMAND:
+            continue  # an operand: what a checker, a queue or a note is given to look at
+        if " " in text and len(text) <= _LONGEST:
+            low.suspect(replace(word, text=text), via=name)
 
 
 def admin(name: str, cli: Cli, args: tuple[Word, ...], low: Lowering) -> None:

@@ -257,7 +257,7 @@ def check(inv: Invocation, low: Lowering) -> None:
     forgets = (inv.name == "xfs_repair" and opts.has("-L")) or (
         inv.name == "tune2fs" and opts.has("-O", "-E", "-U", "-f")
     )
-    shrinks = inv.name == "resize2fs" and opts.has("-M", "-f")
+    shrinks = inv.name == "resize2fs" and (opts.has("-M", "-f") or len(opts.operands) > 1)
     if writes or forgets or shrinks:
         target = opts.operands[-1] if opts.operands else None
         low.emit(

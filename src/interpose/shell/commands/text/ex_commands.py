@@ -36,15 +36,26 @@ _LANGUAGES = dict.fromkeys(("py", "python", "py3", "python3", "pyx"), "python") 
 _SHELL_CALLS = re.compile(r"\b(?:system|systemlist|term_start|job_start|jobstart|termopen)\(")
 _DELETE_CALL = re.compile(r"\bdelete\(")
 _WRITE_CALL = re.compile(r"\bwritefile\(")
+_EMPTIES = re.compile(r"(?:%|1,\$|,)[ \t]*d(?:elete)?!?|g/(?:\^|\.|\.\*)?/d")
+"""Every line is deleted."""
 _STRING = re.compile(r"'([^'\n]*)'|\"((?:[^\"\\\n]|\\.)*)\"")
 
 
 def lower_ex(code: str, files: list[Word], low: Lowering, via: str) -> None:
     """State what a text of ex commands does. `files` are those being edited, which `:w` writes."""
     count = 0
+    emptied = False
     for line in code.split("\n"):
         for step in _steps(line):
             count += 1
+            bare = step.strip().lstrip(":")
+            if _EMPTIES.fullmatch(bare):
+                emptied = True
+            elif emptied and bare[:1] in ("w", "x"):
+                for file in files:
+                    low.write(file, emptied=True)
+            elif bare[:1] in ("a", "i", "c", "r", "p", "u"):
+                emptied = False  # something else takes the place of what was there
             if count > MAX_COMMANDS:
                 low.emit(
                     "opaque", via, certainty="unknown", reason="The editor is given too many commands to understand"

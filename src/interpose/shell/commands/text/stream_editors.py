@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs, mapped, standard_input
@@ -57,7 +59,7 @@ def sed(inv: Invocation, low: Lowering) -> None:
     if not in_place:
         low.output(result)
         return
-    empties = code.strip() in _EMPTYING
+    empties = code.strip() in _EMPTYING or _EMPTIES.fullmatch(code.strip()) is not None
     for file in files:
         if empties:
             low.write(file, EMPTY_STREAM, emptied=True)
@@ -67,6 +69,7 @@ def sed(inv: Invocation, low: Lowering) -> None:
 
 _EMPTYING = frozenset({"d", "1,$d", "0,$d", "/.*/d", "/^/d", "/$/d", "//d", "Q", "1Q", "1,$ d"})
 """Programs that leave nothing of a file."""
+_EMPTIES = re.compile(r"(?:1,\$|0,\$|/\^?\.[*+]?\$?/)?[ \t]*(?:d|s([/|,#])\^?\.\*\$?\1\1[gms]{0,3})")
 
 
 def _run_program(file: Word, language: str, inv: Invocation, low: Lowering) -> None:

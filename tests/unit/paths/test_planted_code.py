@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from interpose.guards.planted_code import MAX_TEXT, fires
+from interpose.paths.planted_code import MAX_TEXT, fires
 from tests.growth import TIMES, grows_linearly
 
 PLACES = [

@@ -53,12 +53,20 @@ _STARTS_PROCESS = re.compile(
     r"\bos\.(?:system|popen|exec\w*|spawn\w*)\s*\(|\bsubprocess\b|\burllib\b|\brequests\b|\bsocket\b|\bexec\s*\(|\beval\s*\("
 )
 _INDEX = re.compile(
-    r"(?im)^[ \t]{0,64}(?:index-url|extra-index-url|registry|@[\w-]+:registry|index|url)[ \t]{0,64}[=:]?[ \t]{0,64}\"?(https?://[^\s\"]+)"
+    r"(?im)^[ \t\"<-]{0,64}(?:index-url|extra-index-url|registry|@[\w-]{1,64}:registry|index|url|find-links|"
+    r"npmRegistryServer|default-index|distributionUrl|bundle_mirror\S{0,64})[\">]{0,2}[ \t]{0,64}[=:]?[ \t]{0,64}\"?"
+    r"(?:sparse\+)?(https?\\?://[^\s\"<]+)"
 )
 _USUAL_INDEX = re.compile(
-    r"https?://(?:pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|"
-    r"npm\.pkg\.github\.com|localhost|127\.0\.0\.1)[/:]?"
+    r"https?\\?://(?:pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|"
+    r"npm\.pkg\.github\.com|index\.crates\.io|github\.com/rust-lang/|services\.gradle\.org|repo1?\.maven\.(?:apache\.)?org|"
+    r"maven\.google\.com|plugins\.gradle\.org|rubygems\.org|proxy\.golang\.org|api\.nuget\.org|conda\.anaconda\.org|"
+    r"download\.pytorch\.org|localhost|127\.0\.0\.1)[/:]?"
 )
+_JENKINS = re.compile(
+    r"\b(?:sh|bat|powershell|pwsh)\b[ \t(]{0,8}(?:script[ \t]{0,8}:[ \t]{0,8})?['\"]{1,3}([^'\"]{1,4096})"
+)
+_LITERAL = re.compile(r"\"([^\"\n]{3,4096})\"|'([^'\n]{3,4096})'")
 
 _WORKFLOWS = (
     "/.github/workflows/", "/.github/actions/", "/.circleci/", "/.woodpecker/", "/.buildkite/", "/.gitea/workflows/",
@@ -70,7 +78,11 @@ _PIPELINES = frozenset({
 })  # fmt: skip
 _HOOK_DIRECTORIES = ("/.husky/", "/.pre-commit-hooks/")
 _HOOK_FILES = frozenset({".envrc", ".direnvrc"})
-_INDEX_FILES = frozenset({"pip.conf", "pip.ini", ".yarnrc", ".bunfig.toml", "bunfig.toml", "uv.toml"})
+_INDEX_FILES = frozenset({
+    "pip.conf", "pip.ini", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "bunfig.toml", "uv.toml", ".npmrc", ".gemrc",
+    "gradle-wrapper.properties", "maven-wrapper.properties",
+})  # fmt: skip
+_INDEX_PLACES = ("/.cargo/config.toml", "/.cargo/config", "/.m2/settings.xml", "/.bundle/config", "/.pip/pip.conf")
 
 
 def fires(path: str, added: str, removed: str, current: Callable[[], str], objects: Objects) -> str:
@@ -99,7 +111,7 @@ def _check_for(lower: str, name: str) -> Callable[..., str] | None:
         return _hook
     if lower.endswith("/.vscode/tasks.json") or name == "devcontainer.json" or name == ".devcontainer.json":
         return _editor
-    if name in _INDEX_FILES:
+    if name in _INDEX_FILES or lower.endswith(_INDEX_PLACES):
         return _index
     return _OTHER.get(name)
 
@@ -156,6 +168,7 @@ def _steps(text: str) -> Iterator[str]:
             block = _block(lines, index + 1, len(found.group("indent")))
             after = index + 1 + len(block)
             yield textwrap.dedent("\n".join(block))
+        yield from _JENKINS.findall(line)
         bare = line[_end(line) :].strip()
         if bare:
             yield bare.strip("\"'") if bare[0] == bare[-1] and bare[0] in "\"'" else bare
@@ -198,9 +211,20 @@ def _index(added: str, _objects: Objects) -> str:
     return ""
 
 
-def _setup(added: str, _objects: Objects) -> str:
+def _setup(added: str, objects: Objects) -> str:
     if _BUILD_CLASS.search(added) and _STARTS_PROCESS.search(added):
         return "starts programs whenever the package is built or installed"
+    return _module(added, objects)
+
+
+def _module(added: str, objects: Objects) -> str:
+    """Python that is run unasked, by a build or a test: the command lines that it starts."""
+    if not _STARTS_PROCESS.search(added):
+        return ""
+    lines = (double or single for double, single in _LITERAL.findall(added))
+    for _, line in zip(range(_MAX_STEPS), (line for line in lines if _REACHES_OUT.search(line)), strict=False):
+        if reason := objects(line):
+            return f"runs unasked: {reason}"
     return ""
 
 
@@ -208,4 +232,4 @@ def _modules(added: str, _objects: Objects) -> str:
     return "runs a command whenever submodules are updated" if _SUBMODULE.search(added) else ""
 
 
-_OTHER: dict[str, Callable[..., str]] = {"setup.py": _setup, ".gitmodules": _modules}
+_OTHER: dict[str, Callable[..., str]] = {"setup.py": _setup, "conftest.py": _module, ".gitmodules": _modules}

@@ -1,0 +1,147 @@
+"""Texts that may be code or may be prose, and files that this text wrote before: looked at once more.
+
+Words that were never meant for a shell read like commands here and there (`make it so`, `find the best way`). What they
+seem to do is no reason for a question, unless it is a catastrophe. So only such effects stay.
+"""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from interpose.paths import fires
+from interpose.shell.invocation import MOVED, UNKNOWN, Stream, Word
+from interpose.types import Effect, EffectKind
+
+if TYPE_CHECKING:
+    from interpose.shell.lowering import CommandLowering
+    from interpose.shell.walk import Walker
+
+_DEEPEST = 64
+"""So many directories above a path are looked at."""
+_FROM_ELSEWHERE = frozenset({"remote", "cloned"})
+"""Taints that a directory gives to all that lies in it."""
+_NEEDED: dict[EffectKind, frozenset[str]] = {
+    "fs.delete": frozenset({"recursive", "shredded"}),
+    "fs.permission": frozenset({"recursive"}),
+    "net.upload": frozenset({"secret"}),
+    "net.listen": frozenset({"shell"}),
+    "process.exec": frozenset({"wide"}),
+    "process.kill": frozenset({"wide"}),
+    "system": frozenset({"wide"}),
+    "data.destroy": frozenset({"wide"}),
+    "infra.destroy": frozenset({"wide"}),
+    "guard.tamper": frozenset({"wide", "ours"}),
+    "privilege": frozenset({"grants"}),
+}
+"""Effects that count only with one of these details."""
+_ALWAYS: frozenset[EffectKind] = frozenset({"code.remote"})
+_BEYOND = ("too-deep", "too-large", "too-complex")
+
+
+def is_grave(effect: Effect, cwd: str = UNKNOWN) -> bool:
+    """Whether an effect matters although its text may not be a command line.
+
+    A build deletes what it made: what lies below the directory that it runs in, or where only it can say.
+    """
+    if effect.kind == "fs.delete" and (UNKNOWN in effect.resource or effect.resource.startswith(f"{cwd}/")):
+        return False
+    if effect.kind in _ALWAYS:
+        return True
+    if effect.kind == "opaque":
+        return is_beyond(effect)
+    needed = _NEEDED.get(effect.kind)
+    return needed is not None and not needed.isdisjoint(effect.details)
+
+
+def is_beyond(effect: Effect) -> bool:
+    """Whether this says that the text was not read to its end. INVARIANT: that is never taken for prose."""
+    return effect.kind == "opaque" and effect.details.get("rule") in _BEYOND
+
+
+def is_unwanted(effect: Effect) -> bool:
+    """Whether nobody wants this from a command that runs by itself."""
+    details = effect.details
+    match effect.kind:
+        case "code.remote" | "guard.tamper":
+            return True
+        case "net.upload":
+            return "local" not in details and not details.keys().isdisjoint(("secret", "file", "env", "input", "raw"))
+        case "net.listen":
+            return "shell" in details or "public" in details
+        case "persistence":
+            return details.get("strength", "key") == "key" and "recoverable" not in details
+        case "secret.read":
+            return details.get("strength") != "faint"
+        case _:
+            return is_grave(effect)
+
+
+def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
+    """What this text wrote into files of these names (patterns)."""
+    files = walker.state.files
+    if not files:
+        return ()
+    walker.budget.spend(len(files) * len(names))
+    return tuple(
+        content for path, content in files.items() if any(fnmatchcase(path.rpartition("/")[2], name) for name in names)
+    )
+
+
+def content_of(walker: Walker, where: str) -> Stream | None:
+    """What this text wrote to a path, or what it brought the whole directory from."""
+    files = walker.state.files
+    found = files.get(where)
+    for _ in range(_DEEPEST):
+        if not files or found is not None or len(where) < 2:
+            break
+        where = where.rpartition("/")[0]
+        above = files.get(where)
+        if above is not None and not above.taints.isdisjoint(_FROM_ELSEWHERE):
+            return Stream(None, above.taints)
+    return found
+
+
+def origins_of(walker: Walker, where: str) -> list[str]:
+    """Where the files lay that this text moved to a path, or below it."""
+    files = walker.state.files
+    if not files:
+        return []
+    walker.budget.spend(len(files) // 4)
+    where = where.rstrip("*").rstrip("/")
+    return [
+        taint[len(MOVED) :]
+        for path, content in files.items()
+        if path == where or path.startswith(f"{where}/")
+        for taint in content.taints
+        if taint.startswith(MOVED)
+    ]
+
+
+def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, language: str, *, certain: bool) -> None:
+    """Run what may be code, and keep only what is grave."""
+    effects = low.walker.effects
+    first = len(effects)
+    low.walker.doubt += not certain
+    low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
+    low.walker.doubt -= not certain
+    effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
+
+
+def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:
+    """State it if a text fires by itself where it is written, as the guard of file tools would say."""
+    reason = fires(where, text, "", lambda: "", lambda command: _objection(low, command))
+    if reason:
+        low.emit("persistence", where, at=at, rule="planted", reason=reason)
+
+
+def _objection(low: CommandLowering, command: str) -> str:
+    """Why a command that nobody starts would be wrong. It does not run now: nothing of it stays."""
+    walker = low.walker
+    first, outer, nested = len(walker.effects), walker.state, low.nested
+    walker.state = outer.copy()
+    low.shell(command, via="planted")
+    found = walker.effects[first:]
+    walker.effects[first:] = [effect for effect in found if is_beyond(effect)]
+    walker.state, low.nested = outer, nested
+    return next((f"{effect.kind} {effect.resource}".strip() for effect in found if is_unwanted(effect)), "")
