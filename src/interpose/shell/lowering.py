@@ -25,6 +25,7 @@ from interpose.paths import (
     secret_of,
     tamper_of,
 )
+from interpose.shell.edited_files import EDITED, edited, language_of, runnable
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
@@ -133,6 +134,8 @@ class CommandLowering:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = self.walker.state.files.get(where) or Stream()
+        if EDITED in stream.taints:
+            stream = Stream(None, stream.taints - {EDITED})
         secret = secret_of(where, self.walker.home)
         if secret:
             self._state("secret.read", where, path, details | {"reason": secret.reason, "strength": secret.strength})
@@ -190,7 +193,9 @@ class CommandLowering:
         channel = self.walker.state.fds.get(int(number)) if (number := where.rpartition("/")[2]).isdecimal() else None
         return channel.stream if channel is not None else Stream()
 
-    def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
+    def write(
+        self, path: Word | str, content: Stream | None = None, *, added: str | None = None, **details: Any
+    ) -> None:
         where = self.path(path) if "link" in details else self._place(path)
         if where in _HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
             self.walker.feed(where, content or Stream(None, self.taints))
@@ -204,9 +209,9 @@ class CommandLowering:
             new = content or Stream(None, self.taints)
             before = files.get(where)
             if details.get("append"):
-                new = joined((before, new)) if before is not None else Stream(None, new.taints)
+                new = joined((before, new)) if before is not None else Stream(new.text, new.taints | {EDITED})
             elif details.get("in_place"):
-                new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
+                new = edited(before, new, added)
             files[where] = new
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
@@ -395,6 +400,10 @@ class CommandLowering:
             self._run_namesakes(where, via, language)
             return
         at = path if isinstance(path, Word) else None
+        if EDITED in content.taints:
+            language = language_of(where, language) if where.endswith(f"/{via}") else language
+            added = None if content.text is None else runnable(content.text, language, self.walker.budget)
+            content = Stream(added, content.taints - {EDITED})
         if content.text is None and not content.taints & _UNTRUSTED:
             self.emit("opaque", where, certainty="unknown", at=at, rule="unknown-code",
                       reason="This command writes the script that it runs, and its content is not known")  # fmt: skip

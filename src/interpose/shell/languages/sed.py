@@ -213,6 +213,36 @@ def _plain_replacement(text: str) -> str | None:
     return "".join(out)
 
 
+def added_by(code: str) -> str | None:
+    """Everything that a script may put into the lines of a file, piece by piece; None when that is not known."""
+    pieces: list[str] = []
+    for step in commands(code):
+        if step.letter in "rRe" or (step.substitution is not None and "e" in step.substitution.flags.partition("w")[0]):
+            return None
+        if step.substitution is not None:
+            pieces.append(_piece(step.substitution.replacement))
+        elif step.letter in "aic":
+            pieces.append(_piece(step.argument.lstrip().removeprefix("\\").lstrip(), matched=False))
+    return "\n".join(pieces)
+
+
+def _piece(text: str, *, matched: bool = True) -> str:
+    """One text that is put in. What it takes of the line is the file's own: in front, it stands for a command."""
+    out = re.sub(
+        r"\\(.)|&", lambda found: _escaped(found) if matched else found.group(1) or found.group(), text, flags=re.DOTALL
+    )
+    if matched and out.strip() and out[-1].isspace():
+        out += UNKNOWN
+    return f": {out}" if out.startswith(UNKNOWN) else out
+
+
+def _escaped(found: re.Match[str]) -> str:
+    following = found.group(1)
+    if following is None or following.isdigit():
+        return UNKNOWN
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(following, following)
+
+
 def change_of(code: str, *, quiet: bool) -> Callable[[str], str | None] | None:
     """What a script makes of a text, when it is nothing but simple substitutions and deletions of all characters."""
     steps = commands(code)

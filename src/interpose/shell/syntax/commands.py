@@ -160,7 +160,7 @@ class Commands(Redirections):
             if word in CLOSING:
                 raise SyntaxFaultError(f"unexpected {word!r}", start)
         function = FUNCTION.match(text, start)
-        if function is not None:
+        if function is not None and not ASSIGN.fullmatch(function.group(1)):
             self.pos = function.end()
             return self.function_body(function.group(1), start)
         return self._simple()

@@ -57,15 +57,18 @@ RUNS = {
     "word": re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
     "double": re.compile(r'[^"$`\\]++'),
     "here": re.compile(r"[^$`\\]++"),
-    "brace": re.compile(r"[^}$`\"'\\]++"),
+    "brace": re.compile(r"[^}$`\"'\\<>]++"),
     "brace-double": re.compile(r'[^}"$`\\]++'),
-    "pattern": re.compile(r"[^}/$`\"'\\]++"),
-    "subscript": re.compile(r"[^\[\]$`\"'\\]++"),
+    "pattern": re.compile(r"[^}/$`\"'\\<>]++"),
+    "subscript": re.compile(r"[^\[\]$`\"'\\<>]++"),
     "arithmetic": re.compile(r"[^()$`\"\\]++"),
     "bracket": re.compile(r"[^\[\]$`\"\\]++"),
-    "glob": re.compile(r"[^()$`\"'\\]++"),
+    "glob": re.compile(r"[^()$`\"'\\<>]++"),
 }
 """The ordinary characters of each context; every other character is looked at."""
+
+SUBSTITUTING = frozenset({"brace", "pattern", "subscript", "glob"})
+"""Contexts inside of a word in which `<(...)` runs as it does in the word itself."""
 
 QUOTING = frozenset({"double", "here", "brace-double", "arithmetic", "bracket"})
 """Contexts in which text counts as quoted and a single quote is an ordinary character."""
@@ -202,7 +205,10 @@ class Words(ABC):
                 self.expect("'")
             case "`":
                 self._backquote(quoted, parts)
-            case "<" | ">" if context == "word" and self.text.startswith("(", self.pos + 1):
+            case "<" | ">" if context in SUBSTITUTING and not self.text.startswith("(", self.pos + 1):
+                self.pos += 1
+                parts.append(LiteralText(character, quoted))
+            case "<" | ">" if context != "word" or self.text.startswith("(", self.pos + 1):
                 start = self.pos
                 self.pos += 2
                 body = self._body(")")

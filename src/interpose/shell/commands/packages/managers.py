@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.word_sets import words
@@ -37,10 +37,10 @@ class PackageCall(Struct, frozen=True):
 
 
 _DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --no-act --recon --print-only --snapshot")
-_INDEXES = words("-i --index-url --extra-index-url --index --default-index --find-links --registry --source -s")
+_INDEXES = words(
+    "-i --index-url --extra-index-url --index --default-index -f --find-links --registry --source -s -c --channel"
+)
 _SOURCES = words("--git --url")
-_LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
-_FOREIGN = ("git+", "hg+", "svn+", "bzr+", "git@", "github:", "gitlab:", "bitbucket:", "gist:")
 
 
 def tool(*, values: str = "", **verbs: str) -> PackageTool:
@@ -132,20 +132,6 @@ def installs(opts: Options, low: Lowering) -> None:
     for word in opts.operands or (Word(""),):
         at = word if word.text else None
         low.emit("package.install", word.text, at=at, foreign=elsewhere or foreign(word.text))
-
-
-def foreign(text: str) -> bool:
-    """Whether a package or index is given by an address on another machine."""
-    if text.startswith(_FOREIGN):
-        return True
-    address = text.partition("://")
-    if not address[1] or address[0].rpartition(" ")[2] == "file":
-        return False
-    try:
-        host = urlsplit("//" + address[2]).hostname or ""
-    except ValueError:
-        return True
-    return host not in _LOCAL_HOSTS
 
 
 _ESSENTIAL = words(

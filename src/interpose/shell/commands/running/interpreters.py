@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 from msgspec import Struct
 
 from interpose.shell.commands.data.migrations import TOOLS as MIGRATIONS
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
+from interpose.shell.languages import sed as sed_language
+
+_SUBSTITUTION = re.compile(r"\s*s([/|#,!])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\$@]|\\.)*\1[gimsx]*;?\s*")
+"""A program of one substitution, which Perl and Ruby read as sed does."""
 
 
 class Interpreter(Struct, frozen=True, kw_only=True):
@@ -96,9 +102,11 @@ def _over_files(spec: Interpreter, options: Options, inv: Invocation, low: Lower
     if not spec.loops or not options.has("-n", "-p", "-i"):
         return
     taints = inv.stdin.taints if inv.stdin else NOTHING
+    program = "\n".join(code.text for code in options.values(*spec.code))
+    added = sed_language.added_by(program) if _SUBSTITUTION.fullmatch(program) else None
     for path in options.operands:
         if options.has("-i"):
-            low.write(path, in_place=True)
+            low.write(path, in_place=True, added=added)
         else:
             taints |= low.read(path).taints
     low.output(Stream(taints=taints))
