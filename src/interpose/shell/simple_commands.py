@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.shell import tool_variables
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
@@ -38,6 +39,10 @@ LIKELY = frozenset({"cd", "pushd", "popd", "mkdir", "touch"})
 """Commands that are taken to succeed as far as the directory of what follows goes."""
 WRAPPED = frozenset({"rm", "dd", "shred", "wipefs", "mkfs", "sudo", "bash", "sh", "zsh", "chmod", "chown"})
 """Commands that are looked for in the arguments of a command we do not know."""
+PROGRAM = "program:"
+"""The taint of a variable in front that by convention names the program behind the colon."""
+TEMPLATE = "template"
+"""The taint of `${{ ... }}`, which is filled in before a shell sees it, and which no shell takes."""
 _MAX_GLOB_MATCHES = 8
 _MAX_WRAPPED = 6
 _MATCHING = 100
@@ -74,6 +79,8 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
     for raw in node.words:
         if raw.plain is not None:
             fields.append(Word(raw.plain, raw.span))
+        elif raw is node.words[0] and (program := tool_variables.program_of(raw, walker.state)):
+            fields.append(Word(UNKNOWN, raw.span, taints=frozenset({"env", PROGRAM + program})))
         else:
             fields.extend(expander.fields(raw))
     walker.budget.spend(len(fields))
@@ -317,7 +324,13 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
 def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
     """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
     low.emit("process.exec", inv.argv0.text, at=inv.argv0, unknown=True)
-    if reason := doubt_about(inv.name, inv.argv0.text):
+    plain = inv.name.lstrip("-@+")
+    if plain and plain != inv.name and handler_of(plain) is not None:
+        # In front of a line of a recipe these say what `make` does with it.
+        low.walker.doubt += 1
+        low.run((replace(inv.argv0, text=plain), *inv.args), via="make")
+        low.walker.doubt -= 1
+    elif (reason := doubt_about(inv.name, inv.argv0.text)) and not (low.walker.doubt and inv.name[0] == "-"):
         low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
     folded = handler_of(inv.name.lower())
     if folded is not None:
@@ -392,11 +405,20 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
     low = CommandLowering(walker, inv, via)
     if not first.text and (first.quoted or not first.taints):
         return Stream()
+    program = next((taint.removeprefix(PROGRAM) for taint in first.taints if taint.startswith(PROGRAM)), "")
     if {"remote", "decoded"} & first.taints:
         low.emit("code.remote", first.text, at=first, rule="remote-code")
-    else:
+    elif not (
+        (program and not any(tool_variables.leads_out(low.path(word), low.cwd) for word in inv.args))
+        or TEMPLATE in first.taints
+        or _is_no_program(walker, first)
+    ):
         low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
                  reason="Which command runs is only known when it runs")  # fmt: skip
+    if program:
+        named = tuple(Word(text, first.span) for text in program.split())
+        out = invoke(walker, (*named, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True)
+        low.taints |= out.taints
     walker.doubt += 1
     outs = [Stream(None, low.taints)]
     if UNKNOWN in first.text:
@@ -411,6 +433,16 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
             outs.append(invoke(walker, (known, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True))
     walker.doubt -= 1
     return Stream(None, joined(outs).taints)
+
+
+_FILE_NAME = re.compile(r"(?=.*\w)[\w./~%?!^\[\]-]{1,40}", re.ASCII)
+
+
+def _is_no_program(walker: Walker, word: Word) -> bool:
+    """A directory is no program; a short pattern that nothing we know fits is the name of a file of the user's own."""
+    if walker.state.files or walker.state.functions or not _FILE_NAME.fullmatch(word.text):
+        return False
+    return word.text.endswith("/") or not _matching(base_name(word.text))
 
 
 @lru_cache(maxsize=256)

@@ -53,6 +53,9 @@ BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*+", re.DOTALL)
 BACKQUOTE_ESCAPES = re.compile(r"\\([$`\\])")
 BACKQUOTE_ESCAPES_QUOTED = re.compile(r'\\([$`\\"])')
 
+TEMPLATE = re.compile(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*+\}\}")
+"""The rest of `${{ matrix.python }}`, which workflows fill in before a shell sees it."""
+
 RUNS = {
     "word": re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
     "double": re.compile(r'[^"$`\\]++'),
@@ -344,6 +347,9 @@ class Words(ABC):
         if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
             self.pos += 1
             return CommandSubstitution("$(", self.sequence("}"), quoted, self.span(start))
+        if template := TEMPLATE.match(text, self.pos):
+            self.pos = template.end()
+            return Parameter("", quoted, "template")
         operator, indirect = "", False
         after = text[self.pos + 1 : self.pos + 2]
         if text.startswith("#", self.pos) and after != "}" and PARAMETER.match(text, self.pos + 1):

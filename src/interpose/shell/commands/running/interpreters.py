@@ -7,8 +7,9 @@ import re
 from msgspec import Struct
 
 from interpose.shell.commands.data.migrations import TOOLS as MIGRATIONS
-from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, command
+from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
 from interpose.shell.languages import sed as sed_language
 
@@ -179,6 +180,18 @@ def python(inv: Invocation, low: Lowering) -> None:
         run_script(inv, low, options.operands, "python")
 
 
+PROGRAM_MODULES = {
+    **{name: name for name in words("""
+        aider alembic ansible b2 bpython conan conda dotenv flask flit gsutil hatch honcho interpose ipython keyring
+        litecli maturin mycli nah openhands pdm pgcli pip pipenv pipx platformio poetry pytest rye s3cmd salt sqlite3
+        tox twine uv wormhole
+    """)},
+    "IPython": "ipython", "awscli": "aws", "azure": "az", "django": "django-admin", "httpie": "http",
+    "yt_dlp": "yt-dlp", "youtube_dl": "youtube-dl", "gallery_dl": "gallery-dl",
+}  # fmt: skip
+"""Modules that are programs of that name. Any other module is the project's, whatever it is called."""
+
+
 def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
     start = next(index for index, word in enumerate(inv.args) if word is module or word.text.endswith(module.text)) + 1
     rest = inv.args[start:]
@@ -196,8 +209,8 @@ def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
         if operands and operands[0].text == "run":
             operands = operands[1:]
         run_script(inv, low, operands, "python")
-    elif name.partition(".")[0] in HANDLERS:
-        low.run((Word(name.partition(".")[0], module.span), *rest), via="python -m")
+    elif program := PROGRAM_MODULES.get(name.partition(".")[0]):
+        low.run((Word(program, module.span), *rest), via="python -m")
 
 
 def _json_tool(inv: Invocation, rest: tuple[Word, ...], low: Lowering) -> None:
