@@ -263,7 +263,7 @@ register(
                 ),
             }
         ),
-        "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
+        "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
             options=each(_MAC_SAFETY, "--master-disable --global-disable --disable --add --remove --kext-consent"),
             shows=words("--status -a --assess --disable-status"),
