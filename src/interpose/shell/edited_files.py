@@ -44,6 +44,7 @@ def runnable(text: str, language: str, budget: Budget) -> str:
 
 
 def _line(line: str, budget: Budget) -> str:
+    budget.spend(4)
     line = f": {line.lstrip()}" if line.lstrip().startswith((";", "&", "|")) else line
     if not parse(line, budget).problems or not _SPLIT.fullmatch(line.replace("&&", ";").replace("||", ";")):
         return line

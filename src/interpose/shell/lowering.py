@@ -30,7 +30,7 @@ from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN
 from interpose.shell.languages import lower_of
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
-from interpose.shell.syntax.budget import EFFECT, steps_of_path, steps_of_program
+from interpose.shell.syntax.budget import EFFECT, WILD_PATH, steps_of_path, steps_of_program
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
 if TYPE_CHECKING:
@@ -54,12 +54,14 @@ _SCOPES: dict[str, CodeScope] = {
 class CommandLowering:
     """The `Lowering` of one command."""
 
-    __slots__ = ("inv", "nested", "printed", "taints", "via", "walker")
+    __slots__ = ("inv", "nested", "printed", "switches", "taints", "via", "walker")
 
     def __init__(self, walker: Walker, inv: Invocation, via: tuple[str, ...]) -> None:
         self.walker = walker
         self.inv = inv
         self.via = via
+        self.switches: bool | None = None
+        """Whether a word of the command names a switch that turns an agent's hooks off; None before anybody asked."""
         self.printed: Stream | None = None
         self.nested: Stream | None = None
         self.taints: frozenset[str] = NOTHING if inv.stdin is None else inv.stdin.taints
@@ -103,7 +105,7 @@ class CommandLowering:
 
     def path(self, word: Word | str) -> str:
         text = word if isinstance(word, str) else word.text
-        self.walker.budget.spend(1 + steps_of_path(text))
+        self.walker.budget.spend(1 + steps_of_path(text) + (WILD_PATH if UNKNOWN in text else 0))
         where = resolve(text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
@@ -289,8 +291,9 @@ class CommandLowering:
             found = switch_reader.switched_off_by(where, text)
             reason = f"{found.key} switches the hooks of this agent off" if found else ""
         else:
-            said = any(switch_reader.names_switch(word.text) for word in self.inv.args)
-            reason = "This names a switch that turns the hooks of an agent off" if said else ""
+            if self.switches is None:
+                self.switches = any(switch_reader.names_switch(word.text) for word in self.inv.args)
+            reason = "This names a switch that turns the hooks of an agent off" if self.switches else ""
         return {"wide": True, "rule": "guard-off", "reason": reason} if reason else {}
 
     def _state(self, kind: EffectKind, where: str, path: Word | str, details: dict[str, Any]) -> None:
@@ -360,7 +363,7 @@ class CommandLowering:
         analyse = lower_of(language)
         first = len(self.walker.effects)
         if analyse is not None and self.walker.deeper(self.inv.span):
-            self.walker.budget.spend(steps_of_program(text))
+            self.walker.budget.spend(steps_of_program(text, language))
             analyse(text, self, via)
             self.walker.depth -= 1
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):

@@ -415,12 +415,11 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
     ):
         low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
                  reason="Which command runs is only known when it runs")  # fmt: skip
-    if program:
-        named = tuple(Word(text, first.span) for text in program.split())
-        out = invoke(walker, (*named, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True)
-        low.taints |= out.taints
     walker.doubt += 1
     outs = [Stream(None, low.taints)]
+    if program:
+        named = tuple(Word(text, first.span) for text in program.split())
+        outs.append(invoke(walker, (*named, *words[1:]), inv.span, inv.stdin, via, inv.env, inv.piped_out, True))
     if UNKNOWN in first.text:
         rest = replace(first, text=first.text.replace(UNKNOWN, ""), glob=False, taints=NOTHING)
         remaining = (rest, *words[1:]) if rest.text else words[1:]

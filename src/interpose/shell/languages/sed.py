@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -33,6 +34,7 @@ class SedCommand(Struct, frozen=True):
 
 def lower(code: str, low: Lowering, via: str) -> None:
     """State what a sed script does besides printing."""
+    low.spend(len(code) // 6)
     for step in commands(code):
         state(step, low, via)
 
@@ -65,7 +67,8 @@ def _state_executed(step: SedSubstitution, low: Lowering, via: str) -> None:
     low.shell(Stream(None, frozenset({"input"})), via=f"{via} s///e")
 
 
-def commands(code: str) -> list[SedCommand]:
+@lru_cache(maxsize=4)
+def commands(code: str) -> tuple[SedCommand, ...]:
     """The commands of a script, one after the other. What is not understood ends the reading with an `e` of unknown."""
     found: list[SedCommand] = []
     index = 0
@@ -107,7 +110,7 @@ def commands(code: str) -> list[SedCommand]:
             index = end
         else:
             found.append(SedCommand(letter, "", addressed))
-    return found
+    return tuple(found)
 
 
 def _line_end(code: str, index: int) -> int:

@@ -117,6 +117,7 @@ def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
 
 
 def _search_path(value: Word, low: Lowering) -> None:
+    low.spend(value.text.count(":") // 4)
     for part in value.text.split(":"):
         if "\ufffc" in part:
             # What stood in PATH before comes first from here on: later entries only add commands.
