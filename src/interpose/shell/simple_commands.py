@@ -330,7 +330,9 @@ def _unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
         low.walker.doubt += 1
         low.run((replace(inv.argv0, text=plain), *inv.args), via="make")
         low.walker.doubt -= 1
-    elif (reason := doubt_about(inv.name, inv.argv0.text)) and not (low.walker.doubt and inv.name[0] == "-"):
+    elif (reason := doubt_about(inv.name, inv.argv0.text)) and not (
+        low.walker.doubt and (inv.name[0] == "-" or "=" in inv.name)
+    ):
         low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
     folded = handler_of(inv.name.lower())
     if folded is not None:
@@ -409,7 +411,7 @@ def _computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: tup
     if {"remote", "decoded"} & first.taints:
         low.emit("code.remote", first.text, at=first, rule="remote-code")
     elif not (
-        (program and not any(tool_variables.leads_out(low.path(word), low.cwd) for word in inv.args))
+        (program and not any(word.known and tool_variables.leads_out(low.path(word), low.cwd) for word in inv.args))
         or TEMPLATE in first.taints
         or _is_no_program(walker, first)
     ):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.state import State
-from interpose.shell.syntax.tree import CommandSubstitution, Parameter, RawWord, Simple
+from interpose.shell.syntax.tree import CommandSubstitution, Parameter, Part, RawWord, Simple
 
 _CALLED_LIKE_IT = words(
     """
@@ -35,25 +35,27 @@ _TOOLS: dict[str, str] = {
     "CLANG_FORMAT": "clang-format", "CLANG_TIDY": "clang-tidy", "CONTROLLER_GEN": "controller-gen",
 }  # fmt: skip
 _PASSING = ("/tmp/", "/dev/null")  # noqa: S108 - a place that is compared with, not used
+_SILENCERS = words("Q AT QUIET SILENT ECHO_CMD V_AT")
+"""Variables in front of a recipe's program that are `@` or nothing."""
 _ENDINGS = ("_BIN", "_CMD", "_COMMAND", "_EXE", "_EXECUTABLE", "_PROGRAM", "_PATH", "_TOOL")
 
 
 def program_of(raw: RawWord, state: State) -> str:
     """The program that the word in front names by convention; empty if it is no such variable or was set here."""
-    if len(raw.parts) != 1:
+    if not raw.parts or any(_name_of(part) not in _SILENCERS for part in raw.parts[:-1]):
         return ""
-    part = raw.parts[0]
-    if isinstance(part, Parameter):
-        name = "" if part.operator or part.subscript or part.indirect else part.name
-    elif isinstance(part, CommandSubstitution):
-        name = _make_variable(part)
-    else:
-        return ""
+    name = _name_of(raw.parts[-1])
     if not name.isupper() or not name.isascii() or name in state.variables or name in state.functions:
         return ""
     for ending in _ENDINGS:
         name = name.removesuffix(ending)
     return _TOOLS.get(name) or (name.lower().replace("_", "-") if name in _CALLED_LIKE_IT else "")
+
+
+def _name_of(part: Part) -> str:
+    if isinstance(part, Parameter):
+        return "" if part.operator or part.subscript or part.indirect else part.name
+    return _make_variable(part) if isinstance(part, CommandSubstitution) else ""
 
 
 def _make_variable(part: CommandSubstitution) -> str:

@@ -147,6 +147,8 @@ _ESSENTIAL_STARTS = ("linux-image", "kernel-", "grub")
 def removes(packages: Collection[Word], low: Lowering, *, forced: bool = False) -> None:
     """Installed packages are removed. Without some of them the machine no longer runs."""
     for word in packages or (Word(""),):
+        if word.text[:1] == "." and word.text[1:2].isalpha():
+            continue  # apk's name for what was only needed to build
         essential = word.text in _ESSENTIAL or word.text.startswith(_ESSENTIAL_STARTS) or word.glob
         low.emit("system", word.text, at=word if word.text else None, rule="package-remove", wide=essential,
                  forced=forced,
