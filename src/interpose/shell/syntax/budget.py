@@ -24,7 +24,7 @@ _BRACE = 2
 """Steps of each brace beside f-strings, which are compiled one by one."""
 _PATH, _SHORT_PATH = 4, 256
 """The same for a path that is longer than paths are."""
-WILD_PATH = 35
+WILD_PATH = 10
 """Steps of a path that is not wholly known: it is tried on every name that means something."""
 
 
