@@ -56,6 +56,11 @@ Decision = Allow | Confirm | Deny
 _ADDRESS = re.compile(r"https?://[\w.:@-]+/[^%\\\s]*", re.IGNORECASE)
 
 
+def _leads_nowhere(address: str, path: str) -> bool:
+    """Whether an address that is taken for a path stays what it is, and no link of that name leads elsewhere."""
+    return ".." not in address and path.endswith(f"/{address.replace('//', '/')}")
+
+
 class SecurityAudit:
     """Judges the paths of file tools: what they read, write, edit, delete, move, copy and search.
 
@@ -172,7 +177,7 @@ class _Scene:
         return decision
 
     def _secret(self, touch: Touch, path: str, inside: bool) -> Decision | None:
-        if touch.kind == "read" and _ADDRESS.fullmatch(touch.text) and ".." not in touch.text:
+        if touch.kind == "read" and _ADDRESS.fullmatch(touch.text) and _leads_nowhere(touch.text, path):
             return None  # a page of the web, whose name says nothing about files here
         mark = secret_of(path, self.home, inside)
         if mark is None or (mark.strength == "faint" and (inside or touch.kind != "read")):
