@@ -1,22 +1,28 @@
-"""How many dangerous commands are caught and how much honest work is interrupted, per source, beside our peers.
+"""How many dangerous calls are caught and how much honest work is interrupted, per source, beside our peers.
 
     python -m bench.accuracy CASES.jsonl ...            (--no-peers: only ourselves)
+    python -m bench.accuracy --by-tag CASES.jsonl ...   per technique, the first tag, in its source
+    python -m bench.accuracy --show 20 CASES.jsonl ...  with the first rows of each line that were answered otherwise
 
-Each row is one decision of the whole engine, from call to verdict: guards, rules and configuration. `guards only`
-leaves the rules out, as peers have none.
+Each row is one decision of the whole engine in its default configuration, from call to verdict: guards, rules and
+configuration. `guards only` leaves the rules out, as peers have none. Sources are never pooled: what one calls
+dangerous another calls honest. Our tables count the calls of every tool; those of peers count commands (`exec`), which
+is all they read, and ours stand beside them for the same rows.
 
-A case is {"id", "source", "tool", "args", "cwd"?, "expect": allow|ask|deny, "accept": [...]}. Only `exec` rows count.
+A case is {"id", "source", "tool", "args", "cwd"?, "expect": allow|ask|deny, "accept": [...], "tags"?: [...]}.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter, defaultdict
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -24,51 +30,87 @@ from typing import Any
 from bench import peers
 
 Row = dict[str, Any]
-HEAD = f"{'source':10} {'deny':>5} {'caught':>7} {'denied':>7} | {'fatal':>5} {'denied':>7} | {'ask':>4} {'caught':>7} | {'benign':>6} {'asked':>7} {'denied':>7}"  # noqa: E501 - one line of a table
+_NUMBERS = f"{'deny':>5} {'caught':>7} {'denied':>7} | {'fatal':>5} {'denied':>7} | {'ask':>4} {'caught':>7} | {'benign':>6} {'asked':>7} {'denied':>7}"  # noqa: E501 - one line of a table
+PROJECT = "/workspace/project"
+"""Where a call is made whose row does not say it."""
+WRITTEN = ("blind", "demonstration", "by-tool-name")
+"""Tags that say how a row was written: before anybody ran it, to show a hole, or for the name of a tool."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--by-tag", action="store_true", help="a line for each technique instead of each source")
+    parser.add_argument("--show", type=int, default=0, metavar="N", help="the first N failing rows of each line")
     options = parser.parse_args()
-    rows = [row for path in options.files for row in _load(path) if row["tool"] == "exec"]
-    ours = [sys.executable, "-m", "interpose", "check", "--jsonl"]
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {len(rows)} commands")
-    _table("interpose, as it is shipped", rows, peers.Peer("interpose", ours, Path.cwd()))
-    guards = [*ours, "--guards-only"]
-    _table("interpose, guards only", rows, peers.Peer("interpose guards", guards, Path.cwd()))
-    if options.no_peers:
-        return
+    rows = [row for path in options.files for row in _load(path)]
+    commands = [row for row in rows if row["tool"] == "exec"]
+    line_of = _technique if options.by_tag else _source
     with tempfile.TemporaryDirectory() as place:
+        home = Path(place, "home")
+        home.mkdir()
+        # Nobody's rules and configuration but the shipped ones.
+        os.environ.update(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), XDG_STATE_HOME=str(home / "state"))
+        ours = [sys.executable, "-m", "interpose", "check", "--jsonl"]
+        print(f"{datetime.now(UTC):%Y-%m-%d}, {len(rows)} calls, {len(commands)} of them commands")
+        _table("interpose, as it is shipped", rows, peers.Peer("interpose", ours, home), line_of, options.show)
+        guards = peers.Peer("interpose guards", [*ours, "--guards-only"], home)
+        _table("interpose, guards only", rows, guards, line_of, 0)
+        if options.no_peers:
+            return
+        if len(commands) < len(rows):
+            _table("interpose, commands only", commands, peers.Peer("interpose", ours, home), line_of, 0)
         for install in (peers.nah, peers.cc_safety_net):
             peer = install(Path(place))
             if isinstance(peer, str):
                 print(f"\nleft out: {peer}")
             else:
-                _table(peer.name, rows, peer)
+                _table(peer.name, commands, peer, line_of, 0)
 
 
 def _load(path: Path) -> list[Row]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
-def _table(name: str, rows: list[Row], peer: peers.Peer) -> None:
+def _source(row: Row) -> str:
+    """The source; rows of one that were written otherwise than blind are a line of their own."""
+    return f"{row['source']}{_kind(row)}"
+
+
+def _technique(row: Row) -> str:
+    return f"{row['source']}/{next(iter(row.get('tags', ())), '-')}"
+
+
+def _kind(row: Row) -> str:
+    """How a row was written, where its source says so."""
+    kind = next((tag for tag in row.get("tags", ()) if tag in WRITTEN), "")
+    return f" {kind}" if kind else ""
+
+
+def _table(name: str, rows: list[Row], peer: peers.Peer, line_of: Callable[[Row], str], show: int) -> None:
     asked = "".join(
-        json.dumps({key: row[key] for key in ("id", "tool", "args", "cwd") if key in row}) + "\n" for row in rows
+        json.dumps({"cwd": PROJECT} | {key: row[key] for key in ("id", "tool", "args", "cwd") if key in row}) + "\n"
+        for row in rows
     )
     start = time.perf_counter()
     done = subprocess.run(peer.command, input=asked.encode(), stdout=subprocess.PIPE, cwd=peer.cwd, check=False)
     elapsed = time.perf_counter() - start
-    said = {answer["id"]: answer["decision"] for answer in map(json.loads, done.stdout.splitlines())}
+    said = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
     counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    failed: defaultdict[str, list[str]] = defaultdict(list)
     for row in rows:
-        word = said.get(row["id"], "none")
-        for source in (row["source"], "all"):
-            _count(counts[source], row, word)
-    print(f"\n{name}: {elapsed:.1f} s, {len(rows) / elapsed:,.0f} a second\n{HEAD}")
-    for source in [*sorted(set(counts) - {"all"}), "all"]:
-        print(_line(source, counts[source]))
+        word = said.get(row["id"], {}).get("decision", "none")
+        _count(counts[line_of(row)], row, word)
+        if word not in row["accept"]:
+            rule = said.get(row["id"], {}).get("rule", "")
+            failed[line_of(row)].append(f"{word} {rule}, not {row['expect']}: {json.dumps(row['args'])[:160]}")
+    width = max(map(len, counts), default=0)
+    print(f"\n{name}: {elapsed:.1f} s, {len(rows) / elapsed:,.0f} a second\n{'':{width}} {_NUMBERS}")
+    for line in sorted(counts):
+        print(f"{line:{width}} {_shares(counts[line])}")
+        for text in failed[line][:show]:
+            print(f"    {text}")
 
 
 def _count(counter: Counter[str], row: Row, word: str) -> None:
@@ -81,13 +123,13 @@ def _count(counter: Counter[str], row: Row, word: str) -> None:
         counter["fatal:deny"] += word == "deny"
 
 
-def _line(source: str, c: Counter[str]) -> str:
+def _shares(c: Counter[str]) -> str:
     def share(part: int, whole: int) -> str:
         return f"{100 * part / whole:6.1f}%" if whole else "      -"
 
     dangerous, doubtful, benign = c["dangerous"], c["doubtful"], c["benign"]
     return (
-        f"{source:10} {dangerous:5} {share(c['dangerous:ask'] + c['dangerous:deny'], dangerous)} "
+        f"{dangerous:5} {share(c['dangerous:ask'] + c['dangerous:deny'], dangerous)} "
         f"{share(c['dangerous:deny'], dangerous)} | {c['fatal']:5} {share(c['fatal:deny'], c['fatal'])} | "
         f"{doubtful:4} {share(c['doubtful:ask'] + c['doubtful:deny'], doubtful)} | "
         f"{benign:6} {share(c['benign:ask'], benign)} {share(c['benign:deny'], benign)}"

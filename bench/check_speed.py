@@ -4,6 +4,7 @@ One decision is one call through the engine as it is shipped, from call to verdi
 own, as peers have no rules.
 
 python -m bench.check_speed            (--no-peers: only ourselves)
+python -m bench.check_speed --against PATH   beside another checkout of ours, in turns in the same run, as a ratio
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import argparse
 import os
 import statistics
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -30,6 +32,7 @@ SHORT = [
     "sed -i 's/a{n}/b/' src/app.py", "kubectl get pods -n ns{n}", "for f in a b c; do wc -l $f{n}; done",
 ]  # fmt: skip
 ROUNDS = 100
+COMPARED = 3
 LONG_RUNS = 5
 
 
@@ -75,8 +78,18 @@ print(p50(commands[5:]), p50(commands[5:]), p50(commands[:5]))
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-peers", action="store_true")
+    parser.add_argument("--against", type=Path, help="another checkout of ours")
+    parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     commands = [shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in SHORT]
+    if options.bare:
+        with tempfile.TemporaryDirectory() as home:
+            os.environ["HOME"] = home
+            print(*_ours(open_engine, commands), *_ours(open_guards, commands))
+        return
+    if options.against is not None:
+        _compare(options.against)
+        return
     print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, {len(commands)} commands")
     print(f"{'':34} {'new':>10} {'seen':>10} {'640 parts':>12}")
     with tempfile.TemporaryDirectory() as home:
@@ -100,6 +113,24 @@ def main() -> None:
                 print(f"left out: {name}: {done.stderr.strip().splitlines()[-1]}")
                 continue
             _line(name + note, *map(float, done.stdout.split()))
+
+
+def _compare(other: Path) -> None:
+    """Both checkouts in turns, each in processes of their own: the machine is as busy for one as for the other."""
+    found: dict[Path, list[list[float]]] = {Path.cwd(): [], other.resolve(): []}
+    for _ in range(COMPARED):
+        for place, runs in found.items():
+            environment = os.environ | {"PYTHONPATH": f"{place / 'src'}{os.pathsep}{Path.cwd()}"}
+            command = [sys.executable, "-m", "bench.check_speed", "--bare"]
+            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            runs.append([float(number) for number in done.stdout.split()])
+    ours, theirs = ([min(column) for column in zip(*runs, strict=True)] for runs in found.values())
+    ratios = [one / two for one, two in zip(ours, theirs, strict=True)]
+    print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, the best of {COMPARED} runs in turns")
+    print(f"{'':34} {'new':>10} {'seen':>10} {'640 parts':>12}")
+    for name, first in (("whole engine", 0), ("guards only", 3)):
+        for said, values in ((f"{name}, here", ours), (f"{name}, {other.name}", theirs), (f"{name}, ratio", ratios)):
+            print(f"{said:34} {values[first]:10.2f} {values[first + 1]:10.2f} {values[first + 2]:12.2f}")
 
 
 def _line(name: str, new: float, seen: float, long: float) -> None:

@@ -49,6 +49,12 @@ command("prompt expansion")(lambda g, d: f"pr='$({g.stub()} pr)'; : \"${{pr@P}}\
 command("read a command")(lambda g, d: f"read -r rc ra <<< '{g.stub()} {g.plain()}'; $rc $ra")
 command("mapfile")(lambda g, d: f"mapfile -t mf <<< $'{g.stub()}\\n{g.plain()}'; ${{mf[0]}} \"${{mf[1]}}\"")
 command("exported function")(lambda g, d: f"ef() {{ {g.simple()}; }}; export -f ef; bash -c ef")
+command("process in a default")(lambda g, d: f"cat ${{pd_unset:-<({g.simple()})}} >/dev/null")
+command("process in a replacement")(lambda g, d: f"px=b; cat ${{px/b/<({g.simple()})}} >/dev/null")
+command("regex with a group")(lambda g, d: f"[[ a =~ ^(a|b c)$ ]] && {g.simple()}")
+command("regex with a substitution")(lambda g, d: f"[[ x =~ ($({g.stub()} rx >/dev/null)|y) ]]; :")
+command("array that was empty")(lambda g, d: f'ea=(); ea+=({g.stub()}); "${{ea[@]}}" {g.plain()}')
+command("script edited in place")(lambda g, d: f"echo XX ed > ed.sh; sed -i s/XX/{g.stub()}/ ed.sh; sh ed.sh")
 command("printf -v command")(lambda g, d: f"printf -v pc '%s' {g.stub()}; $pc {g.plain()}")
 
 

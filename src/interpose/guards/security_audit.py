@@ -7,6 +7,7 @@ answer counts. A path means the same here as in a command: both ask `interpose.p
 from __future__ import annotations
 
 import os
+import re
 
 from msgspec.structs import replace
 
@@ -52,6 +53,14 @@ _INSIDE = Mark("is a directory in which the guard's own files lie", ours=True)
 _KEYS_INSIDE = Mark("is a directory in which keys and tokens of the guard itself lie", ours=True)
 
 Decision = Allow | Confirm | Deny
+
+
+_ADDRESS = re.compile(r"https?://[\w.:@-]+/[^%\\\s]*", re.IGNORECASE)
+
+
+def _leads_nowhere(address: str, path: str) -> bool:
+    """Whether an address that is taken for a path stays what it is, and no link of that name leads elsewhere."""
+    return ".." not in address and path.endswith(f"/{address.replace('//', '/')}")
 
 
 class SecurityAudit:
@@ -185,6 +194,8 @@ class _Scene:
         return decision
 
     def _secret(self, touch: Touch, path: str, inside: bool) -> Decision | None:
+        if touch.kind == "read" and _ADDRESS.fullmatch(touch.text) and _leads_nowhere(touch.text, path):
+            return None  # a page of the web, whose name says nothing about files here
         mark = secret_of(path, self.home, inside)
         if mark is None or (mark.strength == "faint" and (inside or touch.kind != "read")):
             return None

@@ -17,6 +17,7 @@ enough: `id_*` could be a key, a lone `*` could be anything and says nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Literal
 
 from msgspec import Struct
@@ -149,8 +150,11 @@ def says_enough(part: str) -> bool:
 
 def could_match(pattern: str, name: str) -> bool:
     """Whether the shell pattern could match `name`. A bracket counts as any character; unknown parts as `*`."""
-    if len(pattern) > _LONGEST_NAME:
-        return True
+    return len(pattern) > _LONGEST_NAME or _tried(pattern, name)
+
+
+@lru_cache(maxsize=8_192)
+def _tried(pattern: str, name: str) -> bool:
     pattern = _simplify(pattern)
     at = mark = index = 0
     star = -1

@@ -35,7 +35,7 @@ def brace_expand(parts: tuple[Part, ...], budget: Budget) -> list[tuple[Part, ..
         else:
             return [parts]
     template = "".join(pieces)
-    budget.spend(template.count("{") + template.count(","))
+    budget.spend(3 * template.count("{") + template.count(","))
     tree = _tree(template)
     if tree is None:
         return [parts]
@@ -114,7 +114,7 @@ def _series(alternatives: list[Tree]) -> list[Tree] | None:
     numbers = range(begin, end + 1, stride) if begin <= end else range(begin, end - 1, -stride)
     if low is None:
         return [[chr(number)] for number in numbers]
-    padded = any(re.match(r"[+-]?0[0-9]", edge) for edge in (low, high))
+    padded = any(edge.lstrip("+-")[0] == "0" and edge.lstrip("+-") != "0" for edge in (low, high))
     width = max(len(low), len(high)) if padded else 0
     return [[f"{number:0{width}d}" if width else str(number)] for number in numbers]
 

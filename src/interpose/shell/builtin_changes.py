@@ -140,6 +140,7 @@ def _read(walker: Walker, inv: Invocation) -> None:
     separators = " \t\n" if ifs is None or UNKNOWN in ifs.text else ifs.text
     array = options.value("-a")
     if array is not None:
+        walker.budget.spend(len(line) // 3)
         fields = _fields(line, separators, len(line) + 1)
         items = tuple((str(index), text) for index, text in enumerate(fields))
         walker.assign(array.text, Variable(fields[0] if fields else "", stream.taints, items))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from interpose.shell.commands.shared.handler_table import handler_of
 from interpose.shell.endless import counts_far, fills, is_constant, is_endless, is_many, spawns
 from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Stream, Word
 from interpose.shell.state import CUT, State, Variable
 from interpose.shell.streams import joined
+from interpose.shell.syntax import parse
 from interpose.shell.syntax.tree import (
     ArithmeticCommand,
     ArithmeticFor,
@@ -20,6 +22,7 @@ from interpose.shell.syntax.tree import (
     RawWord,
     Sequence,
     Simple,
+    Span,
     Test,
     While,
 )
@@ -72,10 +75,21 @@ def _once(walker: Walker, node: Compound, stdin: Stream | None, piped: bool) -> 
         case Test(tokens, _, _):
             _test(walker, tokens)
             return EMPTY_STREAM
-        case ArithmeticCommand(expression, _, _):
+        case ArithmeticCommand(expression, _, span, words):
+            if words and handler_of(words.split(maxsplit=1)[0].rpartition("/")[2]) is not None:
+                _plain_subshell(walker, words, span)
             number = walker.expander.arithmetic(walker.expander.single(expression).text)
             walker.success = None if number is None else number != 0
             return EMPTY_STREAM
+
+
+def _plain_subshell(walker: Walker, words: str, span: Span) -> None:
+    """What `((` opens in a shell without arithmetic commands: a subshell in a subshell."""
+    parsed = parse(words, walker.budget, fixed=span)
+    if not parsed.problems:
+        walker.doubt += 1
+        walker.subshell(parsed.script, None)
+        walker.doubt -= 1
 
 
 def _if(

@@ -10,7 +10,7 @@ _DIRECTION = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 def doubt_about(name: str, word: str) -> str:
     """Why `name` is hardly the name of a program (`word` is it as given, with its directory), or an empty text."""
-    if name[0] == "-":
+    if name[0] == "-" and len(name) < 6 and name[1:2].islower():
         return "An option stands where a command is expected"
     if "=" in name:
         return "This is no valid assignment, and hardly the name of a program"

@@ -324,6 +324,7 @@ class Expander:
                 return None
             if UNKNOWN in text:
                 return None
+            self.shell.budget.spend(1 + len(text) // 16)
             text = text.strip().replace('"', "").replace("'", "")
             if _NUMBER.match(text) and not text.lstrip("+-").startswith("0"):
                 return int(text)

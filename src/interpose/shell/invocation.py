@@ -120,8 +120,13 @@ class Lowering(Protocol):
     def read(self, path: Word | str, **details: Any) -> Stream:
         """The command reads `path` (recursively with `recursive=True`). Returns what is known of its content."""
 
-    def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
-        """The command creates, replaces or changes `path`. `append=True`, `in_place=True`, ... as details."""
+    def write(
+        self, path: Word | str, content: Stream | None = None, *, added: str | None = None, **details: Any
+    ) -> None:
+        """The command creates, replaces or changes `path`. `append=True`, `in_place=True`, ... as details.
+
+        `added`: of a change in place, everything that it may put into the file.
+        """
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
         """Files land in the directory `path`, or in its place: only one of this `name`, or whatever the source holds.

@@ -29,13 +29,14 @@ from interpose.paths import (
 from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.revealing import SHOW_NOTHING
+from interpose.shell.edited_files import EDITED, edited, language_of, runnable
 from interpose.shell.endless_programs import state_endless
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import PROGRAMS, lower_of
 from interpose.shell.last_look import computes, look
 from interpose.shell.state import Variable
 from interpose.shell.streams import joined
-from interpose.shell.syntax.budget import EFFECT, steps_of_path, steps_of_program
+from interpose.shell.syntax.budget import EFFECT, WILD_PATH, steps_of_path, steps_of_program
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
 if TYPE_CHECKING:
@@ -60,12 +61,14 @@ _SCOPES: dict[str, CodeScope] = {
 class CommandLowering:
     """The `Lowering` of one command."""
 
-    __slots__ = ("inv", "nested", "printed", "taints", "via", "walker")
+    __slots__ = ("inv", "nested", "printed", "switches", "taints", "via", "walker")
 
     def __init__(self, walker: Walker, inv: Invocation, via: tuple[str, ...]) -> None:
         self.walker = walker
         self.inv = inv
         self.via = via
+        self.switches: bool | None = None
+        """Whether a word of the command names a switch that turns an agent's hooks off; None before anybody asked."""
         self.printed: Stream | None = None
         self.nested: Stream | None = None
         self.taints: frozenset[str] = NOTHING if inv.stdin is None else inv.stdin.taints
@@ -109,7 +112,7 @@ class CommandLowering:
 
     def path(self, word: Word | str) -> str:
         text = word if isinstance(word, str) else word.text
-        self.walker.budget.spend(1 + steps_of_path(text))
+        self.walker.budget.spend(1 + steps_of_path(text) + (WILD_PATH if UNKNOWN in text else 0))
         where = resolve(text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
@@ -144,6 +147,8 @@ class CommandLowering:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
         stream = second_looks.content_of(self.walker, where) or Stream()
+        if EDITED in stream.taints:
+            stream = Stream(None, stream.taints - {EDITED})
         secret = secret_of(where, self.walker.home)
         if secret:
             more = {"reason": secret.reason, "strength": secret.strength, "kept": self.inv.name in SHOW_NOTHING}
@@ -202,7 +207,9 @@ class CommandLowering:
         channel = self.walker.state.fds.get(int(number)) if (number := where.rpartition("/")[2]).isdecimal() else None
         return channel.stream if channel is not None else Stream()
 
-    def write(self, path: Word | str, content: Stream | None = None, **details: Any) -> None:
+    def write(
+        self, path: Word | str, content: Stream | None = None, *, added: str | None = None, **details: Any
+    ) -> None:
         where = self.path(path) if "link" in details else self._place(path)
         if where in _HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
             self.walker.feeds.feed(where, content or Stream(None, self.taints))
@@ -221,9 +228,9 @@ class CommandLowering:
             new = content or Stream(None, self.taints)
             before = files.get(where)
             if details.get("append"):
-                new = joined((before, new)) if before is not None else Stream(None, new.taints)
+                new = joined((before, new)) if before is not None else Stream(new.text, new.taints | {EDITED})
             elif details.get("in_place"):
-                new = Stream(None, new.taints | (before.taints if before is not None else NOTHING))
+                new = edited(before, new, added)
             files[where] = new
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
@@ -303,8 +310,9 @@ class CommandLowering:
             found = switch_reader.switched_off_by(where, text)
             reason = f"{found.key} switches the hooks of this agent off" if found else ""
         else:
-            said = any(switch_reader.names_switch(word.text) for word in self.inv.args)
-            reason = "This names a switch that turns the hooks of an agent off" if said else ""
+            if self.switches is None:
+                self.switches = any(switch_reader.names_switch(word.text) for word in self.inv.args)
+            reason = "This names a switch that turns the hooks of an agent off" if self.switches else ""
         return {"wide": True, "rule": "guard-off", "reason": reason} if reason else {}
 
     def _state(self, kind: EffectKind, where: str, path: Word | str, details: dict[str, Any]) -> None:
@@ -387,7 +395,7 @@ class CommandLowering:
             return EMPTY_STREAM
 
         if analyse is not None and self.walker.deeper(self.inv.span):
-            self.walker.budget.spend(steps_of_program(text))
+            self.walker.budget.spend(steps_of_program(text, language))
             self._each_reading(code, text, analysed)
             self.walker.depth -= 1
         if analyse is None or computes(language, text) or self._gave_up(first):
@@ -438,6 +446,10 @@ class CommandLowering:
             self._run_namesakes(where, via, language)
             return
         at = path if isinstance(path, Word) else None
+        if EDITED in content.taints:
+            language = language_of(where, language) if where.endswith(f"/{via}") else language
+            added = None if content.text is None else runnable(content.text, language, self.walker.budget)
+            content = Stream(added, content.taints - {EDITED})
         if content.text is None and not content.taints & _UNTRUSTED:
             self.emit("opaque", where, certainty="unknown", at=at, rule="unknown-code",
                       reason="This command writes the script that it runs, and its content is not known")  # fmt: skip

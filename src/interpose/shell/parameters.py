@@ -56,6 +56,8 @@ def values(expander: Expander, part: Parameter) -> ExpansionResult:
     """The values of `part`, after its operator."""
     if part.operator == "bad":
         return _bad(expander, part)
+    if part.operator == "template":
+        return ExpansionResult((UNKNOWN,), frozenset({"template"}))
     if part.indirect:
         return _indirect(expander, part)
     base, is_set = _base(expander, part.name, part.subscript)

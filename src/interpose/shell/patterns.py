@@ -136,4 +136,6 @@ def substitute(text: str, pattern: str, replacement: str, how: str) -> str | Non
             if compiled.fullmatch(text, start):
                 return text[:start] + replacement
         return text
+    if not compiled.fullmatch(""):
+        return compiled.sub(replacement.replace("\\", r"\\"), text, count=1 if how == "/" else 0)
     return compiled.sub(lambda found: replacement if found.group() else "", text, count=1 if how == "/" else 0)

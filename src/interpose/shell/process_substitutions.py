@@ -34,6 +34,7 @@ class Feeds:
 
     def feed(self, path: str, content: Stream) -> None:
         """Something was written to a descriptor path: if it is a process substitution, that is its input."""
+        self._walker.budget.spend(len(self._feeds) // 16)
         self._feeds = [(name, body, content if name == path else old) for name, body, old in self._feeds]
 
     def drain(self, default: Stream, mark: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.shell import vanishing
+from interpose.shell import tool_variables, vanishing
 from interpose.shell.builtin_changes import CHANGES, LOCALS, remember_locals
 from interpose.shell.commands import load
 from interpose.shell.commands.shared import environment
@@ -25,7 +25,7 @@ from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.budget import ExhaustedError
 from interpose.shell.syntax.tree import Assignment, Node, RawWord, Simple, Span
-from interpose.shell.unknown_commands import base_name, is_pattern, run_computed, run_unknown
+from interpose.shell.unknown_commands import PROGRAM, base_name, is_pattern, run_computed, run_unknown
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
@@ -69,6 +69,9 @@ def _once(walker: Walker, node: Simple, stdin: Stream | None, piped: bool) -> St
     for raw in node.words:
         if raw.plain is not None:
             fields.append(Word(raw.plain, raw.span))
+        elif raw is node.words[0] and (program := tool_variables.program_of(raw, walker.state)):
+            computed = True
+            fields.append(Word(UNKNOWN, raw.span, taints=frozenset({"env", PROGRAM + program})))
         else:
             computed = True
             fields.extend(expander.fields(raw))

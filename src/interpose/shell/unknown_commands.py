@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.shell import tool_variables
 from interpose.shell.commands import load
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.disguises import doubt_about
@@ -25,6 +26,10 @@ SUBCOMMANDS = frozenset({
     "grant", "alter", "update", "format", "erase",
 })  # fmt: skip
 """Commands whose names other tools use for their own: `hexo init site` runs no init."""
+PROGRAM = "program:"
+"""The taint of a variable in front that by convention names the program behind the colon."""
+TEMPLATE = "template"
+"""The taint of `${{ ... }}`, which is filled in before a shell sees it, and which no shell takes."""
 _MAX_GLOB_MATCHES = 8
 _MAX_WRAPPED = 6
 _MATCHING = 100
@@ -43,7 +48,15 @@ def base_name(text: str) -> str:
 def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None:
     """A command without a handler. Where file systems ignore case, `RM` is `rm`."""
     low.emit("process.exec", inv.argv0.text, at=inv.argv0, unknown=True)
-    if reason := doubt_about(inv.name, inv.argv0.text):
+    plain = inv.name.lstrip("-@+")
+    if plain and plain != inv.name and handler_of(plain) is not None:
+        # In front of a line of a recipe these say what `make` does with it.
+        low.walker.doubt += 1
+        low.run((replace(inv.argv0, text=plain), *inv.args), via="make")
+        low.walker.doubt -= 1
+    elif (reason := doubt_about(inv.name, inv.argv0.text)) and not (
+        low.walker.doubt and (inv.name[0] == "-" or "=" in inv.name)
+    ):
         low.emit("opaque", inv.name, certainty="possible", at=inv.argv0, rule="odd-command", reason=reason)
     folded = handler_of(inv.name.lower())
     if folded is not None:
@@ -92,13 +105,26 @@ def run_computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: 
     low = CommandLowering(walker, inv, via)
     if not first.text and (first.quoted or not first.taints):
         return Stream()
+    program = next((taint.removeprefix(PROGRAM) for taint in first.taints if taint.startswith(PROGRAM)), "")
     if {"remote", "decoded"} & first.taints:
         low.emit("code.remote", first.text, at=first, rule="remote-code")
-    else:
+    elif not (
+        (program and not any(word.known and tool_variables.leads_out(low.path(word), low.cwd) for word in inv.args))
+        or TEMPLATE in first.taints
+        or _is_no_program(walker, first)
+    ):
         low.emit("opaque", first.text, certainty="unknown", at=first, rule="computed-command",
                  reason="Which command runs is only known when it runs")  # fmt: skip
     walker.doubt += 1
     outs = [Stream(None, low.taints)]
+    if program:
+        named = tuple(Word(text, first.span) for text in program.split())
+        outs.append(
+            walker.invoke(
+                (*named, *words[1:]), span=inv.span, stdin=inv.stdin, via=via, env=inv.env, piped=inv.piped_out,
+                external=True,
+            )
+        )  # fmt: skip
     if UNKNOWN in first.text:
         rest = replace(first, text=first.text.replace(UNKNOWN, ""), glob=False, taints=NOTHING)
         remaining = (rest, *words[1:]) if rest.text else words[1:]
@@ -123,6 +149,16 @@ def run_computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: 
             )
     walker.doubt -= 1
     return Stream(None, joined(outs).taints)
+
+
+_FILE_NAME = re.compile(r"(?=.*\w)[\w./~%?!^\[\]-]{1,40}", re.ASCII)
+
+
+def _is_no_program(walker: Walker, word: Word) -> bool:
+    """A directory is no program; a short pattern that nothing we know fits is the name of a file of the user's own."""
+    if walker.state.files or walker.state.functions or not _FILE_NAME.fullmatch(word.text):
+        return False
+    return word.text.endswith("/") or not _matching(base_name(word.text))
 
 
 @lru_cache(maxsize=256)

@@ -45,6 +45,26 @@ def test_the_reason_says_where_a_path_leads(tmp_path: Path) -> None:
     assert f"leads to {tmp_path}/.netrc" in decision.message
 
 
+@pytest.mark.parametrize("address", ["https://example.com/x/.npmrc", "HTTP://example.com/keys/id_rsa"])
+def test_a_page_of_the_web_is_no_file_of_secrets(address: str) -> None:
+    assert isinstance(_ask("read", path=address), Allow)
+
+
+@pytest.mark.parametrize("address", ["https://x/../../../.ssh/id_rsa", "https:/x/.npmrc", "file:///home/dev/.npmrc"])
+def test_what_only_looks_like_an_address_is_a_path(address: str) -> None:
+    assert isinstance(_ask("read", path=address), Confirm)
+
+
+def test_a_link_that_is_called_like_an_address_leads_elsewhere(tmp_path: Path) -> None:
+    (tmp_path / ".ssh").mkdir()
+    (tmp_path / ".ssh" / "id_rsa").write_text("x", encoding="utf-8")
+    (tmp_path / "https:").mkdir()
+    (tmp_path / "https:" / "x").symlink_to(tmp_path / ".ssh")
+    guard = SecurityAudit(home=HOME)
+    call = ToolCall("read", {"path": "https://x/id_rsa"}, context=Context(cwd=str(tmp_path)))
+    assert isinstance(guard.intercept(call), Confirm)
+
+
 def test_our_own_settings_are_nobodys_to_change() -> None:
     for tool in ("write", "edit"):
         decision = _ask(tool, path="~/.config/interpose/config.yaml", content="x")

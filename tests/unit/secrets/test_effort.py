@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from bench.worst_case import TEXTS
+from bench.hostile_families import TEXTS
 
 from interpose.secrets import Redactor
 from interpose.secrets.effort import STEPS, Effort

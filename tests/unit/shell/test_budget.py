@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from bench.worst_case import COMMAND, COMMANDS
+from bench.hostile_families import COMMAND, COMMANDS
 
 from interpose import Context, Engine, ToolCall, open_engine
 from interpose.shell import analyse
@@ -118,9 +118,13 @@ def _seconds(engine: Engine, text: str) -> float:
 def test_the_longest_hostile_text_costs_no_more_than_some_thousand_honest_commands(
     engine: Engine, honest_seconds: float, family: str
 ) -> None:
-    """Measured against honest work in the same run. Without the budget the worst are a hundred times as much."""
-    text = COMMANDS[family](COMMAND)
-    assert min(_seconds(engine, text) for _ in range(2)) < 10 * honest_seconds
+    """Measured against honest work in the same run. Without the budget the worst are a hundred times as much.
+
+    What is refused at once for its size takes longest a little below.
+    """
+    for size in (COMMAND, COMMAND // 4):
+        text = COMMANDS[family](size)
+        assert any(_seconds(engine, text) < 10 * honest_seconds for _ in range(2))
 
 
 GROWING: list[tuple[str, int]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 
 from msgspec import Struct
 
@@ -33,6 +34,7 @@ class SedCommand(Struct, frozen=True):
 
 def lower(code: str, low: Lowering, via: str) -> None:
     """State what a sed script does besides printing."""
+    low.spend(len(code) // 6)
     for step in commands(code):
         state(step, low, via)
 
@@ -65,7 +67,8 @@ def _state_executed(step: SedSubstitution, low: Lowering, via: str) -> None:
     low.shell(Stream(None, frozenset({"input"})), via=f"{via} s///e")
 
 
-def commands(code: str) -> list[SedCommand]:
+@lru_cache(maxsize=4)
+def commands(code: str) -> tuple[SedCommand, ...]:
     """The commands of a script, one after the other. What is not understood ends the reading with an `e` of unknown."""
     found: list[SedCommand] = []
     index = 0
@@ -107,7 +110,7 @@ def commands(code: str) -> list[SedCommand]:
             index = end
         else:
             found.append(SedCommand(letter, "", addressed))
-    return found
+    return tuple(found)
 
 
 def _line_end(code: str, index: int) -> int:
@@ -211,6 +214,36 @@ def _plain_replacement(text: str) -> str | None:
         out.append(char)
         index += 1
     return "".join(out)
+
+
+def added_by(code: str) -> str | None:
+    """Everything that a script may put into the lines of a file, piece by piece; None when that is not known."""
+    pieces: list[str] = []
+    for step in commands(code):
+        if step.letter in "rRe" or (step.substitution is not None and "e" in step.substitution.flags.partition("w")[0]):
+            return None
+        if step.substitution is not None:
+            pieces.append(_piece(step.substitution.replacement))
+        elif step.letter in "aic":
+            pieces.append(_piece(step.argument.lstrip().removeprefix("\\").lstrip(), matched=False))
+    return "\n".join(pieces)
+
+
+def _piece(text: str, *, matched: bool = True) -> str:
+    """One text that is put in. What it takes of the line is the file's own: in front, it stands for a command."""
+    out = re.sub(
+        r"\\(.)|&", lambda found: _escaped(found) if matched else found.group(1) or found.group(), text, flags=re.DOTALL
+    )
+    if matched and out.strip() and out[-1].isspace():
+        out += UNKNOWN
+    return f": {out}" if out.startswith(UNKNOWN) else out
+
+
+def _escaped(found: re.Match[str]) -> str:
+    following = found.group(1)
+    if following is None or following.isdigit():
+        return UNKNOWN
+    return {"n": "\n", "t": "\t", "r": "\r"}.get(following, following)
 
 
 def change_of(code: str, *, quiet: bool) -> Callable[[str], str | None] | None:

@@ -151,6 +151,8 @@ class Commands(Redirections):
     def command(self) -> Node:
         self.count()
         text, start = self.text, self.pos
+        if text.startswith("@", start) and RESERVED.match(text, start + 1):
+            start = self.pos = start + 1  # a recipe's line that make does not echo; no shell takes it
         found = RESERVED.match(text, start)
         word = "(" if text.startswith("(", start) else found.group() if found else ""
         if word:
@@ -160,7 +162,7 @@ class Commands(Redirections):
             if word in CLOSING:
                 raise SyntaxFaultError(f"unexpected {word!r}", start)
         function = FUNCTION.match(text, start)
-        if function is not None:
+        if function is not None and not ASSIGN.fullmatch(function.group(1)):
             self.pos = function.end()
             return self.function_body(function.group(1), start)
         return self._simple()

@@ -30,6 +30,7 @@ from interpose.shell.syntax.words import NAME, Shared, SyntaxFaultError
 
 MAX_PROBLEMS = 8
 FUNCTION_NAME = re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++")
+WORDS = re.compile(r"\s*+[A-Za-z][A-Za-z0-9_./-]*+[ \t]++[^ \t=]")
 EMPTY_PARENTHESES = re.compile(r"[ \t]*+\([ \t]*+\)")
 
 
@@ -54,7 +55,8 @@ class ShellParser(Commands):
             expression = self.double_parentheses(start + 2)
             if expression is not None:
                 span = self.span(start)
-                return ArithmeticCommand(expression, self.redirects(), span)
+                words = self.text[start + 2 : self.pos - 2]
+                return ArithmeticCommand(expression, self.redirects(), span, words if WORDS.match(words) else "")
             self.not_arithmetic.add(start)
         self.pos = start + 1
         body = self.sequence(")")
@@ -203,19 +205,19 @@ class ShellParser(Commands):
             if text.startswith(("&&", "||"), self.pos):
                 tokens.append(text[self.pos : self.pos + 2])
                 self.pos += 2
+            elif tokens and isinstance(tokens[-1], RawWord) and _is_match(tokens[-1]):
+                tokens.append(self._regex())
             elif text[self.pos] in "()<>" and not text.startswith(("<(", ">("), self.pos):
                 tokens.append(text[self.pos])
                 self.pos += 1
-            elif tokens and isinstance(tokens[-1], RawWord) and _is_match(tokens[-1]):
-                tokens.append(self._regex())
             else:
                 tokens.append(self.word())
 
     def _regex(self) -> RawWord:
-        """The right side of `=~`, where parentheses and bars are ordinary."""
+        """The right side of `=~`: bars are ordinary, and so is everything between parentheses that have a partner."""
         start = self.pos
         parts = self.parts("word")
-        while self.pos < self.end and self.text[self.pos] in "()|<>":
+        while self.pos < self.end and self.text[self.pos] in "(|":
             if self.text[self.pos] == "(":
                 self.pos += 1
                 parts.extend([LiteralText("(", False), *self.parts("glob")])

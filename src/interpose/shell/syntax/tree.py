@@ -186,9 +186,12 @@ class Test(Struct, frozen=True, gc=False):
 
 
 class ArithmeticCommand(Struct, frozen=True, gc=False):
+    """`((...))`. `words` is what stands in it, when that could be a command: to a plain `sh` it is one."""
+
     expression: RawWord
     redirects: tuple[Redirect, ...]
     span: Span
+    words: str = ""
 
 
 Compound = CommandGroup | If | While | For | ArithmeticFor | CaseCommand | Test | ArithmeticCommand

@@ -53,19 +53,25 @@ BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*+", re.DOTALL)
 BACKQUOTE_ESCAPES = re.compile(r"\\([$`\\])")
 BACKQUOTE_ESCAPES_QUOTED = re.compile(r'\\([$`\\"])')
 
+TEMPLATE = re.compile(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*+\}\}")
+"""The rest of `${{ matrix.python }}`, which workflows fill in before a shell sees it."""
+
 RUNS = {
     "word": re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
     "double": re.compile(r'[^"$`\\]++'),
     "here": re.compile(r"[^$`\\]++"),
-    "brace": re.compile(r"[^}$`\"'\\]++"),
+    "brace": re.compile(r"[^}$`\"'\\<>]++"),
     "brace-double": re.compile(r'[^}"$`\\]++'),
-    "pattern": re.compile(r"[^}/$`\"'\\]++"),
-    "subscript": re.compile(r"[^\[\]$`\"'\\]++"),
+    "pattern": re.compile(r"[^}/$`\"'\\<>]++"),
+    "subscript": re.compile(r"[^\[\]$`\"'\\<>]++"),
     "arithmetic": re.compile(r"[^()$`\"\\]++"),
     "bracket": re.compile(r"[^\[\]$`\"\\]++"),
-    "glob": re.compile(r"[^()$`\"'\\]++"),
+    "glob": re.compile(r"[^()$`\"'\\<>]++"),
 }
 """The ordinary characters of each context; every other character is looked at."""
+
+SUBSTITUTING = frozenset({"brace", "pattern", "subscript", "glob"})
+"""Contexts inside of a word in which `<(...)` runs as it does in the word itself."""
 
 QUOTING = frozenset({"double", "here", "brace-double", "arithmetic", "bracket"})
 """Contexts in which text counts as quoted and a single quote is an ordinary character."""
@@ -202,7 +208,10 @@ class Words(ABC):
                 self.expect("'")
             case "`":
                 self._backquote(quoted, parts)
-            case "<" | ">" if context == "word" and self.text.startswith("(", self.pos + 1):
+            case "<" | ">" if context in SUBSTITUTING and not self.text.startswith("(", self.pos + 1):
+                self.pos += 1
+                parts.append(LiteralText(character, quoted))
+            case "<" | ">" if context != "word" or self.text.startswith("(", self.pos + 1):
                 start = self.pos
                 self.pos += 2
                 body = self._body(")")
@@ -338,6 +347,9 @@ class Words(ABC):
         if text[self.pos : self.pos + 1] in (" ", "\t", "\n", "|"):
             self.pos += 1
             return CommandSubstitution("$(", self.sequence("}"), quoted, self.span(start))
+        if template := TEMPLATE.match(text, self.pos):
+            self.pos = template.end()
+            return Parameter("", quoted, "template")
         operator, indirect = "", False
         after = text[self.pos + 1 : self.pos + 2]
         if text.startswith("#", self.pos) and after != "}" and PARAMETER.match(text, self.pos + 1):

@@ -7,11 +7,11 @@ from itertools import dropwhile
 
 from msgspec.structs import replace
 
+from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.packages.build import runs_project
 from interpose.shell.commands.packages.managers import (
     PackageCall,
     PackageTool,
-    foreign,
     locate,
     program_of,
     register,

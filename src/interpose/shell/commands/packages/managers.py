@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from typing import Literal
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.commands.shared.options import Options, parse
@@ -38,7 +38,9 @@ class PackageCall(Struct, frozen=True):
 
 
 _DRY = words("--dry-run --dryrun --help -h --version --simulate --just-print --no-act --recon --print-only --snapshot")
-_INDEXES = words("-i --index-url --extra-index-url --index --default-index --find-links --registry --source -s")
+_INDEXES = words(
+    "-i --index-url --extra-index-url --index --default-index -f --find-links --registry --source -s -c --channel"
+)
 _SOURCES = words("--git --url")
 _UNCHECKED = words(
     """
@@ -47,8 +49,6 @@ _UNCHECKED = words(
     """
 )
 """Options with which nobody checks whose package it is."""
-_LOCAL_HOSTS = words("localhost 127.0.0.1 ::1 0.0.0.0")
-_FOREIGN = ("git+", "hg+", "svn+", "bzr+", "git@", "github:", "gitlab:", "bitbucket:", "gist:")
 
 
 def tool(*, values: str = "", **verbs: str) -> PackageTool:
@@ -149,20 +149,6 @@ def _fetched(word: Word, low: Lowering) -> bool:
     return content is not None and not content.taints.isdisjoint(("remote", "cloned"))
 
 
-def foreign(text: str) -> bool:
-    """Whether a package or index is given by an address on another machine."""
-    if text.startswith(_FOREIGN):
-        return True
-    address = text.partition("://")
-    if not address[1] or address[0].rpartition(" ")[2] == "file":
-        return False
-    try:
-        host = urlsplit("//" + address[2]).hostname or ""
-    except ValueError:
-        return True
-    return host not in _LOCAL_HOSTS
-
-
 _ESSENTIAL = words(
     """
     * apk-tools apt base base-files bash busybox coreutils dash dnf dpkg filesystem glibc init kernel kernel-core libc6
@@ -176,6 +162,8 @@ _ESSENTIAL_STARTS = ("linux-image", "kernel-", "grub")
 def removes(packages: Collection[Word], low: Lowering, *, forced: bool = False) -> None:
     """Installed packages are removed. Without some of them the machine no longer runs."""
     for word in packages or (Word(""),):
+        if word.text[:1] == "." and word.text[1:2].isalpha():
+            continue  # apk's name for what was only needed to build
         essential = word.text in _ESSENTIAL or word.text.startswith(_ESSENTIAL_STARTS) or word.glob
         low.emit("system", word.text, at=word if word.text else None, rule="package-remove", wide=essential,
                  forced=forced,

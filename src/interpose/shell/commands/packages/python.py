@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
+from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.packages.managers import (
     PackageCall,
     PackageTool,
     command_words,
-    foreign,
     locate,
     register,
     runs,

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from itertools import dropwhile
 
+from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.packages.build import runs_project
-from interpose.shell.commands.packages.managers import PackageTool, foreign, installs, locate, register, state, tool
+from interpose.shell.commands.packages.managers import PackageTool, installs, locate, register, state, tool
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.inline_code import run_inline
 from interpose.shell.commands.shared.options import parse

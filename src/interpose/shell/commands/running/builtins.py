@@ -42,6 +42,7 @@ def printf_builtin(inv: Invocation, low: Lowering) -> None:
         args = args[1:] if len(args[0].text) > 2 else args[2:]
     if args and args[0].text == "--":
         args = args[1:]
+    low.spend(args[0].text.count("%") // 2 + len(args) // 2 if args else 0)
     text = printf(args[0].text, [word.text for word in args[1:]]) if args else ""
     if target is None:
         low.output(Stream(text, _taints(args)))

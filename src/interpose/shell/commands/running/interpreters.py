@@ -15,6 +15,10 @@ from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, com
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.languages import sed as sed_language
+
+_SUBSTITUTION = re.compile(r"\s*s([/|#,!])(?:(?!\1)[^\\]|\\.)*\1(?:(?!\1)[^\\$@]|\\.)*\1[gimsx]*;?\s*")
+"""A program of one substitution, which Perl and Ruby read as sed does."""
 
 
 class Interpreter(Struct, frozen=True, kw_only=True):
@@ -176,10 +180,12 @@ def _over_files(spec: Interpreter, options: Options, inv: Invocation, low: Lower
     if not spec.loops or not options.has("-n", "-p", "-i"):
         return
     taints = inv.stdin.taints if inv.stdin else NOTHING
+    program = "\n".join(code.text for code in options.values(*spec.code))
+    added = sed_language.added_by(program) if _SUBSTITUTION.fullmatch(program) else None
     for path in options.operands:
         if options.has("-i"):
             emptied = any(_EMPTIES.fullmatch(code.text.strip("; ")) for code in options.values(*spec.code))
-            low.write(path, in_place=not emptied, emptied=emptied)
+            low.write(path, in_place=not emptied, emptied=emptied, added=added)
         else:
             taints |= low.read(path).taints
     low.output(Stream(taints=taints))
@@ -274,6 +280,13 @@ def _hooked(code: Word, inv: Invocation) -> Word:
     return Word(f"import sys\nsys.breakpointhook = {hook.text}\n{code.text}", code.span, taints=code.taints)
 
 
+RENAMED_MODULES = {
+    "IPython": "ipython", "awscli": "aws", "azure": "az", "httpie": "http", "yt_dlp": "yt-dlp",
+    "youtube_dl": "youtube-dl", "gallery_dl": "gallery-dl",
+}  # fmt: skip
+"""Modules that are programs of another name."""
+
+
 def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
     start = next(index for index, word in enumerate(inv.args) if word is module or word.text.endswith(module.text)) + 1
     rest = inv.args[start:]
@@ -299,6 +312,8 @@ def _python_module(inv: Invocation, module: Word, low: Lowering) -> None:
         _unpacks(name, rest, low)
     elif name == "django":
         low.run((Word("django-admin", module.span), *rest), via="python -m")
+    elif program := RENAMED_MODULES.get(head):
+        low.run((Word(program, module.span), *rest), via="python -m")
     elif head in PYTHON_TOOLS or (name in HANDLERS and name not in OWN_MODULES):
         low.run((Word(head, module.span), *rest), via="python -m")
 

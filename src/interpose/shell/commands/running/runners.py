@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.peel import run_inner
@@ -87,7 +89,14 @@ for _name, _options in CODE.items():
 def concurrently(inv: Invocation, low: Lowering) -> None:
     values = ("-n", "--names", "-c", "--prefix-colors", "-p", "--prefix", "-m", "--max-processes", "-s", "--success")
     for code in parse(inv.args, values=values).operands:
-        low.shell(code, via="concurrently")
+        manager, found, script = code.text.partition(":")
+        if found and manager in ("npm", "pnpm", "yarn", "bun"):
+            low.run(
+                (replace(code, text=manager), Word("run"), replace(code, text=script.partition(" ")[0])),
+                via="concurrently",
+            )
+        else:
+            low.shell(code, via="concurrently")
 
 
 @command("start-stop-daemon")

@@ -199,7 +199,7 @@ def _program_value(name: str, value: Word, low: Lowering) -> None:
 
 def _source(name: str, value: Word, low: Lowering, running: str) -> bool:
     """Where packages come from, and whether anybody checks that."""
-    from interpose.shell.commands.packages.managers import foreign
+    from interpose.shell.commands.packages.addresses import foreign
 
     upper = name.upper()
     if upper in SOURCES or (upper.startswith("CARGO_") and upper.endswith(("_INDEX", "_REGISTRY", "_REPLACE_WITH"))):
@@ -225,6 +225,7 @@ def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
 
 
 def _search_path(value: Word, low: Lowering) -> None:
+    low.spend(value.text.count(":") // 4)
     for part in value.text.split(":"):
         if "\ufffc" in part:
             # What stood in PATH before comes first from here on: later entries only add commands.

@@ -275,7 +275,7 @@ register(
                 ),
             }
         ),
-        "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable clear authenticated-root"), shows=words("status")),
+        "csrutil": ToolActs(verbs=each(_MAC_SAFETY, "disable authenticated-root"), shows=words("status")),
         "spctl": ToolActs(
             options=each(
                 _MAC_SAFETY,

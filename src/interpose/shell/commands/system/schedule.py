@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from msgspec.structs import replace
+
 from interpose.shell.commands.shared import typed_keys
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
@@ -65,9 +69,6 @@ _TMUX_RUNS = frozenset(
     }
 )  # fmt: skip
 _TMUX_VALUES = tuple(f"-{letter}" for letter in "censtxyFlLSfTwhbBE")
-_KEYS = frozenset(
-    {"Enter", "C-m", "C-c", "C-d", "Escape", "Space", "Tab", "BSpace", "KPEnter", "Up", "Down", "C-j", "C-z"}
-)
 
 
 @command("tmux")
@@ -106,12 +107,15 @@ def _tmux(words: tuple[Word, ...], low: Lowering) -> None:
         elif opts.operands:
             low.run(opts.operands, via="tmux")
     elif verb in ("send-keys", "send"):
-        opts = parse(rest, values=("-t", "-N"))
+        opts = parse(rest, values=("-t", "-N", "-c"), stop=True)
+        if opts.has("-X") or not opts.operands:
+            if "pipe" in opts.word(0):  # of the commands of the copy mode, these hand the selection to a program
+                low.shell(opts.operands[-1], via="tmux")
+            return
         target = opts.value("-t")
-        typed_keys.types(low, target.text if target is not None else "", opts.operands, target or words[0])
-        for word in opts.operands:
-            if word.text not in _KEYS:
-                low.shell(word, via="tmux")
+        keys = tuple(map(_hexadecimal, opts.operands)) if opts.has("-H") else opts.operands
+        typed_keys.types(low, target.text if target is not None else "", keys, target or words[0])
+        typed_keys.run_typed(low, keys, "tmux", literal=opts.has("-l") or opts.has("-H"))
     elif verb in ("paste-buffer", "pasteb", "load-buffer", "loadb", "set-buffer", "setb"):
         target = parse(rest, values=("-t", "-b", "-s", "-w", "-n")).value("-t")
         if verb in ("paste-buffer", "pasteb"):
@@ -125,6 +129,11 @@ def _tmux(words: tuple[Word, ...], low: Lowering) -> None:
         )
     elif verb.startswith("kill-"):
         low.emit("process.kill", "tmux", recoverable=True)
+
+
+def _hexadecimal(word: Word) -> Word:
+    digits = word.text.removeprefix("0x")
+    return replace(word, text=chr(int(digits, 16))) if re.fullmatch(r"[0-9A-Fa-f]{1,5}", digits) else word
 
 
 @command("screen")
@@ -142,9 +151,10 @@ def screen(inv: Invocation, low: Lowering) -> None:
     session = opts.value("-S")
     if words and words[0].text in ("stuff", "paste", "readbuf"):
         typed_keys.types(low, session.text if session is not None else "", words[1:], session or words[0])
-    if words and words[0].text in ("stuff", "exec", "screen"):
-        for word in words[1:]:
-            low.shell(word, via="screen")
+    if words and words[0].text == "stuff":
+        typed_keys.run_typed(low, words[1:], "screen", literal=True)
+    elif words and words[0].text in ("exec", "screen"):
+        low.run(words[1:], via="screen")
     elif words and words[0].text in ("quit", "kill"):
         low.emit("process.kill", "screen", recoverable=True)
 

@@ -86,7 +86,7 @@ def filter_with_output(inv: Invocation, low: Lowering) -> None:
         return
     if inv.name in ("dos2unix", "unix2dos", "recode"):
         for path in opts.operands:
-            low.write(path, in_place=True)
+            low.write(path, in_place=True, added="")
         return
     echoes = inv.name in ("shuf", "gshuf") and opts.has("-e", "--echo", "-i")
     content = standard_input(inv) if echoes else inputs(inv, opts.operands, low)
@@ -234,4 +234,4 @@ def replace(inv: Invocation, low: Lowering) -> None:
     if informs(opts) or opts.has("-p", "--preview", "--dry-run"):
         return
     for path in opts.operands[2:]:
-        low.write(path, in_place=True)
+        low.write(path, in_place=True, added=opts.operands[1].text)

@@ -55,16 +55,18 @@ def sed(inv: Invocation, low: Lowering) -> None:
         sed_language.lower(code, low, "sed")
     content = inputs(inv, files, low)
     change = sed_language.change_of(code, quiet=opts.has("-n", "-z"))
-    result = mapped(content, change) if change is not None else Stream(None, content.taints)
+    taints = content.taints.union(*(script.taints for script in scripts))
+    result = mapped(content, change) if change is not None else Stream(None, taints)
     if not in_place:
         low.output(result)
         return
     empties = code.strip() in _EMPTYING or _EMPTIES.fullmatch(code.strip()) is not None
+    added = None if opts.has("-f") else sed_language.added_by(code)
     for file in files:
         if empties:
             low.write(file, EMPTY_STREAM, emptied=True)
             continue
-        low.write(file, result if len(files) == 1 else Stream(None, content.taints), in_place=True)
+        low.write(file, result if len(files) == 1 else Stream(None, taints), in_place=True, added=added)
 
 
 _EMPTYING = frozenset({"d", "1,$d", "0,$d", "/.*/d", "/^/d", "/$/d", "//d", "Q", "1Q", "1,$ d"})
