@@ -140,11 +140,21 @@ class State:
                 if mine_ is None:
                     self.files[path] = stream
                 elif mine_ != stream:
-                    self.files[path] = Stream(None, mine_.taints | stream.taints)
+                    self.files[path] = _one_of(mine_, stream)
         self.fds = other.fds | self.fds
         if self.arguments != other.arguments:
             known = tuple(dict.fromkeys((*self.arguments, *other.arguments)))
             self.arguments = known if len(known) <= MAX_ALTERNATIVES else ((Word(UNKNOWN, taints=frozenset({CUT})),),)
+
+
+def _one_of(mine: Stream, other: Stream) -> Stream:
+    """A file that holds one of two texts. If only what is unknown of them differs, they are one."""
+    same = mine.text is not None and other.text is not None and _known(mine.text) == _known(other.text)
+    return Stream(max(mine.text or "", other.text or "", key=len) if same else None, mine.taints | other.taints)
+
+
+def _known(text: str) -> str:
+    return text.replace(UNKNOWN, "")
 
 
 def _both(mine: dict[str, tuple[str, ...]], theirs: dict[str, tuple[str, ...]]) -> dict[str, tuple[str, ...]]:

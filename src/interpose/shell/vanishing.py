@@ -36,7 +36,8 @@ def judge(walker: Walker, fields: Fields, run: Callable[[Fields], Stream]) -> St
         return run(fields)
     if any(CUT in fields[place].taints for place in places):
         walker.give_up("too-many-ways", "Its words depend on more choices than are looked at", fields[0].span)
-    others = (partial(run, _without(fields, absent)) for absent in _absent(fields, places))
+    readings = (_without(fields, absent) for absent in _absent(fields, places))
+    others = (partial(run, words) for words in readings if words and not _is_nameless(fields[0], words[0]))
     return either_way(walker, lambda: run(fields), others, rootless=any(_is_below(fields[place]) for place in places))
 
 
@@ -60,7 +61,10 @@ def either_way(
         walker.effects[mark:] = [
             effect
             for effect in walker.effects[mark:]
-            if meaning(effect) not in known and not (rootless and is_install(effect, walker.home))
+            if meaning(effect) not in known
+            and not (rootless and is_install(effect, walker.home))
+            # What can't even be read without a part of it was never meant to be without it.
+            and effect.details.get("rule") != "unparsed"
         ]
         if not walker.state.same(after):
             after.merge(walker.state)
@@ -69,6 +73,11 @@ def either_way(
     walker.doubt -= 1
     walker.state, walker.success, walker.left = after, success, left
     return _printed(outs)
+
+
+def _is_nameless(before: Word, now: Word) -> bool:
+    """Whether one word that is not known takes the place of another one as the command: that says nothing new."""
+    return now.text.strip(UNKNOWN) == "" and before.text.strip(UNKNOWN) == ""
 
 
 def _printed(outs: list[Stream]) -> Stream:

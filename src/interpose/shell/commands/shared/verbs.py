@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from interpose.paths import secret_of
 from interpose.shell.commands.shared.carried_code import state_carried
 from interpose.shell.commands.shared.carriers import CARRIERS
+from interpose.shell.commands.shared.handler_table import HANDLERS
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.transfer import is_loopback, url_of
 from interpose.shell.commands.shared.verb_tables import CLEAREST, CLIS, DESTROY, DRY, HARMLESS, LOCAL, THINGS, Cli
@@ -109,7 +110,8 @@ def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
             text = text.partition("=")[2]
         elif before.text[:1] != "-" and before.text not in _TAKES_COMMAND:
             continue  # an operand: what a checker, a queue or a note is given to look at
-        if " " in text and len(text) <= _LONGEST:
+        first = text.split(None, 1)[0] if " " in text else ""
+        if first.rpartition("/")[2] in HANDLERS and len(text) <= _LONGEST:
             low.suspect(replace(word, text=text), via=name)
 
 

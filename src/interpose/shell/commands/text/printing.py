@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from interpose.shell.commands.shared import text_filters as filters
+from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, inputs, mapped, written
@@ -41,19 +42,13 @@ def head(inv: Invocation, low: Lowering) -> None:
     if informs(opts):
         return
     content = inputs(inv, opts.operands, low)
-    if not _is_endless(opts):
-        content = Stream(content.text, content.taints - {"endless"})
+    if not passes_endless(inv):
+        content = Stream(content.text, content.taints - {ENDLESS})
     change = _part(opts, tail="tail" in inv.name)
     if change is None or len(opts.operands) > 1:
         low.output(Stream(None, content.taints))
     else:
         low.output(mapped(content, change))
-
-
-def _is_endless(opts: Options) -> bool:
-    """Whether so much is taken that a disk is full before."""
-    size = opts.value("-c")
-    return size is not None and size.text.upper().rstrip("IB")[-1:] in ("T", "P", "E", "Z", "Y", "R", "Q")
 
 
 def _part(opts: Options, *, tail: bool) -> filters.Change | None:
