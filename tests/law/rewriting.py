@@ -47,7 +47,7 @@ BRANCHING = (
     "alias ll='ls -l'",
     "ls && alias ll='ls -a'", "declare -i n=0", "ls | while read -r f; do :; done", "(cd src && ls)", "ls & wait",
     "x=$(date)", "mkdir -p out && touch out/a", "h() { return; }; h", "hash -p /bin/ls lister", "read -n 2 y <<< abc",
-    "a=(1 2 3); a[$k]=4", "ls && exec 3> out.txt", "((k++))", "let k=1", "eval 'q=1'",
+    "a=(1 2 3); a[$k]=4", "ls && exec 3> out.txt", "[[ $x =~ (a|b) ]] && u=1", "((k++))", "let k=1", "eval 'q=1'",
     "bash -c exit", ". ./env.sh", "set -euo pipefail", "local_() { local t=1; ls && t=2; }; local_", "unset -f nope",
     "select s in a; do break; done <<< 1", "until true; do continue; done", "coproc cat; wait", "export E=1",
 )  # fmt: skip

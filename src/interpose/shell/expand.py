@@ -269,6 +269,7 @@ class Expander:
 
     def values(self, part: Parameter | CommandSubstitution | Arithmetic) -> ExpansionResult:
         """The value or values of one expansion."""
+        self.shell.budget.spend()
         match part:
             case Parameter():
                 return parameters.values(self, part)

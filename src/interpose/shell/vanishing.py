@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from interpose.shell.invocation import UNKNOWN, Stream, Word
 from interpose.shell.state import CUT
+from interpose.shell.syntax.budget import EFFECT
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
@@ -58,14 +59,17 @@ def either_way(
         known = {meaning(effect) for effect in walker.effects[first:]}
         mark = len(walker.effects)
         outs.append(other())
+        stated = walker.effects[mark:]
         walker.effects[mark:] = [
             effect
-            for effect in walker.effects[mark:]
+            for effect in stated
             if meaning(effect) not in known
             and not (rootless and is_install(effect, walker.home))
             # What can't even be read without a part of it was never meant to be without it.
-            and effect.details.get("rule") != "unparsed"
+            and not effect.details.get("unreadable")
         ]
+        # Nobody looks at what was stated before: it costs what it took to state it.
+        walker.budget.left += EFFECT * (len(stated) - (len(walker.effects) - mark))
         if not walker.state.same(after):
             after.merge(walker.state)
         success = success if walker.success == success else None

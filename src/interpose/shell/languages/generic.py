@@ -113,7 +113,7 @@ def python(code: str, low: Lowering, via: str) -> None:
 
 def unparsed(low: Lowering, via: str) -> None:
     """A program that is not one of its language: it does nothing, or something that we do not see."""
-    low.emit("opaque", via, certainty="unknown", rule="unparsed",
+    low.emit("opaque", via, certainty="unknown", rule="unparsed", unreadable=True,
              reason="The program could not be parsed, so what it does is not known")  # fmt: skip
 
 

@@ -7,7 +7,7 @@ question.
 
 from __future__ import annotations
 
-STEPS = 20_000
+STEPS = 30_000
 """For one call. Honest commands take some tens, long scripts some thousands."""
 COMMAND = 8
 """Of each command that runs, beside those of its words."""
