@@ -118,6 +118,9 @@ PROGRAMS: dict[str, str] = {
     "redis": "redis-cli", "valkey": "redis-cli", "azure": "az", "fly": "flyctl", "digitalocean": "doctl",
 }  # fmt: skip
 """Programs that a tool or a server may be named after."""
+EVERYDAY_NAMES = word_set("vault flux op az oc flow fly nomad consul")
+"""Those whose names say something else beside other words: an `obsidian-vault` is a folder of notes."""
+OF_SERVERS = word_set("mcp server hashicorp hcp cli tools")
 
 PLAIN_PROGRAMS = word_set(
     """

@@ -113,8 +113,9 @@ def is_shell(tool: ToolWords) -> bool:
 
 
 def _program(tool: ToolWords) -> str:
+    named = frozenset(tool.server) - told.OF_SERVERS
     for word in (*tool.own, *tool.server):
-        if word in told.PROGRAMS:
+        if word in told.PROGRAMS and not (word in told.EVERYDAY_NAMES and word in named and len(named) > 1):
             return told.PROGRAMS[word]
     return ""
 

@@ -206,7 +206,7 @@ def test_a_bad_row_is_refused_and_the_next_one_answered(line: bytes, row_id: obj
 
 
 def test_characters_that_are_none_are_shown_escaped() -> None:
-    odd, good = _rows(_row("a", """python3 -c "open('\\\\ud800', 'w')" """) + _row("b", "ls"))
+    odd, good = _rows(_row("a", """python3 -c "open('\\\\ud800', 'a')" """) + _row("b", "ls"))
     assert odd["effects"][0]["resource"].endswith("\\ud800")
     assert (odd["decision"], good["decision"]) == ("allow", "allow")
 

@@ -267,9 +267,20 @@ def python(inv: Invocation, low: Lowering) -> None:
     if module is not None:
         _python_module(inv, module, low)
     elif code is not None:
+        if inv.name.startswith("ipython"):
+            _escapes(code, low)
         low.code("python", _hooked(code, inv), via=inv.name)
     elif not options.has("--help", "--version", "-V", "-h") or options.operands:
         run_script(inv, low, options.operands, "python")
+
+
+def _escapes(code: Word, low: Lowering) -> None:
+    """IPython gives a line that starts with `!` to a shell."""
+    for line in code.text.splitlines():
+        if line.lstrip().startswith(("!", "%sx ", "%system ")):
+            low.shell(
+                Word(line.lstrip().lstrip("!").removeprefix("%sx ").removeprefix("%system "), code.span), via="ipython"
+            )
 
 
 def _hooked(code: Word, inv: Invocation) -> Word:

@@ -110,7 +110,7 @@ def _last_look(name: str, args: tuple[Word, ...], low: Lowering) -> None:
             text = text.partition("=")[2]
         elif before.text[:1] != "-" and before.text not in _TAKES_COMMAND:
             continue  # an operand: what a checker, a queue or a note is given to look at
-        first = text.split(None, 1)[0] if " " in text else ""
+        first = text.split(None, 1)[0] if " " in text.strip() else ""
         if first.rpartition("/")[2] in HANDLERS and len(text) <= _LONGEST:
             low.suspect(replace(word, text=text), via=name)
 
