@@ -11,6 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.shell.commands.data.migrations import TOOLS as MIGRATIONS
+from interpose.shell.commands.running.shells import code_behind
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.word_sets import words
@@ -166,6 +167,7 @@ def _run_operand(inv: Invocation, low: Lowering, options: Options, spec: Interpr
         low.code(spec.language, operands[0], via=inv.name)
         return
     run_script(inv, low, operands, spec.language)
+    code_behind(operands, spec.code, low, inv.name, spec.language)
     if options.given or options.word(0) in _VERBS:
         for before, word in pairwise(options.operands):
             if before.text in spec.code:
@@ -272,6 +274,7 @@ def python(inv: Invocation, low: Lowering) -> None:
         low.code("python", _hooked(code, inv), via=inv.name)
     elif not options.has("--help", "--version", "-V", "-h") or options.operands:
         run_script(inv, low, options.operands, "python")
+        code_behind(options.operands, ("-c",), low, inv.name, "python")
 
 
 def _escapes(code: Word, low: Lowering) -> None:

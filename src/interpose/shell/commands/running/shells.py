@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+from itertools import pairwise
 
 from interpose.shell.commands.running.launchers import joined
 from interpose.shell.commands.shared.handler_table import command
@@ -59,6 +60,15 @@ def posix_shell(inv: Invocation, low: Lowering) -> None:
             root_shell(low, "root")
     else:
         low.run_file(operands[0], via=inv.name)
+        code_behind(operands, ("-c", "-lc", "-ec"), low, inv.name, "bash")
+
+
+def code_behind(operands: tuple[Word, ...], options: tuple[str, ...], low: Lowering, via: str, language: str) -> None:
+    """A first operand that is not known may be an option, and then what follows is no argument but code."""
+    if operands and not operands[0].known:
+        for before, word in pairwise(operands):
+            if before.text in options:
+                low.suspect(word, via=via, language=language)
 
 
 def _as_another_user(via: tuple[str, ...]) -> bool:
