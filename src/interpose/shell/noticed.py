@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from interpose.paths import secret_of
+from interpose.shell.commands.shared import exposing, lasting
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
-from interpose.shell.commands.shared.exposing import state_exposed
-from interpose.shell.commands.shared.lasting import state_lasting
-from interpose.shell.commands.shared.revealing import reveal, state_revealed, still_printable
+from interpose.shell.commands.shared.revealing import reveal, reveals, state_revealed, still_printable
 from interpose.shell.commands.shared.verbs import TEXT_TOOLS
 from interpose.shell.invocation import PRINTABLE, Invocation, Stream
 from interpose.shell.secret_names import is_secret_name
@@ -25,9 +24,12 @@ def state_noticed(inv: Invocation, low: CommandLowering, *, known: bool) -> None
         _state_given_secrets(inv, low)
     if inv.name in ("printenv", "launchctl") and any(is_secret_name(word.text) for word in inv.args):
         reveal(inv, low, inv.name, rule="secret-variable", reason="Prints a password, key or token")
-    state_revealed(inv, low)
-    state_exposed(inv, low)
-    state_lasting(inv, low)
+    if reveals(inv.name):
+        state_revealed(inv, low)
+    if inv.name in exposing.NAMES:
+        exposing.state_exposed(inv, low)
+    if inv.name in lasting.NAMES:
+        lasting.state_lasting(inv, low)
 
 
 def passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:

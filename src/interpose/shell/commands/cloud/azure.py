@@ -91,8 +91,10 @@ _PUBLIC_SETTINGS = (
 
 def _opens(inv: Invocation) -> str:
     """Why a setting opens something to everybody, or an empty text."""
+    given = parse(inv.args, values=tuple(name for name, _ in _PUBLIC_SETTINGS), bundle=False)
     for name, values in _PUBLIC_SETTINGS:
-        if _value_of(inv, name).lower() in values:
+        value = given.value(name)
+        if value is not None and value.text.lower() in values:
             return f"{name} opens it to everyone."
     if scales_to_zero(inv.args):
         return "Stops every copy of a service."

@@ -118,6 +118,8 @@ _SERVED: dict[str, FileServer] = {
     "rclone": _served("serve", "", 2),
     "browser-sync": _served("start", "--server -s"),
 }
+NAMES = frozenset({*_TUNNELS, *_TERMINALS, *_SERVERS, *_SERVED})
+
 _TOO_MUCH = frozenset({"/", "/etc", "/home", "/root", "/var", "/usr", "/Users", "/opt", "/mnt"})
 
 

@@ -143,6 +143,9 @@ _TABLES = (
 )
 
 
+NAMES = frozenset[str]().union(*(lasting.rows for lasting in _TABLES))
+
+
 def state_lasting(inv: Invocation, low: Lowering) -> None:
     """State what the words of this command do, whatever else its handler said."""
     for lasting in _TABLES:

@@ -56,7 +56,7 @@ def parse(
     `attached`: short options whose value is optional and never a word of its own (`xargs -i{}`).
     """
     aliases = aliases or {}
-    names = {name for name in (*values, *aliases, *aliases.values(), *long) if name.startswith("--")}
+    names: set[str] | None = None
     given: list[tuple[str, Word | None]] = []
     operands: list[Word] = []
     queue = list(args)
@@ -70,6 +70,8 @@ def parse(
             break
         if text.startswith("--") or (not bundle and len(text) > 1 and text[0] == "-"):
             name, equals, attached = text.partition("=")
+            if names is None:
+                names = {name for name in (*values, *aliases, *aliases.values(), *long) if name.startswith("--")}
             name = _complete(name, names)
             name = aliases.get(name, name)
             if equals:

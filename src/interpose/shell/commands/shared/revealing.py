@@ -44,6 +44,14 @@ _HELPERS = table({"get": "get\nlist\nfill"})["get"]
 _HELPER_NAMES = ("docker-credential-", "git-credential-")
 
 
+NAMES = frozenset({*_SECRETS, *_ENVIRONMENTS})
+
+
+def reveals(name: str) -> bool:
+    """Whether a program of this name is in the tables."""
+    return name in NAMES or name.startswith(_HELPER_NAMES)
+
+
 def state_revealed(inv: Invocation, low: Lowering) -> None:
     """State it if this command prints a secret, whatever else its handler said."""
     name = inv.name
