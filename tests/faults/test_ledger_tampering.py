@@ -203,7 +203,7 @@ def test_under_load_nothing_runs_unrecorded_and_one_command_ends_it(
         until(lambda: not _reason(engine, ran))
         assert ledger.flush()
         known = {record.call_id for record in all_records(ledger.store)}
-        assert not set(acknowledged) - known, note
+        assert not set(acknowledged) - known, (note, sorted(set(acknowledged) - known)[:5], len(acknowledged))
         found = verify_directory(directory, ledger.store)
         assert found.ok, found.broken
         assert any(said in broken.why for broken in found.known), found.known
