@@ -57,9 +57,12 @@ class Journal:
         elif why := self._file.tampered(self._size, self._header if closer else b"", torn=self._torn):
             raise TamperedError(f"{self._folder.path / self._name} {why}")
 
-    def forget(self, through_seq: int) -> None:
-        """The store has everything up to here: remove the files that only hold that."""
-        while self._full and self._full[0][1] <= through_seq:
+    def forget(self, through_seq: int, *, kept: int = 1) -> None:
+        """The store has everything up to here: remove the files that only hold that, but for the newest.
+
+        What a database took last lies in its write-ahead log for a while. If somebody cuts that, it is still here.
+        """
+        while len(self._full) > kept and self._full[0][1] <= through_seq:
             try:
                 self._folder.remove(self._full[0][0])
             except OSError:
@@ -70,7 +73,7 @@ class Journal:
         """Stop writing, and leave no file behind that the store has all of."""
         if self._file is not None:
             self._leave(self._file)
-        self.forget(through_seq)
+        self.forget(through_seq, kept=0)
 
     def _ready(self, sync: bool) -> AppendFile:
         if self._file is not None and self._torn:
