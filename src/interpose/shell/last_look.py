@@ -106,8 +106,12 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
 
     if '"' not in code and "'" not in code and "`" not in code and "[" not in code and "(" not in code:
         return
+    looked_at = low.walker.looked_at
+    if code in looked_at:
+        return  # a constant of it runs a program which gets the same input: that has nothing new to say
     low.spend(len(code) // _CHARACTERS)
     tried = 0
+    looked_at.add(code)
     for words in _candidates(code, before):
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
@@ -116,6 +120,7 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
         if tried > MAX_LITERALS:
             break
         _try(words, low, via)
+    looked_at.discard(code)
 
 
 def _candidates(code: str, before: re.Pattern[str] | None) -> Iterator[tuple[str, ...]]:
