@@ -31,7 +31,8 @@ _VERBS_TOO = frozenset({
     "exec", "env", "time", "timeout", "watch", "nice", "nohup", "setsid", "xargs", "parallel", "entr", "strace",
     "chroot", "screen", "eval",
 })  # fmt: skip
-"""Commands that run others, and that tools have verbs of the same name for (`acme exec --env dev`, `acme watch -o json`).
+"""Commands that run others, and whose names are verbs of other tools, too (`shopctl exec --env dev`).
+
 Behind a tool that nobody knows only what they are seen to run counts, not what is odd about their options."""
 PROGRAM = "program:"
 """The taint of a variable in front that by convention names the program behind the colon."""
