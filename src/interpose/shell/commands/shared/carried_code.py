@@ -95,9 +95,11 @@ def _run_written(spec: Carrier, inv: Invocation, low: Lowering) -> None:
         for content in low.written(*names.split()):
             for each in language.split():
                 low.suspect(content, via=inv.name, language=each, certain=True)
+    main = low.known(inv.args[0]) if spec.imports and inv.args and inv.args[0].text[:1] != "-" else None
     for names, language in spec.imports.items():
         for content in low.written(*names.split()):
-            low.suspect(content, via=inv.name, language=language)
+            if content is not main:  # which runs in any case, and is read only once
+                low.suspect(content, via=inv.name, language=language)
 
 
 def _run_operands(spec: Carrier, inv: Invocation, low: Lowering) -> None:
