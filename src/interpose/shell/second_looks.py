@@ -132,12 +132,18 @@ def origins_of(walker: Walker, where: str) -> list[str]:
 
 def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, language: str, *, certain: bool) -> None:
     """Run what may be code, and keep only what is grave."""
+    text = code if isinstance(code, str) else code.text or ""
+    suspected = low.walker.suspected
+    if text in suspected:
+        return  # it starts the program that is suspected of loading it: that says nothing new
+    suspected.add(text)
     effects = low.walker.effects
     first = len(effects)
     low.walker.doubt += not certain
     low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
     low.walker.doubt -= not certain
     effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
+    suspected.discard(text)
 
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:

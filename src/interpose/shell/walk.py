@@ -96,6 +96,7 @@ class Walker:
         self._trial = Alternative()
         self.feeds = Feeds(self)
         self.looked_at: set[str] = set()
+        self.suspected: set[str] = set()
 
     # Bounds
 
