@@ -112,6 +112,9 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
     low.spend(len(code) // _CHARACTERS)
     tried = 0
     looked_at.add(code)
+    inv = low.inv
+    if inv.stdin is not None and inv.stdin.text == code:
+        low.inv = replace(inv, stdin=None)  # the program was read from there, so nothing is left for what it starts
     for words in _candidates(code, before):
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
@@ -120,6 +123,7 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
         if tried > MAX_LITERALS:
             break
         _try(words, low, via)
+    low.inv = inv
     looked_at.discard(code)
 
 
