@@ -106,8 +106,15 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
 
     if '"' not in code and "'" not in code and "`" not in code and "[" not in code and "(" not in code:
         return
+    looked_at = low.walker.looked_at
+    if code in looked_at:
+        return  # a constant of it runs a program which gets the same input: that has nothing new to say
     low.spend(len(code) // _CHARACTERS)
     tried = 0
+    looked_at.add(code)
+    inv = low.inv
+    if inv.stdin is not None and inv.stdin.text == code:
+        low.inv = replace(inv, stdin=None)  # the program was read from there, so nothing is left for what it starts
     for words in _candidates(code, before):
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
@@ -116,6 +123,8 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
         if tried > MAX_LITERALS:
             break
         _try(words, low, via)
+    low.inv = inv
+    looked_at.discard(code)
 
 
 def _candidates(code: str, before: re.Pattern[str] | None) -> Iterator[tuple[str, ...]]:

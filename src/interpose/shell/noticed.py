@@ -49,6 +49,7 @@ def _state_given_secrets(inv: Invocation, low: CommandLowering) -> None:
         text = word.text
         if before[:1] != "-" and text[:1] in ("/", "~", ".") and word.known and inv.name not in TEXT_TOOLS:
             mark = secret_of(low.path(word), low.home)
-            if mark is not None and mark.strength == "key":
+            is_regex = word.quoted and not text.strip(".*+?")  # no shell makes paths of it
+            if mark is not None and mark.strength == "key" and not is_regex:
                 low.read(word, certainty="possible")
         before = text

@@ -6,7 +6,10 @@ seem to do is no reason for a question, unless it is a catastrophe. So only such
 
 from __future__ import annotations
 
-from fnmatch import fnmatchcase
+import re
+from collections.abc import Callable
+from fnmatch import translate
+from functools import cache
 from typing import TYPE_CHECKING
 
 from interpose.paths import fires
@@ -17,6 +20,8 @@ if TYPE_CHECKING:
     from interpose.shell.lowering import CommandLowering
     from interpose.shell.walk import Walker
 
+_NAMES = 8
+"""Names of files that are one step, to see whether they fit."""
 _DEEPEST = 64
 """So many directories above a path are looked at."""
 _FROM_ELSEWHERE = frozenset({"remote", "cloned"})
@@ -82,10 +87,17 @@ def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
     files = walker.state.files
     if not files:
         return ()
-    walker.budget.spend(len(files) * len(names))
-    return tuple(
-        content for path, content in files.items() if any(fnmatchcase(path.rpartition("/")[2], name) for name in names)
-    )
+    if names == ("*",):
+        return tuple(files.values())
+    walker.budget.spend(1 + len(files) // _NAMES)
+    fits = _fitting(names)
+    return tuple(content for path, content in files.items() if fits(path.rpartition("/")[2]))
+
+
+@cache
+def _fitting(names: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
+    """Names come from our tables, so there are few of them."""
+    return re.compile("|".join(translate(name) for name in names)).match
 
 
 def content_of(walker: Walker, where: str) -> Stream | None:
@@ -120,12 +132,18 @@ def origins_of(walker: Walker, where: str) -> list[str]:
 
 def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, language: str, *, certain: bool) -> None:
     """Run what may be code, and keep only what is grave."""
+    text = code if isinstance(code, str) else code.text or ""
+    suspected = low.walker.suspected
+    if text in suspected:
+        return  # it starts the program that is suspected of loading it: that says nothing new
+    suspected.add(text)
     effects = low.walker.effects
     first = len(effects)
     low.walker.doubt += not certain
     low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
     low.walker.doubt -= not certain
     effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
+    suspected.discard(text)
 
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:

@@ -17,15 +17,23 @@ from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Stream, Wor
 from interpose.shell.last_look import look_at_arguments
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.streams import joined
+from interpose.types import Effect
 
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
 
 SUBCOMMANDS = frozenset({
     "init", "view", "script", "command", "ex", "reg", "halt", "reboot", "shutdown", "poweroff", "delete", "drop",
-    "grant", "alter", "update", "format", "erase",
+    "grant", "alter", "update", "format", "erase", "batch", "trap", "export",
 })  # fmt: skip
 """Commands whose names other tools use for their own: `hexo init site` runs no init."""
+_VERBS_TOO = frozenset({
+    "exec", "env", "time", "timeout", "watch", "nice", "nohup", "setsid", "xargs", "parallel", "entr", "strace",
+    "chroot", "screen", "eval",
+})  # fmt: skip
+"""Commands that run others, and whose names are verbs of other tools, too (`shopctl exec --env dev`).
+
+Behind a tool that nobody knows only what they are seen to run counts, not what is odd about their options."""
 PROGRAM = "program:"
 """The taint of a variable in front that by convention names the program behind the colon."""
 TEMPLATE = "template"
@@ -86,9 +94,17 @@ def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
         if (name not in HANDLERS and name not in CLIS) or name in SUBCOMMANDS or word.quoted:
             continue
         if len(inv.args) > place + 1 or inv.stdin is not None:
+            first = len(walker.effects)
             walker.doubt += 1
             low.run(inv.args[place:], via=inv.name)
             walker.doubt -= 1
+            if name in _VERBS_TOO:
+                walker.effects[first:] = [effect for effect in walker.effects[first:] if not _is_oddity(effect)]
+
+
+def _is_oddity(effect: Effect) -> bool:
+    rule = str(effect.details.get("rule", ""))
+    return rule == "environment-dump" or (effect.kind == "opaque" and not rule.startswith("too-"))
 
 
 def _starts(args: tuple[Word, ...]) -> range | list[int]:

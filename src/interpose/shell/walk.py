@@ -95,6 +95,8 @@ class Walker:
         self._choice: dict[str, int] = {}
         self._trial = Alternative()
         self.feeds = Feeds(self)
+        self.looked_at: set[str] = set()
+        self.suspected: set[str] = set()
 
     # Bounds
 

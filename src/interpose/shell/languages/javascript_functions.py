@@ -28,6 +28,7 @@ from interpose.shell.languages.program_values import (
     all_taints,
     either,
     entry,
+    nothing_known,
     run_shell,
     text_value,
 )
@@ -341,8 +342,8 @@ class JavascriptFunctions:
         if name in _TIMERS:
             if first.does is not None or first.name:
                 self.apply(first, args[2:] if name != "process.nextTick" else args[1:], depth)
-            elif args:
-                self.run_text(first, name)
+            elif args and (first.others or first.taints or not nothing_known(first.text)):
+                self.run_text(first, name)  # of which nothing is known is a function that somebody gave
             return NOT_KNOWN
         match name:
             case "eval" | "vm.runInThisContext" | "vm.runInNewContext" | "vm.runInContext" if not _is_function(first):

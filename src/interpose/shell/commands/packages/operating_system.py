@@ -141,10 +141,9 @@ _NIX = tool(
 
 @command("nix")
 def nix(inv: Invocation, low: Lowering) -> None:
-    texts = [word.text for word in inv.args]
-    for sign in ("-c", "--command"):
-        if sign in texts:
-            low.run(inv.args[texts.index(sign) + 1 :], via="nix")
+    for index, word in enumerate(inv.args):
+        if word.text in ("-c", "--command"):  # the first of them: `--command bash -c '...'` has the shell's own
+            low.run(inv.args[index + 1 :], via="nix")
             return
     call = locate(inv.args, _NIX)
     if call is not None:

@@ -32,7 +32,7 @@ _TABLE = """
     calculator   matlab gnuplot                 -batch -r -e
     octave       maxima rmaxima                 --batch-string -r --run-string       -b --batch -p --preload-lisp
     octave       gp gap                         -c                                   -l
-    calculator   dc bc                          -e --expression                      -f --file
+    calculator   dc                             -e --expression                      -f --file
     erlang       escript                        --eval
     ruby         crystal                        -e
     forth        gforth pforth vfx              -e --evaluate

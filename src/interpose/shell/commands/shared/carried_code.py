@@ -95,17 +95,24 @@ def _run_written(spec: Carrier, inv: Invocation, low: Lowering) -> None:
         for content in low.written(*names.split()):
             for each in language.split():
                 low.suspect(content, via=inv.name, language=each, certain=True)
+    main = low.known(inv.args[0]) if spec.imports and inv.args and inv.args[0].text[:1] != "-" else None
     for names, language in spec.imports.items():
         for content in low.written(*names.split()):
-            low.suspect(content, via=inv.name, language=language)
+            if content is not main:  # which runs in any case, and is read only once
+                low.suspect(content, via=inv.name, language=language)
 
 
 def _run_operands(spec: Carrier, inv: Invocation, low: Lowering) -> None:
     for word in inv.args if spec.operand or spec.texts else ():
-        if spec.texts:
+        if spec.texts and not _says_nothing(word):
             run_text(spec.texts, word, inv.name, low)
         if spec.operand and word.text[:1] != "-" and (content := low.known(word)) is not None:
             run_text(spec.operand, content, inv.name, low)
+
+
+def _says_nothing(word: Word) -> bool:
+    """Nothing of it is known. Among arguments of which few are code, that is the name of a picture or of a machine."""
+    return not word.text.replace(UNKNOWN, "").strip() and word.taints.isdisjoint(("remote", "decoded"))
 
 
 def _read(names: Mapping[str, str], inv: Invocation, low: Lowering) -> None:
