@@ -88,6 +88,32 @@ def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
     )
 
 
+def namesakes(walker: Walker, where: str) -> list[Stream]:
+    """What this text wrote into files that a path may mean whose directory is not known, or that is a pattern."""
+    name = where.rpartition("/")[2]
+    if UNKNOWN in name or not (UNKNOWN in where or any(mark in where for mark in "*?[")):
+        return []
+    files = walker.state.files
+    walker.budget.spend(len(files))
+    whole = UNKNOWN not in where
+    return [
+        content
+        for path, content in files.items()
+        if (fnmatchcase(path, where) if whole else path.rpartition("/")[2] == name)
+    ]
+
+
+def on_search_path(walker: Walker, name: str, *, changed: bool) -> list[Stream]:
+    """Programs that this text wrote and that are found under their name: in a `bin`, or where PATH was `changed`."""
+    files = walker.state.files
+    walker.budget.spend(len(files))
+    return [
+        content
+        for path, content in files.items()
+        if path.rpartition("/")[2] == name and (changed or path.rpartition("/")[0].endswith("bin"))
+    ]
+
+
 def content_of(walker: Walker, where: str) -> Stream | None:
     """What this text wrote to a path, or what it brought the whole directory from."""
     files = walker.state.files
