@@ -78,13 +78,15 @@ def is_unwanted(effect: Effect) -> bool:
 
 
 def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
-    """What this text wrote into files of these names (patterns)."""
+    """What this text wrote into files of these names (patterns; with a slash: for the whole path)."""
     files = walker.state.files
     if not files:
         return ()
     walker.budget.spend(len(files) * len(names))
     return tuple(
-        content for path, content in files.items() if any(fnmatchcase(path.rpartition("/")[2], name) for name in names)
+        content
+        for path, content in files.items()
+        if any(fnmatchcase(path if "/" in name else path.rpartition("/")[2], name) for name in names)
     )
 
 

@@ -217,7 +217,8 @@ CARRIERS: dict[str, Carrier] = {
                     written={"justfile Justfile .justfile *.just": "commands"}),
     "task": Carrier(files=_code("commands", "-t --taskfile"), written={"Taskfile.y*ml taskfile.y*ml": "commands"}),
     **dict.fromkeys(words("mise rtx"), Carrier(written={"mise.toml .mise.toml": "commands"})),
-    **dict.fromkeys(words("npm pnpm yarn yarnpkg bun cnpm"), Carrier(written=_NODE_TESTS)),
+    **dict.fromkeys(words("npm pnpm yarn yarnpkg bun cnpm"), Carrier(
+        written={**_NODE_TESTS, "*/node_modules/.bin/*": "sh"})),
     **dict.fromkeys(words("jest vitest mocha ava jasmine playwright cypress karma tap"), Carrier(written=_NODE_TESTS,
                     files=_code("javascript", "-r --require -c --config --setupFiles --globalSetup"))),
     **dict.fromkeys(words("webpack vite rollup esbuild parcel eslint prettier babel tsup next nuxt astro ng svelte-kit "
@@ -283,7 +284,7 @@ CARRIERS: dict[str, Carrier] = {
                     skips={"rsh": 1})),
     **dict.fromkeys(words("docker-compose podman-compose"), Carrier(files=_code("manifest", "-f --file"),
                     written={"docker-compose.y*ml compose.y*ml": "manifest"})),
-    "act": Carrier(written={"*.yml *.yaml": "commands"}),
+    "act": Carrier(written={"*/workflows/*.y*ml": "commands"}, files=_code("commands", "-W --workflows")),
     **dict.fromkeys(words("skaffold tilt earthly dagger"), Carrier(written={"Tiltfile": "python",
                     "skaffold.yaml Earthfile": "commands"}, files=_code("commands", "-f --file"))),
 }  # fmt: skip
