@@ -122,7 +122,8 @@ CARRIERS: dict[str, Carrier] = {
                     operand="python", stdin="commands")),
     # Shells that have no handler
     **dict.fromkeys(words("rc posh sash yash es oil osh ysh mksh pdksh lksh oksh loksh hush elvish xonsh nu "
-                          "nushell ion murex tcsh csh"), _shell("-c --command --commands", operand="sh", stdin="sh")),
+                          "nushell ion murex tcsh csh"), _shell("-c --command --commands -fc -lc -ec -xc -ic",
+                    operand="sh", stdin="sh")),
     # Packages of systems
     **dict.fromkeys(words("apt apt-get aptitude nala"), Carrier(keys=("pager", "invoke", "proxy-auto-detect"))),
     **dict.fromkeys(words("rpm rpmquery rpmdb rpmverify rpmkeys rpmbuild rpmspec"), Carrier(
