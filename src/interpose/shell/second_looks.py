@@ -149,11 +149,14 @@ def origins_of(walker: Walker, where: str) -> list[str]:
 def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, language: str, *, certain: bool) -> None:
     """Run what may be code, and keep only what is grave."""
     effects = low.walker.effects
-    first = len(effects)
+    first, printed = len(effects), low.nested
     low.walker.doubt += not certain
     low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
     low.walker.doubt -= not certain
     effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
+    if low.nested is not None and low.nested is not printed:
+        # INVARIANT: nobody knows what a program prints because of what it may run: `rm -rf $(tool)` is not `rm -rf`.
+        low.nested = Stream(None, low.nested.taints)
 
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:

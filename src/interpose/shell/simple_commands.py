@@ -15,6 +15,7 @@ from interpose.shell.commands.shared import environment
 from interpose.shell.commands.shared.handler_table import Handler, handler_of
 from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.endless import calls_itself
+from interpose.shell.found_files import FINDERS, run_found
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.noticed import passed_on, state_noticed
@@ -331,6 +332,8 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         changed = "PATH" in walker.state.variables or any(name == "PATH" for name, _ in inv.env)
         for content in on_search_path(walker, inv.name, changed=changed):
             low.suspect(content, via=inv.name, certain=True)
+        if inv.name in FINDERS:
+            run_found(inv, low)
     general = _general()
     # Outside of the `try`: a family that can't be imported is our fault, and must not pass for a question.
     handler = handler_of(inv.name)

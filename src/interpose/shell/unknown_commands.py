@@ -13,6 +13,7 @@ from interpose.shell import tool_variables
 from interpose.shell.commands import load
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.disguises import doubt_about
+from interpose.shell.found_files import run_found
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.last_look import look_at_arguments
 from interpose.shell.lowering import CommandLowering
@@ -67,6 +68,7 @@ def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None
         general(inv, low)
     look_at_arguments(inv, low)
     _wrapped(low.walker, inv, low)
+    run_found(inv, low)
 
 
 def is_pattern(name: str) -> bool:

@@ -155,6 +155,7 @@ CARRIERS: dict[str, Carrier] = {
     "forever": _shell("-c"),
     **dict.fromkeys(words("neofetch fastfetch screenfetch"), Carrier(files=_code("sh", "--config"))),
     "run-parts": Carrier(written={"*": "sh"}),
+    **dict.fromkeys(words("tmuxp tmuxinator teamocil smug process-compose"), Carrier(operand="commands")),
     "xdg-user-dir": Carrier(texts="commands"),
     "dosbox": _shell("-c"),
     **dict.fromkeys(words("inotifywait fswatch watchman incrontab entr lsyncd"), _shell("-e --exec --command")),
