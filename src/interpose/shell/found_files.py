@@ -7,6 +7,7 @@ starts such a program, the catastrophe counts as possible.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from interpose.shell.commands.shared.word_sets import words
@@ -44,7 +45,12 @@ FINDERS = words(
     """
 )
 """Programs with a handler or a row of their own that run more files than their rows name."""
-_MOST = 8
+_HINT = re.compile(
+    r"\b(?:rm|shred|mkfs|wipefs|dd|chmod|chown|rmtree|rmSync|rm_rf|rmdir|remove_\w+|removeSync|RemoveAll|rimraf|unlink|"
+    r"truncate|kill|killall|pkill|nc|ncat|socat|id_\w+|shadow|b64decode|base64|fromCharCode)\b|"
+    r"/dev/|\.(?:ssh|aws|env|netrc|gnupg|kube)\b"
+)
+"""Without one of these a text is not read: most of what people write has none."""
 _LONGEST = 64 * 1024
 
 
@@ -56,12 +62,12 @@ def run_found(inv: Invocation, low: CommandLowering) -> None:
     # A file that is named is what the program works on; the last look at arguments is for it.
     named = {low.path(word) for word in inv.args if word.text[:1] != "-"}
     low.spend(len(files))
-    found = [
-        (language, content.text)
-        for path, content in files.items()
-        if content.text and path not in named and len(content.text) <= _LONGEST and (language := _language(path))
-    ]
-    for language, text in found[:_MOST]:
+    for path, content in list(files.items()):
+        text = content.text
+        if not text or path in named or (path, text) in low.walker.found:
+            continue
+        low.walker.found.add((path, text))  # once is enough, and it may start the same program again
+        language = _language(path) if len(text) <= _LONGEST and _HINT.search(text) else ""
         effects = low.walker.effects
         first = len(effects)
         for each in language.split():
