@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _LANGUAGES = {
     **dict.fromkeys(words("py pyi"), "python"), **dict.fromkeys(words("rb ru rake gemspec podspec"), "ruby"),
     **dict.fromkeys(words("js cjs mjs jsx ts cts mts tsx"), "javascript"), "lua": "lua", "rockspec": "lua",
-    "php": "php", "pl": "perl", "pm": "perl", "r": "r",
+    **dict.fromkeys(words("sh bash zsh"), "sh"), "php": "php", "pl": "perl", "pm": "perl", "r": "r",
     **dict.fromkeys(words("yml yaml toml json jsonc json5 hcl ini cfg conf nix gradle kts groovy cmake mk mak ninja "
                           "pro pri bzl star cake fsx csx cs go rs zig swift kt scala sbt clj cljs edn ex exs erl hrl "
                           "nims nimble d v dart cabal hs ml opam install xml properties tcl el lisp janet fnl rc"),
@@ -41,7 +41,8 @@ FINDERS = words(
     """
     npm pnpm yarn bun make gmake just task nodemon luarocks cdk pulumi goreleaser terragrunt knex rails
     bundle composer artisan ipython jupyter Rscript sam serverless sls prisma drizzle-kit sequelize typeorm flyway
-    liquibase dbt tmuxp tmuxinator qmake
+    liquibase dbt tmuxp tmuxinator qmake conan snapcraft conda mamba cargo nimble cabal stack moon flutter dart zig dub
+    opam vcpkg spack pio platformio melos
     """
 )
 """Programs with a handler or a row of their own that run more files than their rows name."""
@@ -84,7 +85,8 @@ def _language(path: str) -> str:
         return ""
     stem, dot, ending = name.rpartition(".")
     if not dot or not stem:  # `Dangerfile`, `.lintstagedrc`
-        return "ruby commands" if name.endswith("file") else "commands" if name.endswith("rc") else ""
+        ruby = name.endswith("file") or path.rpartition("/")[2][:1].isupper()
+        return "ruby commands" if ruby else "commands" if name.endswith("rc") or name == "dune" else ""
     language = _LANGUAGES.get(ending, "")
     # Whoever writes tests of a guard writes down what it is to refuse.
     return "" if language == "commands" and any(part in path.lower() for part in _DATA) else language

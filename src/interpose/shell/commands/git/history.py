@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.git.calls import (
     GitCall,
     informs,
@@ -79,6 +81,8 @@ def combine(call: GitCall, low: Lowering) -> None:
         for code in opts.values("--exec"):
             low.shell(code, via="git rebase --exec")
     if call.name == "pull":
+        for address in opts.operands[:1]:
+            remember_copy(call, address, (replace(address, text="."),), low)
         low.emit("net.download", texts(opts.operands))
         for code in opts.values("--upload-pack"):
             runs_program(low, code, what="git pull --upload-pack")

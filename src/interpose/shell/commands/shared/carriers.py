@@ -214,7 +214,7 @@ CARRIERS: dict[str, Carrier] = {
     "snakemake": Carrier(files=_code("commands", "-s --snakefile"), written={"Snakefile *.smk": "commands"}),
     "nextflow": Carrier(operand="commands", written={"main.nf nextflow.config": "commands"}),
     **dict.fromkeys(words("make gmake"), Carrier(written={
-        "makefile GNUmakefile *.mk": "commands", "*.c *.cc *.cpp *.cxx": "c commands"})),
+        "makefile GNUmakefile *.mk": "commands", "*.c *.cc *.cpp *.cxx": "c commands", "conf.py": "python"})),
     "just": Carrier(files=_code("commands", "-f --justfile"), code=_code("sh", "--shell"),
                     written={"justfile Justfile .justfile *.just": "commands"}),
     "task": Carrier(files=_code("commands", "-t --taskfile"), written={"Taskfile.y*ml taskfile.y*ml": "commands"}),
