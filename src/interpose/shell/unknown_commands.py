@@ -69,6 +69,9 @@ def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None
     look_at_arguments(inv, low)
     _wrapped(low.walker, inv, low)
     run_found(inv, low)
+    if low.nested is not None:
+        # INVARIANT: what may run inside says nothing for certain about what the program prints.
+        low.nested = Stream(None, low.nested.taints)
 
 
 def is_pattern(name: str) -> bool:
