@@ -66,6 +66,11 @@ _USUAL_INDEX = re.compile(
 _JENKINS = re.compile(
     r"\b(?:sh|bat|powershell|pwsh)\b[ \t(]{0,8}(?:script[ \t]{0,8}:[ \t]{0,8})?['\"]{1,3}([^'\"]{1,4096})"
 )
+_TO_SHELL = re.compile(
+    r"(?i)\b(?:system|popen|execute|execsync|shell-command|call-process|start-process|run-shell|run)\b"
+)
+_ESCAPE = re.compile(r"[ \t]{0,64}(?:(?:silent!? )?:?!|\\!|\.(?:shell|system) |(?:platform )?shell |exec )")
+_MAX_TEXTS = 8
 _LITERAL = re.compile(r"\"([^\"\n]{3,4096})\"|'([^'\n]{3,4096})'")
 
 _WORKFLOWS = (
@@ -82,6 +87,11 @@ _INDEX_FILES = frozenset({
     "pip.conf", "pip.ini", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "bunfig.toml", "uv.toml", ".npmrc", ".gemrc",
     "gradle-wrapper.properties", "maven-wrapper.properties",
 })  # fmt: skip
+_SETTINGS = (
+    ".vimrc", ".exrc", ".nvimrc", "init.vim", "init.lua", ".gdbinit", ".lldbinit", ".sqliterc", ".psqlrc", ".irbrc",
+    ".pryrc", ".rprofile", ".emacs", "init.el", ".pythonrc", ".pythonrc.py", ".tmux.conf", ".screenrc", ".guile",
+    ".ghci", ".octaverc", ".juliarc.jl", ".perldb", ".mailrc", ".muttrc", ".lessfilter", ".replyrc",
+)  # fmt: skip
 _INDEX_PLACES = ("/.cargo/config.toml", "/.cargo/config", "/.m2/settings.xml", "/.bundle/config", "/.pip/pip.conf")
 
 
@@ -228,8 +238,21 @@ def _module(added: str, objects: Objects) -> str:
     return ""
 
 
+def _settings(added: str, objects: Objects) -> str:
+    """Settings of an editor, a debugger or a client: their own commands, and among them those for the shell."""
+    for line in added.split("\n")[:_MAX_STEPS]:
+        texts = [double or single for double, single in _LITERAL.findall(line)] if _TO_SHELL.search(line) else []
+        if found := _ESCAPE.match(line):
+            texts.append(line[found.end() :])
+        for text in texts[:_MAX_TEXTS]:
+            if reason := objects(text):
+                return f"runs whenever its program starts: {reason}"
+    return ""
+
+
 def _modules(added: str, _objects: Objects) -> str:
     return "runs a command whenever submodules are updated" if _SUBMODULE.search(added) else ""
 
 
-_OTHER: dict[str, Callable[..., str]] = {"setup.py": _setup, "conftest.py": _module, ".gitmodules": _modules}
+_OTHER: dict[str, Callable[..., str]] = {"setup.py": _setup, "conftest.py": _module, ".gitmodules": _modules,
+                                         **dict.fromkeys(_SETTINGS, _settings)}  # fmt: skip

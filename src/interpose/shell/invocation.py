@@ -175,7 +175,10 @@ class Lowering(Protocol):
         """The command runs a script file: what was written to it earlier in the same text is analysed."""
 
     def written(self, *names: str) -> tuple[Stream, ...]:
-        """What this text wrote earlier into files of these names (patterns for the last part of a path)."""
+        """What this text wrote earlier into files of these names.
+
+        They are patterns for the last part of a path, or for all of it where they have a slash.
+        """
 
     def known(self, path: Word | str) -> Stream | None:
         """What this text put into `path`, a process substitution or a descriptor; None where it says nothing."""

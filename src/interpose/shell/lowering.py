@@ -195,13 +195,9 @@ class CommandLowering(FileLowering):
 
     def _run_namesakes(self, where: str, via: str, language: str) -> None:
         """The directory is not known: a script of that name that was written earlier may be the one."""
-        name = where.rpartition("/")[2]
-        if UNKNOWN not in where or UNKNOWN in name:
-            return
         self.walker.doubt += 1
-        for written, content in list(self.walker.state.files.items()):
-            if written.rpartition("/")[2] == name:
-                self._run_content(content, via, language)
+        for content in second_looks.namesakes(self.walker, where):
+            self._run_content(content, via, language)
         self.walker.doubt -= 1
 
     def _run_content(self, content: Stream, via: str, language: str) -> None:

@@ -173,7 +173,7 @@ def _operate(expander: Expander, part: Parameter, base: ExpansionResult, is_set:
         case "@":
             return _transform(expander, argument, base)
         case "^" | "," | "~":
-            return _each(base, lambda text: _case(text, operator))
+            return _changed_case(expander, operator, argument, base)
         case "#" | "%":
             pattern = expander.pattern(argument)
             strip = patterns.strip_prefix if operator[0] == "#" else patterns.strip_suffix
@@ -262,6 +262,26 @@ def _part(text: str, start: int, count: int | None) -> str:
         return ""
     end = len(text) if count is None else begin + count if count >= 0 else len(text) + count
     return text[begin:end]
+
+
+def _changed_case(expander: Expander, operator: str, argument: RawWord, base: ExpansionResult) -> ExpansionResult:
+    """Only letters that match the pattern behind the operator change; without one, all of them."""
+    pattern = expander.pattern(argument)
+    if not pattern.text:
+        return _each(base, lambda text: _case(text, operator))
+    if UNKNOWN in pattern.text:
+        return ExpansionResult((UNKNOWN,), base.taints | pattern.taints)
+    expander.shell.budget.spend(sum(map(len, base.texts)))
+
+    def change(text: str) -> str:
+        last = len(text) if len(operator) == 2 else 1
+        every = operator[0] * 2
+        return "".join(
+            _case(letter, every) if index < last and patterns.matches(letter, pattern.text) else letter
+            for index, letter in enumerate(text)
+        )
+
+    return _each(base, change)
 
 
 def _case(text: str, operator: str) -> str:

@@ -43,7 +43,12 @@ class Descriptors:
         """Write what was printed to where it goes; what is left for the surrounding stdout."""
         stdout = self.channels.get(1, OUT)
         for channel in self.files:
-            content = out if channel is stdout else Stream(None) if channel is self.channels.get(2) else EMPTY_STREAM
+            if channel is stdout:
+                content = out
+            elif channel is self.channels.get(2):
+                content = Stream(None)
+            else:  # what commands inside wrote to it is in its file by now
+                content = EMPTY_STREAM if channel.append else low.known(channel.target) or EMPTY_STREAM
             emptied = channel is stdout and out.text == "" and not channel.append
             low.write(channel.target, content, append=channel.append, emptied=emptied)
         match stdout.kind:

@@ -83,7 +83,7 @@ def is_unwanted(effect: Effect) -> bool:
 
 
 def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
-    """What this text wrote into files of these names (patterns)."""
+    """What this text wrote into files of these names (patterns; with a slash: for the whole path)."""
     files = walker.state.files
     if not files:
         return ()
@@ -91,13 +91,39 @@ def written_as(walker: Walker, names: tuple[str, ...]) -> tuple[Stream, ...]:
         return tuple(files.values())
     walker.budget.spend(1 + len(files) // _NAMES)
     fits = _fitting(names)
-    return tuple(content for path, content in files.items() if fits(path.rpartition("/")[2]))
+    return tuple(content for path, content in files.items() if fits(path))
 
 
 @cache
 def _fitting(names: tuple[str, ...]) -> Callable[[str], re.Match[str] | None]:
-    """Names come from our tables, so there are few of them."""
-    return re.compile("|".join(translate(name) for name in names)).match
+    """Patterns of names, or of whole paths. They come from our tables, so there are few of them."""
+    return re.compile("|".join(translate(name if "/" in name else f"*/{name}") for name in names)).match
+
+
+def namesakes(walker: Walker, where: str) -> list[Stream]:
+    """What this text wrote into files that a path may mean whose directory is not known, or that is a pattern."""
+    name = where.rpartition("/")[2]
+    if UNKNOWN in name or not (UNKNOWN in where or any(mark in where for mark in "*?[")):
+        return []
+    files = walker.state.files
+    walker.budget.spend(len(files))
+    whole = UNKNOWN not in where
+    return [
+        content
+        for path, content in files.items()
+        if (fnmatchcase(path, where) if whole else path.rpartition("/")[2] == name)
+    ]
+
+
+def on_search_path(walker: Walker, name: str, *, changed: bool) -> list[Stream]:
+    """Programs that this text wrote and that are found under their name: in a `bin`, or where PATH was `changed`."""
+    files = walker.state.files
+    walker.budget.spend(len(files))
+    return [
+        content
+        for path, content in files.items()
+        if path.rpartition("/")[2] == name and (changed or path.rpartition("/")[0].endswith("bin"))
+    ]
 
 
 def content_of(walker: Walker, where: str) -> Stream | None:
@@ -138,12 +164,15 @@ def at_doubtful(low: CommandLowering, code: Word | Stream | str, via: str, langu
         return  # it starts the program that is suspected of loading it: that says nothing new
     suspected.add(text)
     effects = low.walker.effects
-    first = len(effects)
+    first, printed = len(effects), low.nested
     low.walker.doubt += not certain
     low.shell(code, via=via) if language in ("bash", "sh") else low.code(language, code, via=via)
     low.walker.doubt -= not certain
     effects[first:] = [effect for effect in effects[first:] if is_grave(effect, low.cwd)]
     suspected.discard(text)
+    if low.nested is not None and low.nested is not printed:
+        # INVARIANT: nobody knows what a program prints because of what it may run: `rm -rf $(tool)` is not `rm -rf`.
+        low.nested = Stream(None, low.nested.taints)
 
 
 def at_planted(low: CommandLowering, where: str, text: str, at: Word | None) -> None:

@@ -15,11 +15,13 @@ from interpose.shell.commands.shared import environment
 from interpose.shell.commands.shared.handler_table import Handler, handler_of
 from interpose.shell.commands.shared.shell_setup import prints_setup
 from interpose.shell.endless import calls_itself
+from interpose.shell.found_files import FINDERS, run_found
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.noticed import passed_on, state_noticed
 from interpose.shell.own_files import state_touched
 from interpose.shell.redirects import Descriptors, opened
+from interpose.shell.second_looks import on_search_path
 from interpose.shell.state import MORE_BODIES, Variable
 from interpose.shell.streams import either, joined
 from interpose.shell.syntax import parse
@@ -326,6 +328,12 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     if "/" in inv.argv0.text and walker.state.files and low.path(inv.argv0) in walker.state.files:
         low.run_file(inv.argv0, via=inv.name)
         return low.result
+    if walker.state.files and "/" not in inv.argv0.text:
+        changed = "PATH" in walker.state.variables or any(name == "PATH" for name, _ in inv.env)
+        for content in on_search_path(walker, inv.name, changed=changed):
+            low.suspect(content, via=inv.name, certain=True)
+        if inv.name in FINDERS:
+            run_found(inv, low)
     general = _general()
     # Outside of the `try`: a family that can't be imported is our fault, and must not pass for a question.
     handler = handler_of(inv.name)

@@ -13,6 +13,7 @@ from interpose.shell import tool_variables
 from interpose.shell.commands import load
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
 from interpose.shell.disguises import doubt_about
+from interpose.shell.found_files import run_found
 from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.last_look import look_at_arguments
 from interpose.shell.lowering import CommandLowering
@@ -75,6 +76,10 @@ def run_unknown(inv: Invocation, low: CommandLowering, general: Handler) -> None
         general(inv, low)
     look_at_arguments(inv, low)
     _wrapped(low.walker, inv, low)
+    run_found(inv, low)
+    if low.nested is not None:
+        # INVARIANT: what may run inside says nothing for certain about what the program prints.
+        low.nested = Stream(None, low.nested.taints)
 
 
 def is_pattern(name: str) -> bool:

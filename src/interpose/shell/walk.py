@@ -89,6 +89,7 @@ class Walker:
         self.loops = 0
         self.returns = 0
         self.nullglob = False
+        self.found: set[tuple[str, str]] = set()
         self.last_word: Word | None = None
         self.faulted: State | None = None
         self._faults = 0

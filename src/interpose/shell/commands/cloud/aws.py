@@ -6,6 +6,7 @@ import json
 
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
+from interpose.shell.commands.shared.transfer import holds_home
 from interpose.shell.commands.shared.verbs import only_talks
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
@@ -187,7 +188,8 @@ def transfer(source: Word, target: Word, low: Lowering, *, recursive: bool) -> N
                 low.write(target, Stream(taints=frozenset({"remote"})))
         return
     sent = low.read(source, recursive=recursive) if source.text != "-" else Stream(taints=NOTHING)
-    low.emit("net.upload", target.text, at=target, secret="secret" in sent.taints)
+    low.emit("net.upload", target.text, at=target, secret="secret" in sent.taints,
+             file=recursive and holds_home(source, low))  # fmt: skip
 
 
 def _configure(operation: str, opts: Options, low: Lowering) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.verbs import general, only_talks
-from interpose.shell.invocation import Invocation, Lowering, Word
+from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
 
 _VALUES = (
     "-chdir", "-var", "-var-file", "-target", "-state", "-state-out", "-backup", "-out", "-parallelism",
@@ -153,6 +155,15 @@ def ansible(inv: Invocation, low: Lowering) -> None:
         low.shell(task, via="ansible")
     elif task is not None and "state=absent" in task.text.replace(" ", ""):
         low.emit("infra.destroy", opts.word(0), rule="ansible-absent", reason="Removes something from other machines.")
+    elif task is not None and name in ("copy", "template", "get_url", "lineinfile", "blockinfile", "unarchive", "cron"):
+        for part in task.text.split():
+            key, _, value = part.partition("=")
+            if key in ("dest", "path") and opts.word(0) in ("localhost", "127.0.0.1"):
+                low.write(
+                    replace(task, text=value), Stream(None, frozenset({"remote"}) if name == "get_url" else NOTHING)
+                )
+        if name == "cron":
+            low.emit("persistence", opts.word(0), rule="ansible-cron", reason="Plants a job that runs later.")
     elif name in ("reboot", "win_reboot"):
         low.emit("infra.destroy", opts.word(0), rule="ansible-reboot", reason="Restarts other machines.")
 

@@ -9,8 +9,9 @@ from collections.abc import Callable, Collection, Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.commands.shared.options import Options, parse
-from interpose.shell.invocation import Invocation, Lowering, Word
+from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 
 
 class GitCall(Struct, frozen=True):
@@ -33,6 +34,15 @@ class GitCall(Struct, frozen=True):
     def at(self, word: Word) -> Word:
         """A path argument as the shell's directory sees it."""
         return replace(word, text=posixpath.join(self.directory, word.text)) if self.directory else word
+
+
+def remember_copy(call: GitCall, address: Word, place: tuple[Word, ...], low: Lowering) -> None:
+    """A copy of another repository lies in `place` from now on, or in a directory of its name."""
+    if not is_usual_forge(address.text) and ("://" in address.text or "@" in address.text.partition(":")[0]):
+        # INVARIANT: code from a place that nobody knows is not the project's own, whatever runs it.
+        name = address.text.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
+        directory = place[0] if place else replace(address, text=name)
+        low.write(call.at(directory), Stream(None, frozenset({"cloned"})), directory=True)
 
 
 GitHandler = Callable[[GitCall, Lowering], None]

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from interpose.shell.commands.git.calls import SUBCOMMANDS, GitCall, informs, options, read_options, subcommand
 from interpose.shell.commands.git.programs import is_everyday, runs_program, use_of
+from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.invocation import Lowering, Word
 
 _CONFIG_OPTIONS = options(
@@ -75,9 +76,19 @@ def sets(key: str, value: Word, call: GitCall, low: Lowering) -> None:
         low.emit("persistence", key, at=value, rule="git-program-setting",
                  reason="From now on git runs this program by itself.")  # fmt: skip
         low.shell(value, via=f"git config {key}")
+    elif lowered.startswith("url.") and lowered.endswith("insteadof") and is_usual_forge(value.text.removesuffix(":")):
+        _redirects(key, value, low)
     elif lowered == "http.sslverify" and value.text.lower() in ("false", "0", "no", "off"):
         low.emit("persistence", key, at=value, rule="git-tls-off",
                  reason="From now on git trusts any server that answers.")  # fmt: skip
+
+
+def _redirects(key: str, value: Word, low: Lowering) -> None:
+    """What is asked of a forge goes to another address."""
+    address = key[4:].rpartition(".")[0]
+    if not is_usual_forge(address) and ("://" in address or "@" in address):
+        low.emit("persistence", key, at=value, rule="git-redirect",
+                 reason="From now on git fetches from and pushes to another server than the address says.")  # fmt: skip
 
 
 def _plants_alias(key: str, value: Word, call: GitCall, low: Lowering) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from itertools import dropwhile
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.git.calls import (
     GitCall,
     informs,
     options,
     read_options,
+    remember_copy,
     subcommand,
     suggest,
     switched,
@@ -78,6 +81,8 @@ def combine(call: GitCall, low: Lowering) -> None:
         for code in opts.values("--exec"):
             low.shell(code, via="git rebase --exec")
     if call.name == "pull":
+        for address in opts.operands[:1]:
+            remember_copy(call, address, (replace(address, text="."),), low)
         low.emit("net.download", texts(opts.operands))
         for code in opts.values("--upload-pack"):
             runs_program(low, code, what="git pull --upload-pack")
@@ -199,7 +204,8 @@ _UPDATE_REF_OPTIONS = options(
 @subcommand("update-ref", "symbolic-ref", "replace")
 def update_ref(call: GitCall, low: Lowering) -> None:
     opts = read_options(call, _UPDATE_REF_OPTIONS)
-    if opts.has("--delete") and not informs(opts):
+    orders = call.inv.stdin.text or "" if opts.has("--stdin") and call.inv.stdin is not None else ""
+    if (opts.has("--delete") or "delete " in orders) and not informs(opts):
         discard(call, low, texts(opts.operands), rule="git-update-ref",
                 reason="Deletes a reference: its commits may be reachable no more.")  # fmt: skip
 
@@ -268,8 +274,11 @@ def submodule(call: GitCall, low: Lowering) -> None:
             low.run(code, via="git submodule foreach")
         return
     opts = read_options(call, _SUBMODULE_OPTIONS)
-    for place in opts.operands[2:3] if opts.word(0) == "add" else ():
-        low.fill(call.at(place))
+    if opts.word(0) == "add":
+        for place in opts.operands[2:3]:
+            low.fill(call.at(place))
+        for address in opts.operands[1:2]:
+            remember_copy(call, address, opts.operands[2:3], low)
     if informs(opts) or not switched(opts, "--force"):
         return
     if opts.word(0) in ("deinit", "update"):

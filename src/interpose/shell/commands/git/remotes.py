@@ -9,6 +9,7 @@ from interpose.shell.commands.git.calls import (
     informs,
     options,
     read_options,
+    remember_copy,
     subcommand,
     suggest,
     switched,
@@ -17,9 +18,8 @@ from interpose.shell.commands.git.calls import (
 from interpose.shell.commands.git.config import sets
 from interpose.shell.commands.git.programs import bypass, runs_program
 from interpose.shell.commands.git.worktree import discard
-from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.commands.shared.options import Options
-from interpose.shell.invocation import Lowering, Stream, Word
+from interpose.shell.invocation import Lowering, Word
 
 _PACK_PROGRAMS = ("--upload-pack", "--receive-pack", "--exec")
 _OVERWRITES = "Overwrites what others have pushed: their commits are gone from the remote."
@@ -155,11 +155,7 @@ def clone(call: GitCall, low: Lowering) -> None:
         low.write(call.at(directory), directory=True)
         low.fill(call.at(directory))
     for address in opts.operands[:1]:
-        if not is_usual_forge(address.text) and ("://" in address.text or "@" in address.text.partition(":")[0]):
-            # INVARIANT: code from a place that nobody knows is not the project's own, whatever runs it.
-            name = address.text.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
-            directory = opts.operands[1] if len(opts.operands) > 1 else replace(address, text=name)
-            low.write(call.at(directory), Stream(None, frozenset({"cloned"})), directory=True)
+        remember_copy(call, address, opts.operands[1:2], low)
 
 
 _REMOTE_OPTIONS = options(

@@ -152,7 +152,7 @@ def _send_body(low: Lowering, host: str, name: str, value: Word, stdin: Stream) 
         send_words(low, host, value)
     elif text.startswith("@"):
         _send_named(low, host, text[1:], value, stdin, body=True)
-    elif name == "--data-urlencode" and "@" in text and "=" not in text.partition("@")[0]:
+    elif name in ("--data-urlencode", "--url-query") and "@" in text and "=" not in text.partition("@")[0]:
         _send_named(low, host, text.partition("@")[2], value, stdin, body=True)
     else:
         send_words(low, host, value)

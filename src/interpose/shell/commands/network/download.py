@@ -82,6 +82,8 @@ def _wget_deliver(low: Lowering, opts: Options, answer: Stream) -> None:
     prefix = opts.value("-P")
     if opts.has("-r", "-m", "--mirror", "-p", "--page-requisites"):
         low.write(prefix or url_of(opts.word(0)).host)
+        host = url_of(opts.word(0)).host
+        low.write(Word(f"{prefix.text.rstrip('/')}/{host}" if prefix else host), answer, directory=True)
         return
     for url in opts.operands:
         name = url_of(url.text).name or "index.html"

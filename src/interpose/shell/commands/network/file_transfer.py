@@ -6,7 +6,7 @@ from interpose.shell.commands.network.ssh import connection_options, copy, remot
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, standard_input
-from interpose.shell.commands.shared.transfer import REMOTE, send, send_words
+from interpose.shell.commands.shared.transfer import REMOTE, holds_home, send, send_words
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
 
@@ -138,7 +138,7 @@ def _rclone_copy(opts: Options, operands: tuple[Word, ...], low: Lowering) -> No
             low.write(target, REMOTE)
     elif remote(target)[0]:
         content = low.read(source, recursive=True)
-        low.emit("net.upload", target.text, at=source, secret="secret" in content.taints)
+        low.emit("net.upload", target.text, at=source, secret="secret" in content.taints, file=holds_home(source, low))
     send_words(low, target.text, *opts.operands)
 
 

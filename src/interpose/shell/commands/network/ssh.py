@@ -5,7 +5,15 @@ from __future__ import annotations
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs
-from interpose.shell.commands.shared.transfer import REMOTE, host_of, is_loopback, keeps_keys, send, send_words
+from interpose.shell.commands.shared.transfer import (
+    REMOTE,
+    holds_home,
+    host_of,
+    is_loopback,
+    keeps_keys,
+    send,
+    send_words,
+)
 from interpose.shell.invocation import Invocation, Lowering, Word
 
 _SSH_VALUES = tuple(f"-{letter}" for letter in "BbcDEeFIiJLlmOopPQRSWw")
@@ -199,7 +207,7 @@ def copy(low: Lowering, sources: tuple[Word, ...], target: Word, *, recursive: b
                 host,
                 at=source,
                 secret="secret" in content.taints,
-                file=not source.known or keeps_keys(source.text),
+                file=not source.known or keeps_keys(source.text) or (recursive and holds_home(source, low)),
                 local=is_loopback(host_of(host)),
             )
         send_words(low, host or source_host, source)

@@ -230,6 +230,8 @@ def enable(inv: Invocation, low: Lowering) -> None:
          "caller", "help", "whereis", "setopt", "unsetopt")  # fmt: skip
 def harmless(inv: Invocation, low: Lowering) -> None:
     """Changes only the shell itself, or asks it something."""
+    if inv.name == "wait" and (name := parse(inv.args, values=("-p",)).value("-p")):
+        subscript(name, low)
     if inv.name in ("true", "false", ":", "shift", "wait"):
         low.output(Stream(""))
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shlex
 
+from msgspec.structs import replace
+
 from interpose.shell.commands.shared.environment import run_with, show_environment
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.peel import Peeled, Wrapper, assignments, peel, run_inner
@@ -144,11 +146,17 @@ def taskset(inv: Invocation, low: Lowering) -> None:
         run_inner(peeled.inner[0 if peeled.options.values("--cpu-list") else 1 :], low, "taskset")
 
 
+_ARCHITECTURES = ("linux", "i386", "i486", "i586", "i686", "x86_64", "amd64", "athlon", "arm", "aarch64", "ppc", "s390",
+                  "mips", "sparc", "riscv", "ia64", "alpha", "parisc", "uname26")  # fmt: skip
+
+
 @command("setarch")
 def setarch(inv: Invocation, low: Lowering) -> None:
-    """Options stand in front of the architecture and behind it."""
-    outer = peel(inv.args, _LOOSE_ONE, low)
-    run_inner(peel(outer.inner, _LOOSE, low).inner, low, "setarch")
+    """Options stand in front of the architecture, which may be left out, and behind it."""
+    inner = peel(inv.args, _LOOSE, low).inner
+    if inner and inner[0].text.startswith(_ARCHITECTURES):
+        inner = peel(inner[1:], _LOOSE, low).inner
+    run_inner(inner, low, "setarch")
 
 
 _ENV = Wrapper(flags="i0v", values="uCPSa", long=("ignore-environment", "null", "debug", "list-signal-handling",
@@ -201,10 +209,19 @@ def printenv(inv: Invocation, low: Lowering) -> None:
         show_environment(inv, low)
 
 
-@command("busybox", "toybox")
+@command("busybox", "toybox", "coreutils")
 def applet(inv: Invocation, low: Lowering) -> None:
     if inv.args and not inv.args[0].text.startswith("-"):
         low.run(inv.args, via=inv.name)
+    elif inv.args and inv.args[0].text.startswith("--coreutils-prog"):
+        name = replace(inv.args[0], text=inv.args[0].text.partition("=")[2])
+        low.run((name, *inv.args[1:]), via=inv.name)
+
+
+@command(*(f"zf_{name}" for name in ("rm", "rmdir", "mv", "ln", "chmod", "chown", "chgrp", "mkdir", "sync")))
+def of_zsh(inv: Invocation, low: Lowering) -> None:
+    """The commands of the module `zsh/files`."""
+    low.run((replace(inv.argv0, text=inv.name[3:]), *inv.args), via=inv.name)
 
 
 _COMMAND = Wrapper(flags="pvV")

@@ -26,13 +26,18 @@ class Carrier(Struct, frozen=True, kw_only=True):
     """How one program is given code. Options are told apart by their spelling alone."""
 
     code: Mapping[str, str] = {}
-    """Options whose value is program text, and its language (`sh`: a command line; `commas`: its words)."""
+    """Options whose value is program text, and its language.
+
+    `sh`: a command line; `commas`: its words; `pipe`: one only if `|` or `!` stands in front, else a file.
+    """
     files: Mapping[str, str] = {}
     """Options whose value is a file that is run, and its language."""
     words: tuple[str, ...] = ()
     """Options and verbs behind which the words of a command stand, to the end."""
     skips: Mapping[str, int] = {}
     """The same, with so many operands in between (`ip netns exec NAME command`)."""
+    starts: tuple[str, ...] = ()
+    """Verbs behind which a program stands, whose arguments come behind `--`."""
     keys: tuple[str, ...] = ()
     """Settings (`-o key=value`, `-okey=value`, `key value`) whose value is a command line, by the end of their key."""
     fetches: tuple[str, ...] = ()
@@ -179,6 +184,9 @@ def run_text(language: str, text: Word | Stream, via: str, low: Lowering) -> Non
     for each in language.split():
         if each in _SHELLS:
             low.shell(_without_escape(text), via=via)
+        elif each == "pipe":
+            if text.text is not None and text.text.lstrip()[:1] in ("|", "!"):
+                low.shell(replace(text, text=text.text.lstrip()[1:]), via=via)
         elif each == "commas" and isinstance(text, Word):
             low.run(tuple(replace(text, text=part) for part in text.text.split(",")), via=via)
         elif isinstance(text, Word) or text.text is not None or not text.taints.isdisjoint(("remote", "decoded")):
@@ -219,6 +227,8 @@ def _given(args: tuple[Word, ...], spec: Carrier) -> Iterator[tuple[str, Word]]:
 def _settings(args: tuple[Word, ...], keys: tuple[str, ...]) -> Iterator[Word]:
     for word in args:
         key, equals, value = word.text.partition("=")
+        if key.startswith("--") and "=" in value:
+            key, equals, value = value.partition("=")
         if not equals:
             key, equals, value = word.text.partition(" ")
         if equals and value and key.lower().rstrip(":").endswith(keys):
@@ -227,15 +237,25 @@ def _settings(args: tuple[Word, ...], keys: tuple[str, ...]) -> Iterator[Word]:
 
 
 def _run_words(spec: Carrier, inv: Invocation, low: Lowering) -> None:
-    if not spec.words and not spec.skips:
+    if not spec.words and not spec.skips and not spec.starts:
         return
     for index, word in enumerate(inv.args):
+        if word.text in spec.starts:
+            _start(inv.args[index + 1 :], inv, low)
+            return
         if word.text in spec.words:
             _run_rest(inv.args[index + 1 :], 0, inv, low)
             return
         if word.text in spec.skips:
             _run_rest(inv.args[index + 1 :], spec.skips[word.text], inv, low)
             return
+
+
+def _start(rest: tuple[Word, ...], inv: Invocation, low: Lowering) -> None:
+    """`start program --name x -- arguments`: a script has a suffix, a program has none."""
+    texts = [word.text for word in rest]
+    if "--" in texts and "." not in texts[0] and texts[0][:1] != "-":
+        low.run((rest[0], *rest[texts.index("--") + 1 :]), via=inv.name)
 
 
 def _run_rest(rest: tuple[Word, ...], skip: int, inv: Invocation, low: Lowering) -> None:

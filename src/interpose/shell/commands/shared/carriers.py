@@ -21,11 +21,12 @@ def _shell(options: str, **more: object) -> Carrier:
 _PYTHON_TESTS = {"conftest.py test_*.py *_test.py": "python"}
 _PYTHON_BUILD = {"setup.py": "python"}
 _NODE_CONFIG = {
-    "*.config.js *.config.cjs *.config.mjs *.config.ts .eslintrc.js .babelrc.js .prettierrc.js": "javascript",
+    "*.config.js *.config.cjs *.config.mjs *.config.ts .*rc.js .*rc.cjs .*rc.mjs .pnpmfile.cjs": "javascript",
     "package.json": "package",
 }
 _NODE_TESTS = {**_NODE_CONFIG, "*.test.js *.test.ts *.spec.js *.spec.ts *.test.mjs .mocharc.js": "javascript"}
 _GEMS = {"Gemfile *.gemspec": "ruby"}
+_PYTHON_TASKS = {"pyproject.toml *.toml": "commands"}
 _C_COMPILER = Carrier(
     code=_code("commas", "-wrapper --wrapper"), loads=("-fplugin", "-load"), stdin="commands", operand="commands"
 )
@@ -40,7 +41,8 @@ CARRIERS: dict[str, Carrier] = {
     "run-mailcap": Carrier(operand="sh"),
     "gem": _shell("-e --editor", written=_GEMS),
     "perlbug": _shell("-e -f"), "perldoc": _shell("-w --pager"), "info": _shell("--restore"),
-    **dict.fromkeys(words("fzf sk fzf-tmux"), _shell("--preview --cmd -c")),
+    **dict.fromkeys(words("fzf sk fzf-tmux"), Carrier(
+        code={**_code("sh", "--preview --cmd -c"), **_code("commands", "--bind")})),
     **dict.fromkeys(words("dmenu rofi bemenu wofi"), _shell("-run-command -run-shell-command -dmenu-cmd")),
     **dict.fromkeys(words("ranger vifm nnn lf"), _shell("--cmd -c -command --remote")),
     # Programs of documents
@@ -88,17 +90,19 @@ CARRIERS: dict[str, Carrier] = {
     "ssh": Carrier(files=_code("commands", "-F")),
     **dict.fromkeys(words("scp sftp"), _shell("-S -D", files=_code("commands", "-F"))),
     **dict.fromkeys(words("ssh-keygen ssh-add ssh-pkcs11-helper"), Carrier(loads=("-D", "-s"))),
-    "openssl": Carrier(loads=("-engine", "-provider-path")),
+    "openssl": Carrier(loads=("-engine", "-provider-path", "-pre", "-post")),
     **dict.fromkeys(words("gpg gpg2 gpgsm"), _shell("--photo-viewer --agent-program --dirmngr-program "
                     "--pinentry-program --exec-path --keyserver-helper")),
-    "git": _shell("--sendmail-cmd --to-cmd --cc-cmd --header-cmd --browser", keys=("submodule.update", ".update")),
+    "git": _shell("--sendmail-cmd --to-cmd --cc-cmd --header-cmd --browser --httpd",
+                  keys=("submodule.update", ".update")),
     "svn": _shell("--editor-cmd --diff-cmd --diff3-cmd --merge-cmd", clones=("co", "checkout", "export")),
     # Consoles and debuggers
     **dict.fromkeys(words("crash ginsh scanmem tasksh bconsole hping3 dbx mdb units bc dc calc gforth "
                     "maxima pari gp telnet nslookup ispell"), Carrier(stdin="orders", escapes=("!", "shell ",
                     "@exec ", "exec ", "system ", ".!"))),
     **dict.fromkeys(words("gdb lldb rust-gdb rust-lldb cgdb"), Carrier(files=_code("commands",
-                    "-x --command -command -s --source"), stdin="orders", escapes=("!", "shell ", "platform shell "))),
+                    "-x --command -command -s --source"), stdin="orders", escapes=("!", "shell ", "platform shell "),
+                    written={".gdbinit .lldbinit": "commands"})),
     "bpftrace": Carrier(code=_code("commands", "-e"), operand="commands"),
     "stap": Carrier(code=_code("commands", "-e"), operand="commands"),
     **dict.fromkeys(words("r2 radare2 rizin"), _shell("-c -qc -cq", stdin="orders")),
@@ -118,12 +122,14 @@ CARRIERS: dict[str, Carrier] = {
                     operand="python", stdin="commands")),
     # Shells that have no handler
     **dict.fromkeys(words("rc posh sash yash es oil osh ysh mksh pdksh lksh oksh loksh hush elvish xonsh nu "
-                          "nushell ion murex tcsh csh"), _shell("-c --command --commands", operand="sh", stdin="sh")),
+                          "nushell ion murex tcsh csh"), _shell("-c --command --commands -fc -lc -ec -xc -ic",
+                    operand="sh", stdin="sh")),
     # Packages of systems
     **dict.fromkeys(words("apt apt-get aptitude nala"), Carrier(keys=("pager", "invoke", "proxy-auto-detect"))),
     **dict.fromkeys(words("rpm rpmquery rpmdb rpmverify rpmkeys rpmbuild rpmspec"), Carrier(
         code={**_code("commands", "--eval -E --define -D"), **_code("sh", "--pipe")}, operand="commands")),
-    **dict.fromkeys(words("makepkg pkgbuild namcap"), Carrier(written={"PKGBUILD": "sh"}, files=_code("sh", "-p"))),
+    **dict.fromkeys(words("makepkg pkgbuild namcap"), Carrier(written={"PKGBUILD": "sh commands"},
+                    files=_code("sh commands", "-p"))),
     "dmsetup": _shell("--exec"),
     **dict.fromkeys(words("dpkg dpkg-buildpackage debuild"), _shell("--pre-invoke --post-invoke --hook-init",
                     written={"rules": "commands", "postinst preinst prerm postrm": "sh"})),
@@ -137,9 +143,19 @@ CARRIERS: dict[str, Carrier] = {
     "xdotool": Carrier(words=("exec",)), "jj": Carrier(words=("exec",)), "nsjail": Carrier(words=("--",)),
     **dict.fromkeys(words("minijail0 bubblewrap sandbox-exec sandbox"), Carrier(words=("--",))),
     **dict.fromkeys(words("tmux screen byobu"), Carrier(files=_code("commands", "-f -c"))),
-    **dict.fromkeys(words("nvim vim vi"), Carrier(files=_code("lua", "-l"))),
+    **dict.fromkeys(words("nvim vim vi view gvim ex"), Carrier(files=_code("lua", "-l"), written={
+        ".vimrc .exrc .nvimrc *.vim": "commands", "init.lua .nvim.lua": "lua"})),
+    **dict.fromkeys(words("emacs emacsclient"), Carrier(written={".emacs *.el": "lisp commands"})),
+    "sqlite3": Carrier(written={".sqliterc": "commands"}), "psql": Carrier(written={".psqlrc": "commands"}),
+    **dict.fromkeys(words("R Rscript"), Carrier(written={".Rprofile Rprofile.site": "r"})),
+    **dict.fromkeys(words("irb guard"), Carrier(written={".irbrc Guardfile": "ruby"})),
+    "strace": Carrier(code=_code("pipe", "-o --output")), "newgrp": Carrier(stdin="sh"),
+    "systemd-run": Carrier(keys=("execstart", "execstartpre", "execstartpost", "execstop", "execstoppost",
+                           "execreload", "execcondition")),
+    "forever": _shell("-c"),
     **dict.fromkeys(words("neofetch fastfetch screenfetch"), Carrier(files=_code("sh", "--config"))),
     "run-parts": Carrier(written={"*": "sh"}),
+    **dict.fromkeys(words("tmuxp tmuxinator teamocil smug process-compose"), Carrier(operand="commands")),
     "xdg-user-dir": Carrier(texts="commands"),
     "dosbox": _shell("-c"),
     **dict.fromkeys(words("inotifywait fswatch watchman incrontab entr lsyncd"), _shell("-e --exec --command")),
@@ -148,7 +164,7 @@ CARRIERS: dict[str, Carrier] = {
                     files=_code("commands", "-c"))),
     **dict.fromkeys(words("foreman honcho overmind hivemind goreman"), Carrier(written={"Procfile*": "commands"},
                     files=_code("commands", "-f --procfile"))),
-    "pm2": Carrier(operand="javascript", written={"ecosystem.config.js": "javascript"}),
+    "pm2": Carrier(operand="javascript", starts=("start",), written={"ecosystem.config.js": "javascript"}),
     **dict.fromkeys(words("bats shellspec shunit2"), Carrier(operand="sh", written={"*.bats": "commands"})),
     # Builds
     "cmake": Carrier(files=_code("commands", "-P -C --toolchain"), keys=("_launcher", "_rule_launch_compile",
@@ -186,19 +202,25 @@ CARRIERS: dict[str, Carrier] = {
                    written={"tox.ini": "commands", **_PYTHON_TESTS, **_PYTHON_BUILD}),
     **dict.fromkeys(words("pytest py.test nosetests nose2 unittest coverage green ward"), Carrier(
         written=_PYTHON_TESTS, files=_code("commands", "-c"))),
-    **dict.fromkeys(words("pip pip3 uv pipx poetry pdm hatch build flit rye"), Carrier(
-        written=_PYTHON_BUILD)),
+    **dict.fromkeys(words("pip pip3 uv pipx poetry pdm hatch build flit rye poe pixi taskipy"), Carrier(
+        written={**_PYTHON_BUILD, **_PYTHON_TASKS})),
+    **dict.fromkeys(words("bazel bazelisk buck buck2 pants please"), Carrier(
+        written={"BUILD* WORKSPACE* MODULE.bazel *.bzl .bazelrc BUCK": "commands"})),
+    **dict.fromkeys(words("autoreconf autoconf autogen.sh"), Carrier(
+        written={"configure.ac configure.in *.m4": "commands"})),
     **dict.fromkeys(words("streamlit gunicorn uvicorn flask celery scrapy locust luigi dagster alembic"), Carrier(
         operand="python", written={"app.py main.py wsgi.py asgi.py env.py gunicorn.conf.py locustfile.py": "python"},
         files=_code("python", "-c --config -f --locustfile"))),
     "snakemake": Carrier(files=_code("commands", "-s --snakefile"), written={"Snakefile *.smk": "commands"}),
     "nextflow": Carrier(operand="commands", written={"main.nf nextflow.config": "commands"}),
-    **dict.fromkeys(words("make gmake"), Carrier(written={"makefile GNUmakefile *.mk": "commands"})),
+    **dict.fromkeys(words("make gmake"), Carrier(written={
+        "makefile GNUmakefile *.mk": "commands", "*.c *.cc *.cpp *.cxx": "c commands", "conf.py": "python"})),
     "just": Carrier(files=_code("commands", "-f --justfile"), code=_code("sh", "--shell"),
                     written={"justfile Justfile .justfile *.just": "commands"}),
     "task": Carrier(files=_code("commands", "-t --taskfile"), written={"Taskfile.y*ml taskfile.y*ml": "commands"}),
     **dict.fromkeys(words("mise rtx"), Carrier(written={"mise.toml .mise.toml": "commands"})),
-    **dict.fromkeys(words("npm pnpm yarn yarnpkg bun cnpm"), Carrier(written=_NODE_TESTS)),
+    **dict.fromkeys(words("npm pnpm yarn yarnpkg bun cnpm"), Carrier(
+        written={**_NODE_TESTS, "*/node_modules/.bin/*": "sh"})),
     **dict.fromkeys(words("jest vitest mocha ava jasmine playwright cypress karma tap"), Carrier(written=_NODE_TESTS,
                     files=_code("javascript", "-r --require -c --config --setupFiles --globalSetup"))),
     **dict.fromkeys(words("webpack vite rollup esbuild parcel eslint prettier babel tsup next nuxt astro ng svelte-kit "
@@ -210,7 +232,7 @@ CARRIERS: dict[str, Carrier] = {
     "deno": Carrier(written={"deno.json deno.jsonc": "package"}), "composer": Carrier(written={"composer.json":
                     "package"}),
     "cargo": Carrier(skips={"watch": 0}, code=_code("sh", "-s --shell"),
-                     written={"build.rs *.rs config.toml": "commands"}),
+                     written={"build.rs *.rs": "rust commands", "config.toml config": "commands"}),
     "rustc": Carrier(operand="commands", stdin="commands", keys=("linker",)),
     "go": Carrier(operand="commands", written={"*.go": "commands"}),
     **dict.fromkeys(words("zig v odin hare crystal nim dart swift kotlinc kotlin scala scalac scala-cli javac ghc "
@@ -222,7 +244,7 @@ CARRIERS: dict[str, Carrier] = {
     **dict.fromkeys(words("sbt lein mill amm"), Carrier(texts="commands", written={"build.sbt project.clj build.sc":
                     "commands"})),
     "java": _shell("-XX:OnError -XX:OnOutOfMemoryError", operand="commands"),
-    "mix": Carrier(written={"mix.exs": "commands"}), "rebar3": Carrier(written={"rebar.config": "commands"}),
+    "mix": Carrier(written={"mix.exs *.exs": "ruby commands"}), "rebar3": Carrier(written={"rebar.config": "commands"}),
     **dict.fromkeys(words("nix nix-build nix-shell nix-env nixos-rebuild home-manager"), Carrier(
         code=_code("commands", "--expr -E"), operand="commands",
         written={"default.nix shell.nix flake.nix configuration.nix": "commands"})),
@@ -235,9 +257,11 @@ CARRIERS: dict[str, Carrier] = {
     ),
     **dict.fromkeys(words("node nodejs tsx ts-node"), Carrier(imports={"*.js *.mjs *.cjs *.ts": "javascript"})),
     "ruby": Carrier(imports={"*.rb": "ruby"}), "perl": Carrier(imports={"*.pm *.pl": "perl"}),
-    "php": Carrier(imports={"*.php": "php"}),
+    "php": Carrier(code=_code("commands", "-d"), imports={"*.php": "php"}),
+    **dict.fromkeys(words("ld ld.bfd ld.gold ld.lld mold"), Carrier(loads=("-plugin", "--plugin"))),
     "hg": Carrier(clones=("clone",)),
-    **dict.fromkeys(words("bzr brz fossil darcs got"), Carrier(clones=("clone", "branch", "get", "checkout"))),
+    **dict.fromkeys(words("bzr brz fossil darcs got"), _shell(
+        "--using --diff-command", clones=("clone", "branch", "get", "checkout"))),
     "ansible-galaxy": Carrier(fetches=("install",)),
     # Machines and clusters
     **dict.fromkeys(words("ansible-playbook ansible-pull ansible-runner"), Carrier(fetches=("-U", "--url"),
@@ -262,7 +286,8 @@ CARRIERS: dict[str, Carrier] = {
                     skips={"rsh": 1})),
     **dict.fromkeys(words("docker-compose podman-compose"), Carrier(files=_code("manifest", "-f --file"),
                     written={"docker-compose.y*ml compose.y*ml": "manifest"})),
-    **dict.fromkeys(words("skaffold tilt earthly dagger act"), Carrier(written={"Tiltfile": "python",
+    "act": Carrier(written={"*/workflows/*.y*ml": "commands"}, files=_code("commands", "-W --workflows")),
+    **dict.fromkeys(words("skaffold tilt earthly dagger"), Carrier(written={"Tiltfile": "python",
                     "skaffold.yaml Earthfile": "commands"}, files=_code("commands", "-f --file"))),
 }  # fmt: skip
 
@@ -284,7 +309,8 @@ SENDERS: dict[str, frozenset[str]] = {
     "nats": words("pub publish put"), "azcopy": words("copy cp sync"), "bypy": words("upload syncup put"),
     "keybase": words("chat fs"), "onedrive": words("upload"), "tdl": words("up upload"), "globus": words("transfer"),
     "qshell": words("fput rput qupload"), "upx": words("put upload sync"), "wrangler": words("put"),
-    "supabase": words("cp"), "w3m": words("-post"), "logger": words("-n --server"),
+    "supabase": words("cp"), "mongoimport": _ALWAYS, "svn": words("import"), "tnftp": words("-u"), "ftp": words("-u"),
+    "w3m": words("-post"), "logger": words("-n --server"),
 }  # fmt: skip
 """Programs that hand files to somebody, with the verbs under which they do."""
 READERS = words(

@@ -216,10 +216,14 @@ def _source(name: str, value: Word, low: Lowering, running: str) -> bool:
 
 
 def _startup_file(name: str, value: Word, low: Lowering, running: str) -> None:
-    if not value.text or (name == "ENV" and ("/" not in value.text or running not in ("sh", "dash", "ksh", "ash"))):
+    if not value.text or (
+        name == "ENV" and (not any(mark in value.text for mark in "/$`") or running not in ("sh", "dash", "ksh", "ash"))
+    ):
         return
     _code_from_environment(name, value, low)
-    if name != "ZDOTDIR":
+    if name in ("ENV", "BASH_ENV") and ("$(" in value.text or "`" in value.text):
+        low.shell(Word(f'printf %s "{value.text}"', value.span, taints=value.taints), via=name)
+    elif name != "ZDOTDIR":
         language = "python" if name == "PYTHONSTARTUP" else "r" if name.startswith("R_") else "bash"
         low.run_file(value, via=name, language=language)
 

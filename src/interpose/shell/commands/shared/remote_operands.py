@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.shell.commands.shared.transfer import keeps_keys
+from interpose.shell.commands.shared.transfer import holds_home, keeps_keys
 from interpose.shell.invocation import Lowering, Stream, Word
 
 
@@ -18,5 +18,5 @@ def is_remote(word: Word) -> bool:
 
 def upload(target: Word, content: Stream, low: Lowering, source: Word | None = None) -> None:
     """State that `content` goes to another machine. Nobody can say what a directory of keys holds."""
-    unseen = source is not None and keeps_keys(source.text)
+    unseen = source is not None and (keeps_keys(source.text) or holds_home(source, low))
     low.emit("net.upload", target.text, at=target, secret="secret" in content.taints, file=unseen)

@@ -139,6 +139,12 @@ def keeps_keys(path: str) -> bool:
     return not _KEY_DIRECTORIES.isdisjoint(path.rstrip("/*").split("/"))
 
 
+def holds_home(source: Word, low: Lowering) -> bool:
+    """Whether a directory is the user's home or one above it: all keys lie in there."""
+    path = low.path(source).rstrip("/*")
+    return path == low.home or low.home.startswith(f"{path}/")
+
+
 _KEY_DIRECTORIES = words("certs certificates keys private secrets credentials")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 from msgspec.structs import replace
 
@@ -71,7 +72,7 @@ _TMUX_RUNS = frozenset(
 _TMUX_VALUES = tuple(f"-{letter}" for letter in "censtxyFlLSfTwhbBE")
 
 
-@command("tmux")
+@command("tmux", "byobu")
 def tmux(inv: Invocation, low: Lowering) -> None:
     """A window runs a command; keys sent to one are typed into its shell."""
     opts = parse(inv.args, values=("-L", "-S", "-f", "-c", "-T"), stop=True)
@@ -120,15 +121,54 @@ def _tmux(words: tuple[Word, ...], low: Lowering) -> None:
         target = parse(rest, values=("-t", "-b", "-s", "-w", "-n")).value("-t")
         if verb in ("paste-buffer", "pasteb"):
             typed_keys.types(low, target.text if target is not None else "", (), target or words[0])
-    elif verb in ("if-shell", "if"):
-        for word in parse(rest, values=("-t",)).operands[:1]:
-            low.shell(word, via="tmux")
     elif verb == "kill-server":
         low.emit(
             "process.kill", "tmux", rule="kill-terminals", reason="Ends every tmux session and all that runs in them."
         )
     elif verb.startswith("kill-"):
         low.emit("process.kill", "tmux", recoverable=True)
+    else:
+        _tmux_bound(verb, rest, low)
+
+
+def _tmux_bound(verb: str, rest: tuple[Word, ...], low: Lowering) -> None:
+    """Commands of tmux that take other commands of tmux: on a key, in a hook, after a question."""
+    if verb in ("if-shell", "if"):
+        given = parse(rest, values=("-t",)).operands
+        for word in given[:1]:
+            low.shell(word, via="tmux")
+        for word in given[1:]:
+            _tmux_text(word, low)
+    elif verb in ("set-hook", "bind-key", "bind", "confirm-before", "confirm", "command-prompt"):
+        given = parse(rest, values=("-t", "-T", "-p", "-I", "-N", "-c"), stop=True).operands
+        behind = given if verb.startswith("co") else given[1:]
+        if len(behind) > 1:
+            _tmux(behind, low)
+        for word in behind[:1]:
+            _tmux_text(word, low)
+    elif verb in ("set", "set-option", "setw", "set-window-option"):
+        _tmux_setting(parse(rest, values=("-t",), stop=True).operands, low)
+
+
+def _tmux_text(word: Word, low: Lowering) -> None:
+    """A command of tmux that is given as one word."""
+    low.spend(len(word.text) // 16)
+    try:
+        parts = shlex.split(word.text)
+    except ValueError:
+        parts = word.text.split()
+    for words in _commands(tuple(replace(word, text=part) for part in parts)):
+        if len(words) != 1 or words[0].text != word.text:
+            _tmux(words, low)
+
+
+def _tmux_setting(words: tuple[Word, ...], low: Lowering) -> None:
+    """What new windows run, and `#(command)` in what is shown."""
+    if len(words) > 1 and words[0].text in ("default-command", "default-shell"):
+        low.shell(words[1], via="tmux")
+    for word in words[1:]:
+        for code in re.findall(r"#\(([^)]{1,4096})", word.text)[:16]:
+            low.shell(replace(word, text=code), via="tmux")
 
 
 def _hexadecimal(word: Word) -> Word:
@@ -159,7 +199,7 @@ def screen(inv: Invocation, low: Lowering) -> None:
         low.emit("process.kill", "screen", recoverable=True)
 
 
-@command("zellij", "byobu", "dtach", "abduco")
+@command("zellij", "dtach", "abduco")
 def terminals(inv: Invocation, low: Lowering) -> None:
     """Other programs that keep a terminal: what follows `--` or the socket is run."""
     texts = [word.text for word in inv.args]

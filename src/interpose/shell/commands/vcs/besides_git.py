@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.shell.commands.shared.forges import is_usual_forge
 from interpose.shell.commands.shared.handler_table import Handler, command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.invocation import Invocation, Lowering
@@ -161,6 +162,9 @@ def _state(name: str, form: Form, depth: int, opts: Options, low: Lowering) -> N
             low.emit("vcs.discard", what or "commits", rule=rule, reason=form.reason, recoverable=True)
         case "publish":
             low.emit("vcs.publish", what)
+            if name in ("hg", "sl", "fossil", "bzr", "brz", "darcs") and "://" in what and not is_usual_forge(what):
+                low.emit("net.upload", what, file=True, rule=f"{name}-push-elsewhere",
+                         reason="Sends the history to an address, not to one that the repository knows.")  # fmt: skip
         case "overwrite":
             low.emit("vcs.publish", what, rule=rule, reason=form.reason, forced=True)
 
