@@ -30,7 +30,8 @@ LARGE = word_set(
     deployment deployments release trash migrate migration migrations database databases db table tables
     collection collections index indexes indices bucket buckets queue queues topic topics data all everything
     repository repo volume volumes cluster project account device disk calendar inbox mailbox store keyspace
-    schema stream dataset backup snapshot instance environment password hard workspace history
+    schema stream dataset backup snapshot instance environment password hard workspace history deploy prod
+    production
     """
 )
 SMALL = word_set(
@@ -104,6 +105,11 @@ CALLS = word_set("call dial phone")
 CALLED = word_set("phone call number customer contact")
 
 PAYS = word_set("pay payout withdraw refund purchase buy sell donate transfer remit invest book")
+MOVES_MONEY = word_set("wire swap charge stake spend debit tip lend borrow bridge trade bet")
+"""Verbs that pay only where their object is money."""
+MONEY = word_set(
+    "card customer funds money coins coin wallet balance token tokens usd eth btc usdc shares stock stocks"
+)
 PAID = word_set(
     """
     payment payments payout payouts charge charges refund refunds transfer transfers order orders transaction
@@ -129,7 +135,7 @@ GIVEN = word_set(
 KEYS = word_set("key keys token tokens credential credentials password secret")
 KEY_KINDS = word_set("access api ssh deploy auth service user account login root admin iam signing personal")
 
-PUBLISHES = word_set("publish deploy promote rollout merge redeploy release sync apply provision")
+PUBLISHES = word_set("publish deploy promote rollout merge redeploy release sync apply provision ship yank deprecate")
 ALWAYS_OUT = word_set("publish deploy promote rollout merge redeploy")
 """Of these the other words don't matter. The rest needs one of `RELEASED`."""
 RELEASED = word_set(
@@ -152,10 +158,12 @@ MAKES = word_set(
     generate issue rotate sign execute confirm capture approve register write start initiate schedule
     """
 )
-APPROVES = word_set("approve confirm capture execute sign submit finalize")
+APPROVES = word_set("approve confirm capture execute sign submit finalize land")
+VOTES = word_set("event vote decision verdict")
 APPROVED = word_set(
     """
-    pull pr merge deployment payment transaction request access invoice expense change trade order transfer
+    pull pr merge deployment payment transaction request access invoice expense change trade order transfer contract
+    agreement terms
     """
 )
 
@@ -167,7 +175,7 @@ TELLS = word_set(
 SECRETS = word_set(
     """
     mnemonic phrase secret secrets password passwords credential credentials keychain passphrase privatekey
-    apikey apikeys totp otp
+    apikey apikeys totp otp cookies
     """
 )
 SECRET_ADJECTIVES = word_set(
@@ -218,4 +226,18 @@ TOLD = word_set(
 """Last words of names that tell something: `deploy_status`, `email_search`."""
 DEVELOPED = word_set("server servers app application")
 """What a developer starts and stops all day."""
+ALSO_ENDS: dict[str, frozenset[str]] = {
+    "close": word_set("account accounts position positions"),
+    "leave": word_set("organization organisation org team workspace guild"),
+    "lock": word_set("user users account accounts"),
+    "rename": word_set("repository repo organization organisation table database bucket collection"),
+}
+"""Verbs that are harmless for most objects, and end something for these."""
+ENVIRONMENT_KEYS = word_set("env environment stage tier target deployenv")
+PRODUCTION = word_set("prod production live prd")
+QUERIED = word_set("query queries search report reports test tests check checks eval evaluation analysis")
+WORKS_ON = word_set("run apply execute migrate restart scale ship push seed reset clear start stop invoke patch")
+"""Verbs that are daily work, and a question where they work on production."""
+COUNTS = word_set("replicas desiredcount desiredcapacity instances size count")
+CRON = word_set("cron crontab cronjob")
 DECRYPTS = word_set("decrypt decryption reveal unmask plaintext showsecrets includesecrets")
