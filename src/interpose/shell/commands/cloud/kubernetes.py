@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.paths import secret_of
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.verbs import general, only_talks
@@ -254,6 +255,8 @@ def _copy(opts: Options, low: Lowering) -> None:
     source, target = opts.operands[1], opts.operands[2]
     if ":" not in source.text:
         low.read(source, recursive=True)
+    elif (inside := source.text.partition(":")[2]).startswith("/") and secret_of(inside, low.home):
+        low.read(Word(inside, source.span))
     if ":" not in target.text:
         low.write(target)
 
@@ -269,6 +272,9 @@ def _disturb(sub: str, opts: Options, low: Lowering) -> None:
     if sub in ("port-forward", "proxy") and address is not None and not _is_loopback(address.text):
         low.emit("net.listen", _rest(opts), at=address, public=True, rule="kubectl-expose",
                  reason="Lets everybody who reaches this machine into the cluster.")  # fmt: skip
+    elif sub == "expose" and (kind := opts.value("--type")) is not None and kind.text in ("LoadBalancer", "NodePort"):
+        low.emit("net.listen", _rest(opts), at=kind, public=True, rule="kubectl-expose",
+                 reason="Opens a service of the cluster to the world outside.")  # fmt: skip
     elif sub == "certificate" and opts.word(1) == "approve":
         low.emit("privilege", _rest(opts), rule="kubectl-certificate", grants=True,
                  reason="Lets somebody into the cluster.")  # fmt: skip

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.packages.managers import PackageTool, installs, locate, register, removes, state, tool
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
-from interpose.shell.invocation import Invocation, Lowering
+from interpose.shell.invocation import Invocation, Lowering, Word
 
 _DRY = ("--dry-run", "-s", "--simulate", "--just-print", "--no-act", "--recon", "--help", "--version")
 
@@ -146,6 +146,11 @@ def nix(inv: Invocation, low: Lowering) -> None:
         if sign in texts:
             low.run(inv.args[texts.index(sign) + 1 :], via="nix")
             return
+    if texts[:1] == ["run"] and "--" in texts:
+        border = texts.index("--")
+        program = next((text.rpartition("#")[2] for text in texts[1:border] if "#" in text), "")
+        if program:  # `nix run nixpkgs#python3 -- -c ...`
+            low.run((Word(program), *inv.args[border + 1 :]), via="nix")
     call = locate(inv.args, _NIX)
     if call is not None:
         rest = tuple(word for word in call.rest if not word.text.startswith("github:"))

@@ -49,6 +49,8 @@ register(
             ("shutdown", "reboot", "halt", "poweroff", "init", "telinit", "pm-suspend", "pm-hibernate"),
             ToolActs(default=_POWER, bare=_POWER, shows=words("-c --show -k"), help=words("--help --version")),
         ),
+        "ipmitool": ToolActs(verbs=each(_POWER, "off cycle reset soft diag"), shows=words("status"), reach=8),
+        "flashrom": ToolActs(options=each(_BOOT, "-w --write -E --erase")),
         "service": ToolActs(
             verbs={
                 **each(_STOP, "stop force-stop"),
