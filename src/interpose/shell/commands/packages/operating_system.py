@@ -142,15 +142,16 @@ _NIX = tool(
 @command("nix")
 def nix(inv: Invocation, low: Lowering) -> None:
     texts = [word.text for word in inv.args]
-    for sign in ("-c", "--command"):
-        if sign in texts:
-            low.run(inv.args[texts.index(sign) + 1 :], via="nix")
-            return
     if texts[:1] == ["run"] and "--" in texts:
         border = texts.index("--")
         program = next((text.rpartition("#")[2] for text in texts[1:border] if "#" in text), "")
         if program:  # `nix run nixpkgs#python3 -- -c ...`
             low.run((Word(program), *inv.args[border + 1 :]), via="nix")
+            return
+    for sign in ("-c", "--command"):
+        if sign in texts:
+            low.run(inv.args[texts.index(sign) + 1 :], via="nix")
+            return
     call = locate(inv.args, _NIX)
     if call is not None:
         rest = tuple(word for word in call.rest if not word.text.startswith("github:"))
