@@ -31,7 +31,7 @@ LARGE = word_set(
     collection collections index indexes indices bucket buckets queue queues topic topics data all everything
     repository repo volume volumes cluster project account device disk calendar inbox mailbox store keyspace
     schema stream dataset backup snapshot instance environment password hard workspace history deploy prod
-    production
+    production prisma
     """
 )
 SMALL = word_set(
@@ -104,7 +104,14 @@ TO_THE_USER = word_set("user human operator owner me self")
 CALLS = word_set("call dial phone")
 CALLED = word_set("phone call number customer contact")
 
-PAYS = word_set("pay payout withdraw refund purchase buy sell donate transfer remit invest book")
+PAYS = word_set("pay payout withdraw refund purchase buy sell donate transfer remit invest book topup liquidate")
+ORDERS: dict[str, frozenset[str]] = {
+    "redeem": word_set("points voucher coupon reward rewards giftcard"),
+    "subscribe": word_set("plan"),
+    "order": word_set("food pizza meal groceries ride taxi product item"),
+    "reserve": word_set("room seat seats flight hotel car ticket tickets restaurant"),
+}
+"""Verbs that order something for somebody, with what they order."""
 MOVES_MONEY = word_set("wire swap charge stake spend debit tip lend borrow bridge trade bet")
 """Verbs that pay only where their object is money."""
 MONEY = word_set(
@@ -175,7 +182,7 @@ TELLS = word_set(
 SECRETS = word_set(
     """
     mnemonic phrase secret secrets password passwords credential credentials keychain passphrase privatekey
-    apikey apikeys totp otp cookies
+    apikey apikeys totp otp cookies kubeconfig
     """
 )
 SECRET_ADJECTIVES = word_set(
@@ -230,14 +237,30 @@ ALSO_ENDS: dict[str, frozenset[str]] = {
     "close": word_set("account accounts position positions"),
     "leave": word_set("organization organisation org team workspace guild"),
     "lock": word_set("user users account accounts"),
+    "kick": word_set("member members user users participant"),
+    "void": word_set("invoice payment check order"),
+    "reverse": word_set("charge payment transaction transfer"),
+    "downgrade": word_set("plan subscription account"),
+    "rebuild": word_set("server servers instance vm droplet machine host"),
+    "reimage": word_set("server servers instance vm droplet machine host"),
+    "failover": word_set("database db cluster region service"),
+    "switch": word_set("traffic"),
+    "shift": word_set("traffic"),
     "rename": word_set("repository repo organization organisation table database bucket collection"),
 }
 """Verbs that are harmless for most objects, and end something for these."""
 ENVIRONMENT_KEYS = word_set("env environment stage tier target deployenv")
 PRODUCTION = word_set("prod production live prd")
 QUERIED = word_set("query queries search report reports test tests check checks eval evaluation analysis")
-WORKS_ON = word_set("run apply execute migrate restart scale ship push seed reset clear start stop invoke patch")
+WORKS_ON = word_set(
+    "run apply execute migrate restart scale ship push seed reset clear start stop invoke patch"
+    " toggle set switch shift import load enable disable"
+)
 """Verbs that are daily work, and a question where they work on production."""
 COUNTS = word_set("replicas desiredcount desiredcapacity instances size count")
+RECIPIENTS = word_set("to recipient recipients cc bcc")
+ROLES = word_set("role roles permission permissions accesslevel")
+HIGH_ROLES = word_set("admin administrator owner root superuser superadmin maintainer")
+EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
 CRON = word_set("cron crontab cronjob")
 DECRYPTS = word_set("decrypt decryption reveal unmask plaintext showsecrets includesecrets")

@@ -22,7 +22,10 @@ from interpose.types import Certainty, Effect, EffectKind, FrozenDict
 
 _LONGEST_ACTION = 60
 _NOTHING: frozenset[str] = frozenset()
+_TOLD_TOGETHER = ({"variables", "environment"}, {"connection", "string"}, {"export", "wallet"})
+_DOCUMENTS = frozenset({"pdf", "file", "document", "message", "archive", "zip"})
 _AND = frozenset({"and", "then", "or"})
+_PUTS_OUT = frozenset({"create", "submit", "add", "schedule"})
 _METHODS = frozenset({"get", "post", "put", "patch", "head", "options"})
 
 
@@ -82,6 +85,11 @@ def _of_leaf(leaf: Leaf, tool: ToolWords, *, shell: bool) -> Iterator[Deed]:
         yield _FORCES
     elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
         yield _GRANTS
+    yield from _of_value(leaf, tool)
+
+
+def _of_value(leaf: Leaf, tool: ToolWords) -> Iterator[Deed]:
+    """What a value makes of the tool's own verb: no replicas, production, everybody, an administrator."""
     if _is_deletion(leaf):
         yield _DELETES
     if leaf.name.plain in told.VOTES and leaf.text.lower() in ("approve", "approved") and not reads_only(tool):
@@ -90,6 +98,12 @@ def _of_leaf(leaf: Leaf, tool: ToolWords, *, shell: bool) -> Iterator[Deed]:
         yield _STOPS
     if _works_on_production(leaf, tool):
         yield _PUBLISHES
+    if leaf.name.plain in told.RECIPIENTS and tool.own and frozenset(tool.own) <= told.SPEAKS | told.SENDS:
+        yield _SENDS
+    if leaf.text in told.EVERYWHERE and not reads_only(tool):
+        yield _GRANTS
+    if leaf.name.plain in told.ROLES and leaf.text.lower() in told.HIGH_ROLES and not told.MAKES.isdisjoint(tool.own):
+        yield _GRANTS
     if leaf.name.is_command and not told.CRON.isdisjoint(tool.own) and not told.MAKES.isdisjoint(tool.own):
         yield _SCHEDULES
 
@@ -241,6 +255,8 @@ def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         return _PAYS
     if (word in told.PAYS or (word == "checkout" and "git" not in tool.all)) and objects.isdisjoint(told.NO_MONEY):
         return _PAYS
+    if not objects.isdisjoint(told.ORDERS.get(word, _NOTHING)):
+        return _PAYS
     if word in told.PUBLISHES:
         local = not objects.isdisjoint(told.LOCAL_MERGES) or ("git" in tool.all and objects.isdisjoint(told.FORGE_TALK))
         if word == "merge" and local:
@@ -272,7 +288,7 @@ def _made(word: str, objects: frozenset[str]) -> Deed | None:
         return _SENDS
     if "merge" in objects and word == "enable":
         return _PUBLISHES
-    return _PUBLISHES if not objects.isdisjoint(told.CREATED_OUT) and word in ("create", "submit", "add") else None
+    return _PUBLISHES if not objects.isdisjoint(told.CREATED_OUT) and word in _PUTS_OUT else None
 
 
 def _is_no_message(objects: frozenset[str], tool: ToolWords) -> bool:
@@ -290,6 +306,8 @@ def _tells_secret(words: list[str], objects: frozenset[str], tool: ToolWords) ->
         and not objects.isdisjoint({"vars", "variables"})
     ):
         return True
+    if "values" in objects and not objects.isdisjoint(told.SECRETS):
+        return True
     if not objects.isdisjoint(told.ABOUT_SECRETS) or ("cookies" in objects and tool.has(BROWSERS)):
         return False
     safe = not told.SAFES.isdisjoint(tool.server) and told.NO_SAFES.isdisjoint(tool.all)
@@ -299,7 +317,7 @@ def _tells_secret(words: list[str], objects: frozenset[str], tool: ToolWords) ->
         return not told.ENVIRONMENT.isdisjoint(words) and bool({"print", "dump"} & objects or "printenv" in words)
     if not objects.isdisjoint(told.SECRETS) or not objects.isdisjoint(told.ENVIRONMENT):
         return True
-    if "variables" in objects and "environment" in objects:
+    if any(both <= objects for both in _TOLD_TOGETHER) or ("decrypt" in words and objects.isdisjoint(_DOCUMENTS)):
         return True
     if not objects.isdisjoint(told.SECRET_NOUNS) and not objects.isdisjoint(told.SECRET_ADJECTIVES):
         return True

@@ -129,7 +129,7 @@ PROGRAMS: dict[str, str] = {
 
 PLAIN_PROGRAMS = word_set(
     """
-    chmod chown chattr chgrp ln dd mkfs mount umount kill pkill killall tar unzip rm mv cp tee truncate
+    chmod chown chattr chgrp ln dd mkfs mount umount kill pkill killall tar unzip rm mv cp tee truncate touch
     """
 )
 """Programs without subcommands: a tool of that name is given its operands, in whatever order."""

@@ -80,6 +80,7 @@ def scripts(
 def _scripts(
     tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...], said: Mapping[str, str]
 ) -> Iterator[Script]:
+    yield from _as_whole_program(tool, arguments)
     if tool.own and (tool.own[0] in told.TALKS or tool.own[-1] in told.LOOKS_AT) and told.RUNS.isdisjoint(tool.own):
         return
     shell = is_shell(tool)
@@ -311,7 +312,7 @@ def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]
             if name.plain in _BODY and value:
                 body = value if isinstance(value, str) else "..."
                 methods += ["post"] if tool.has(_HTTP) else []
-            elif isinstance(value, str) and name.is_url:
+            elif isinstance(value, str) and (name.is_url or (value[:4] == "http" and _may_be_metadata(value))):
                 urls.append(value)
             elif isinstance(value, str) and name.plain in ("method", "httpmethod", "verb"):
                 methods.append(value.lower())
@@ -345,6 +346,15 @@ def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Scr
     if not told.INSTALLS.isdisjoint(tool.own) and not told.PACKAGES.isdisjoint(tool.own):
         for installer in told.INSTALLERS:
             yield from (Script(f"{installer} {shlex.quote(word)}", sure=False) for word in given)
+
+
+def _as_whole_program(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]:
+    """The words for a program that the tool is named after: `curl(args=["-X", "DELETE", ...])`."""
+    programs = [word for word in tool.own if word in told.HARMFUL]
+    for held in _maps(arguments) if programs else ():
+        for key, value in held.items():
+            if argument_name(str(key)).plain in _ARGUMENT_KEYS:
+                yield from (Script(f"{program} {line}", sure=False) for program in programs for line in _words(value))
 
 
 def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:

@@ -34,6 +34,8 @@ def lookup(inv: Invocation, low: Lowering) -> None:
                 rule="dns-exfiltration",
                 reason="Builds a host name from the output of a command: that is how data leaves through name lookups.",
             )
+    if inv.name == "resolvectl" and len(opts.operands) > 2 and opts.word(0) in ("dns", "domain", "default-route"):
+        low.emit("system", "resolver", rule="network", reason="Changes who is asked for the address of a name.")
     floods = ("--flood", "--faster") if inv.name == "hping3" else ("-f",) if inv.name in ("ping", "ping6") else ()
     if opts.has(*floods) and not any(is_loopback(word.text) for word in opts.operands):
         low.emit("system", inv.name, rule="network-flood",
