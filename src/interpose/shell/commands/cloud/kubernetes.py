@@ -64,7 +64,7 @@ def kubectl(inv: Invocation, low: Lowering) -> None:
         case "delete":
             _delete(opts, low)
         case "apply" | "create" | "replace" | "set" | "edit" | "patch":
-            _change(sub, opts, low)
+            _change(sub, opts, low, inv.stdin)
         case "get" | "config" | "extract":
             _secrets(sub, opts, low)
         case "cp":
@@ -166,12 +166,34 @@ def _delete(opts: Options, low: Lowering) -> None:
     )
 
 
-def _change(sub: str, opts: Options, low: Lowering) -> None:
+_TOO_FREE = (
+    "cluster-admin",
+    "privileged:true",
+    "hostpid:true",
+    "hostipc:true",
+    "hostpath:,path:/,",
+    "hostpath:{path:/}",
+    "docker.sock",
+)
+"""What a manifest holds that gives somebody the cluster, or a pod its node, without blanks and quotes."""
+
+
+def _manifest(content: Stream, low: Lowering) -> None:
+    text = (content.text or "")[:65_536].lower()
+    plain = ",".join("".join(line.split()).replace('"', "").replace("'", "") for line in text.splitlines()) + ","
+    if any(sign in plain for sign in _TOO_FREE):
+        low.emit("privilege", "manifest", rule="kubectl-manifest", grants=True,
+                 reason="Gives somebody full rights on the cluster, or a pod those of its node.")  # fmt: skip
+
+
+def _change(sub: str, opts: Options, low: Lowering, stdin: Stream | None) -> None:
     for file in opts.values("-f", "--filename"):
         if file.text.startswith(("http://", "https://")):
             low.emit("net.download", file.text, at=file)
         elif file.text != "-":
-            low.read(file)
+            _manifest(low.read(file), low)
+        elif stdin is not None:
+            _manifest(stdin, low)
     if sub == "replace" and opts.has("--force"):
         low.emit(
             "infra.destroy",
