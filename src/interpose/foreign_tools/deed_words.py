@@ -194,7 +194,8 @@ SECRET_NOUNS = word_set("key keys token tokens")
 ABOUT_SECRETS = word_set(
     """
     list count scan detect check names metadata rotation policy exists usage info status describe search
-    validate hash strength requirements expiry generate design limits limit price balance version versions
+    validate hash strength requirements expiry generate design example sample schema template
+    limits limit price balance version versions
     history
     """
 )
@@ -238,7 +239,7 @@ ALSO_ENDS: dict[str, frozenset[str]] = {
     "leave": word_set("organization organisation org team workspace guild"),
     "lock": word_set("user users account accounts"),
     "kick": word_set("member members user users participant"),
-    "void": word_set("invoice payment check order"),
+    "void": word_set("invoice payment order"),
     "reverse": word_set("charge payment transaction transfer"),
     "downgrade": word_set("plan subscription account"),
     "rebuild": word_set("server servers instance vm droplet machine host"),
@@ -249,12 +250,20 @@ ALSO_ENDS: dict[str, frozenset[str]] = {
     "rename": word_set("repository repo organization organisation table database bucket collection"),
 }
 """Verbs that are harmless for most objects, and end something for these."""
-ENVIRONMENT_KEYS = word_set("env environment stage tier target deployenv")
+ENVIRONMENT_KEYS = word_set("env environment stage tier deployenv")
+SETTINGS = word_set("flag flags config configuration variable variables")
+PERSONS = word_set("user users member members account accounts collaborator person people team")
 PRODUCTION = word_set("prod production live prd")
-QUERIED = word_set("query queries search report reports test tests check checks eval evaluation analysis")
+QUERIED = word_set(
+    """
+    query queries search report reports test tests check checks eval evaluation analysis trace lighthouse audit
+    dashboard context filter benchmark profile status log logs monitor scan snapshot
+    """
+)
 WORKS_ON = word_set(
-    "run apply execute migrate restart scale ship push seed reset clear start stop invoke patch"
-    " toggle set switch shift import load enable disable"
+    """
+    run apply execute migrate restart scale ship push seed reset clear stop invoke patch toggle switch shift import
+    """
 )
 """Verbs that are daily work, and a question where they work on production."""
 COUNTS = word_set("replicas desiredcount desiredcapacity instances size count")

@@ -102,7 +102,8 @@ def _of_value(leaf: Leaf, tool: ToolWords) -> Iterator[Deed]:
         yield _SENDS
     if leaf.text in told.EVERYWHERE and not reads_only(tool):
         yield _GRANTS
-    if leaf.name.plain in told.ROLES and leaf.text.lower() in told.HIGH_ROLES and not told.MAKES.isdisjoint(tool.own):
+    raises = leaf.name.plain in told.ROLES and leaf.text.lower() in told.HIGH_ROLES
+    if raises and not told.MAKES.isdisjoint(tool.own) and not told.PERSONS.isdisjoint(tool.own):
         yield _GRANTS
     if leaf.name.is_command and not told.CRON.isdisjoint(tool.own) and not told.MAKES.isdisjoint(tool.own):
         yield _SCHEDULES
@@ -152,7 +153,10 @@ def _works_on_production(leaf: Leaf, tool: ToolWords) -> bool:
     return (
         leaf.name.plain in told.ENVIRONMENT_KEYS
         and leaf.text.lower() in told.PRODUCTION
-        and next((word in told.WORKS_ON for word in tool.own if word in told.WORKS_ON | told.READS), False)
+        and (
+            next((word in told.WORKS_ON for word in tool.own if word in told.WORKS_ON | told.READS), False)
+            or (tool.own[0] in told.MAKES and not told.SETTINGS.isdisjoint(tool.own))
+        )
         and tool.own[-1] not in told.TOLD
         and told.QUERIED.isdisjoint(tool.own)
     )
