@@ -71,7 +71,7 @@ STOPPED = word_set(
     users account accounts alert alerts alarm alarms mfa protection policy rule rules monitor monitors backup
     backups logging logs firewall waf security key keys webhook domain dns access token tokens credential
     credentials certificate repository repo project projects channel channels conversation conversations
-    contacts
+    contacts volume volumes disk disks monitoring 2fa
     """
 )
 POWER = word_set("shutdown reboot poweroff halt")
@@ -83,7 +83,7 @@ CANCELLED = word_set(
     """
 )
 
-SENDS = word_set("send tweet retweet broadcast announce reply forward dm sms")
+SENDS = word_set("send tweet retweet broadcast announce reply forward dm sms fax")
 SPEAKS = word_set("email mail post notify message comment")
 """Words that are a verb only where nothing reads: `email_search` reads, `email_customer` sends."""
 NO_MESSAGE = word_set(
@@ -121,7 +121,7 @@ PAID = word_set(
     """
     payment payments payout payouts charge charges refund refunds transfer transfers order orders transaction
     transactions trade trades subscription withdrawal withdrawals checkout funds money crypto bitcoin eth usdc
-    swap
+    swap bet bets wager
     """
 )
 NO_MONEY = word_set(

@@ -22,7 +22,7 @@ from interpose.types import Certainty, Effect, EffectKind, FrozenDict
 
 _LONGEST_ACTION = 60
 _NOTHING: frozenset[str] = frozenset()
-_TOLD_TOGETHER = ({"variables", "environment"}, {"connection", "string"}, {"export", "wallet"})
+_TOLD_TOGETHER = ({"variables", "environment"}, {"connection", "string"}, {"export", "wallet"}, {"export", "keys"})
 _DOCUMENTS = frozenset({"pdf", "file", "document", "message", "archive", "zip"})
 _AND = frozenset({"and", "then", "or"})
 _PUTS_OUT = frozenset({"create", "submit", "add", "schedule"})
@@ -98,7 +98,7 @@ def _of_value(leaf: Leaf, tool: ToolWords) -> Iterator[Deed]:
         yield _STOPS
     if _works_on_production(leaf, tool):
         yield _PUBLISHES
-    if leaf.name.plain in told.RECIPIENTS and tool.own and frozenset(tool.own) <= told.SPEAKS | told.SENDS:
+    if leaf.name.plain in told.RECIPIENTS and tool.own and frozenset(tool.own) <= told.SPEAKS | told.SENDS | {"user"}:
         yield _SENDS
     if leaf.text in told.EVERYWHERE and not reads_only(tool):
         yield _GRANTS
@@ -241,25 +241,35 @@ def _of_verb(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
     return _outward(word, objects, rest, tool)
 
 
-def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWords) -> Deed | None:
-    if word in told.SENDS:
-        if not objects.isdisjoint({"transaction", "money", "payment", "funds", "crypto"}):
-            return _PAYS
-        return None if _is_no_message(objects, tool) else _SENDS
-    if word in told.SPEAKS:
-        verbs = told.READS | told.MAKES | told.DESTROYS | told.SENDS
-        if not verbs.isdisjoint(rest) or _is_no_message(objects - {word}, tool):
-            return None
-        return _SENDS if rest or tool.has(told.CHATS) or not objects.isdisjoint({"mass", "bulk"}) else None
+def _with_object(word: str, objects: frozenset[str]) -> Deed | None:
+    """Verbs that are harmless for most objects, and reach others with some."""
     if word in ("dial", "phone") and not objects.isdisjoint(told.CALLED - {word}):
         return _SENDS
     if word == "force" and not objects.isdisjoint(told.PUSHES):
         return _FORCES
     if word in told.MOVES_MONEY and not objects.isdisjoint(told.MONEY | (told.PAID - told.MOVES_MONEY)):
         return _PAYS
-    if (word in told.PAYS or (word == "checkout" and "git" not in tool.all)) and objects.isdisjoint(told.NO_MONEY):
-        return _PAYS
     if not objects.isdisjoint(told.ORDERS.get(word, _NOTHING)):
+        return _PAYS
+    if word in ("launch", "start") and not objects.isdisjoint({"campaign", "campaigns", "rollout", "ads"}):
+        return _PUBLISHES
+    return None
+
+
+def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWords) -> Deed | None:
+    reaches = _with_object(word, objects)
+    if reaches is not None:
+        return reaches
+    if word in told.SENDS:
+        if not objects.isdisjoint({"transaction", "money", "payment", "funds", "crypto"}):
+            return _PAYS
+        return None if word != "dm" and _is_no_message(objects, tool) else _SENDS
+    if word in told.SPEAKS:
+        verbs = told.READS | told.MAKES | told.DESTROYS | told.SENDS
+        if not verbs.isdisjoint(rest) or _is_no_message(objects - {word}, tool):
+            return None
+        return _SENDS if rest or tool.has(told.CHATS) or not objects.isdisjoint({"mass", "bulk"}) else None
+    if (word in told.PAYS or (word == "checkout" and "git" not in tool.all)) and objects.isdisjoint(told.NO_MONEY):
         return _PAYS
     if word in told.PUBLISHES:
         local = not objects.isdisjoint(told.LOCAL_MERGES) or ("git" in tool.all and objects.isdisjoint(told.FORGE_TALK))
@@ -309,6 +319,8 @@ def _tells_secret(words: list[str], objects: frozenset[str], tool: ToolWords) ->
         and not objects.isdisjoint({"env", "environment"})
         and not objects.isdisjoint({"vars", "variables"})
     ):
+        return True
+    if "environment" in objects and words[:1] in (["print"], ["dump"]):
         return True
     if "values" in objects and not objects.isdisjoint(told.SECRETS):
         return True

@@ -332,7 +332,7 @@ def _may_be_metadata(url: str) -> bool:
 def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     """The call as a call of a program that has no subcommands: `chmod(path="/etc", mode="777")`."""
     given = [leaf.text for leaf in leaves if len(leaf.text) < _LONGEST_GUESS and leaf.text not in ("true", "false")]
-    program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "")
+    program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "ln" if "symlink" in tool.own else "")
     if program and len(given) > _MOST_OPERANDS:
         yield UNREAD
     elif program:
