@@ -17,7 +17,7 @@ _SCRIPT = word_set(
 )
 _CODE = word_set(
     """
-    code source sourcecode snippet python py javascript js typescript ts ruby perl php lua expression expr
+    code source src sourcecode snippet chunk python py javascript js typescript ts ruby perl php lua expression expr
     function fn cell cells program macro lambda script scripts
     """
 )

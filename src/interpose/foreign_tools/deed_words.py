@@ -30,7 +30,8 @@ LARGE = word_set(
     deployment deployments release trash migrate migration migrations database databases db table tables
     collection collections index indexes indices bucket buckets queue queues topic topics data all everything
     repository repo volume volumes cluster project account device disk calendar inbox mailbox store keyspace
-    schema stream dataset backup snapshot instance environment password hard workspace history
+    schema stream dataset backup snapshot instance environment password hard workspace history deploy prod
+    production prisma
     """
 )
 SMALL = word_set(
@@ -70,7 +71,7 @@ STOPPED = word_set(
     users account accounts alert alerts alarm alarms mfa protection policy rule rules monitor monitors backup
     backups logging logs firewall waf security key keys webhook domain dns access token tokens credential
     credentials certificate repository repo project projects channel channels conversation conversations
-    contacts
+    contacts volume volumes disk disks monitoring 2fa
     """
 )
 POWER = word_set("shutdown reboot poweroff halt")
@@ -82,7 +83,7 @@ CANCELLED = word_set(
     """
 )
 
-SENDS = word_set("send tweet retweet broadcast announce reply forward dm sms")
+SENDS = word_set("send tweet retweet broadcast announce reply forward dm sms fax")
 SPEAKS = word_set("email mail post notify message comment")
 """Words that are a verb only where nothing reads: `email_search` reads, `email_customer` sends."""
 NO_MESSAGE = word_set(
@@ -103,12 +104,24 @@ TO_THE_USER = word_set("user human operator owner me self")
 CALLS = word_set("call dial phone")
 CALLED = word_set("phone call number customer contact")
 
-PAYS = word_set("pay payout withdraw refund purchase buy sell donate transfer remit invest book")
+PAYS = word_set("pay payout withdraw refund purchase buy sell donate transfer remit invest book topup liquidate")
+ORDERS: dict[str, frozenset[str]] = {
+    "redeem": word_set("points voucher coupon reward rewards giftcard"),
+    "subscribe": word_set("plan"),
+    "order": word_set("food pizza meal groceries ride taxi product item"),
+    "reserve": word_set("room seat seats flight hotel car ticket tickets restaurant"),
+}
+"""Verbs that order something for somebody, with what they order."""
+MOVES_MONEY = word_set("wire swap charge stake spend debit tip lend borrow bridge trade bet")
+"""Verbs that pay only where their object is money."""
+MONEY = word_set(
+    "card customer funds money coins coin wallet balance token tokens usd eth btc usdc shares stock stocks"
+)
 PAID = word_set(
     """
     payment payments payout payouts charge charges refund refunds transfer transfers order orders transaction
     transactions trade trades subscription withdrawal withdrawals checkout funds money crypto bitcoin eth usdc
-    swap
+    swap bet bets wager
     """
 )
 NO_MONEY = word_set(
@@ -129,7 +142,7 @@ GIVEN = word_set(
 KEYS = word_set("key keys token tokens credential credentials password secret")
 KEY_KINDS = word_set("access api ssh deploy auth service user account login root admin iam signing personal")
 
-PUBLISHES = word_set("publish deploy promote rollout merge redeploy release sync apply provision")
+PUBLISHES = word_set("publish deploy promote rollout merge redeploy release sync apply provision ship yank deprecate")
 ALWAYS_OUT = word_set("publish deploy promote rollout merge redeploy")
 """Of these the other words don't matter. The rest needs one of `RELEASED`."""
 RELEASED = word_set(
@@ -152,10 +165,12 @@ MAKES = word_set(
     generate issue rotate sign execute confirm capture approve register write start initiate schedule
     """
 )
-APPROVES = word_set("approve confirm capture execute sign submit finalize")
+APPROVES = word_set("approve confirm capture execute sign submit finalize land")
+VOTES = word_set("event vote decision verdict")
 APPROVED = word_set(
     """
-    pull pr merge deployment payment transaction request access invoice expense change trade order transfer
+    pull pr merge deployment payment transaction request access invoice expense change trade order transfer contract
+    agreement terms
     """
 )
 
@@ -167,7 +182,7 @@ TELLS = word_set(
 SECRETS = word_set(
     """
     mnemonic phrase secret secrets password passwords credential credentials keychain passphrase privatekey
-    apikey apikeys totp otp
+    apikey apikeys totp otp cookies kubeconfig
     """
 )
 SECRET_ADJECTIVES = word_set(
@@ -179,7 +194,8 @@ SECRET_NOUNS = word_set("key keys token tokens")
 ABOUT_SECRETS = word_set(
     """
     list count scan detect check names metadata rotation policy exists usage info status describe search
-    validate hash strength requirements expiry generate design limits limit price balance version versions
+    validate hash strength requirements expiry generate design example sample schema template
+    limits limit price balance version versions
     history
     """
 )
@@ -218,4 +234,42 @@ TOLD = word_set(
 """Last words of names that tell something: `deploy_status`, `email_search`."""
 DEVELOPED = word_set("server servers app application")
 """What a developer starts and stops all day."""
+ALSO_ENDS: dict[str, frozenset[str]] = {
+    "close": word_set("account accounts position positions"),
+    "leave": word_set("organization organisation org team workspace guild"),
+    "lock": word_set("user users account accounts"),
+    "kick": word_set("member members user users participant"),
+    "void": word_set("invoice payment order"),
+    "reverse": word_set("charge payment transaction transfer"),
+    "downgrade": word_set("plan subscription account"),
+    "rebuild": word_set("server servers instance vm droplet machine host"),
+    "reimage": word_set("server servers instance vm droplet machine host"),
+    "failover": word_set("database db cluster region service"),
+    "switch": word_set("traffic"),
+    "shift": word_set("traffic"),
+    "rename": word_set("repository repo organization organisation table database bucket collection"),
+}
+"""Verbs that are harmless for most objects, and end something for these."""
+ENVIRONMENT_KEYS = word_set("env environment stage tier deployenv")
+SETTINGS = word_set("flag flags config configuration variable variables")
+PERSONS = word_set("user users member members account accounts collaborator person people team")
+PRODUCTION = word_set("prod production live prd")
+QUERIED = word_set(
+    """
+    query queries search report reports test tests check checks eval evaluation analysis trace lighthouse audit
+    dashboard context filter benchmark profile status log logs monitor scan snapshot
+    """
+)
+WORKS_ON = word_set(
+    """
+    run apply execute migrate restart scale ship push seed reset clear stop invoke patch toggle switch shift import
+    """
+)
+"""Verbs that are daily work, and a question where they work on production."""
+COUNTS = word_set("replicas desiredcount desiredcapacity instances size count")
+RECIPIENTS = word_set("to recipient recipients cc bcc")
+ROLES = word_set("role roles permission permissions accesslevel")
+HIGH_ROLES = word_set("admin administrator owner root superuser superadmin maintainer")
+EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+CRON = word_set("cron crontab cronjob")
 DECRYPTS = word_set("decrypt decryption reveal unmask plaintext showsecrets includesecrets")

@@ -14,13 +14,18 @@ from msgspec import Struct
 from interpose.foreign_tools import deed_words as told
 from interpose.foreign_tools.argument_names import argument_name
 from interpose.foreign_tools.arguments import Leaf
+from interpose.foreign_tools.program_words import BROWSERS
 from interpose.foreign_tools.programs import is_shell
 from interpose.foreign_tools.tool_names import ToolWords
 from interpose.tool_words import words_of
 from interpose.types import Certainty, Effect, EffectKind, FrozenDict
 
 _LONGEST_ACTION = 60
+_NOTHING: frozenset[str] = frozenset()
+_TOLD_TOGETHER = ({"variables", "environment"}, {"connection", "string"}, {"export", "wallet"}, {"export", "keys"})
+_DOCUMENTS = frozenset({"pdf", "file", "document", "message", "archive", "zip"})
 _AND = frozenset({"and", "then", "or"})
+_PUTS_OUT = frozenset({"create", "submit", "add", "schedule"})
 _METHODS = frozenset({"get", "post", "put", "patch", "head", "options"})
 
 
@@ -34,6 +39,7 @@ class Deed(Struct, frozen=True):
 
 _DELETES = Deed("infra.destroy", "tool-destroys", "takes something away that others may rely on")
 _DELETES_DATA = Deed("data.destroy", "tool-destroys", "destroys data")
+_DELETES_GRAPH = Deed("data.destroy", "tool-destroys", "may destroy what a graph holds")
 _STOPS = Deed("infra.destroy", "tool-stops", "stops or switches off something that others may rely on")
 _POWER = Deed("system", "tool-power", "takes down a machine")
 _CANCELS = Deed("world.change", "tool-cancels", "cancels what somebody ordered or agreed to")
@@ -45,6 +51,7 @@ _FORCES = Deed("world.change", "tool-forces", "overwrites what others have pushe
 _APPROVES = Deed("world.change", "tool-approves", "agrees to something in somebody's name")
 _GRANTS = Deed("privilege", "tool-grants", "changes who may do what")
 _TELLS = Deed("secret.read", "tool-secret", "reads a secret, which would then be in the agent's memory and logs")
+_SCHEDULES = Deed("persistence", "tool-schedules", "plants a command that runs again and again")
 _HINTED = Deed("data.destroy", "tool-hint", "is called destructive by the server that offers it")
 
 
@@ -55,26 +62,51 @@ def deeds(tool: ToolWords, name: str, leaves: tuple[Leaf, ...], *, hinted: bool)
     for deed in _of_phrase(tool.own, tool):
         found.setdefault(deed, "proven")
     for leaf in leaves:
-        if leaf.name.is_action or (leaf.name.is_command and not shell and not leaf.listed and leaf.text.isidentifier()):
-            for deed in _of_phrase(_action_words(leaf), tool):
-                found.setdefault(deed, "proven")
-        elif leaf.above and argument_name(leaf.above[-1]).is_command:  # `command: {dropDatabase: 1}`
-            for deed in _of_phrase(leaf.name.words, tool):
-                found.setdefault(deed, "proven")
-        elif (leaf.name.is_query or leaf.name.is_sql) and leaf.text.lstrip()[:8].lower() == "mutation":
-            for deed in _of_mutation(leaf.text, tool):
-                found.setdefault(deed, "proven")
-        elif (leaf.name.is_query or leaf.name.is_sql) and _destroys_graph(leaf.text):
-            found.setdefault(_DELETES_DATA, "possible")
-        elif leaf.text == "true" and not told.DECRYPTS.isdisjoint((*leaf.name.words, leaf.name.plain)):
-            found.setdefault(_TELLS, "proven")
-        elif leaf.name.plain in told.FORCES and leaf.text == "true" and not told.PUSHES.isdisjoint(tool.own):
-            found.setdefault(_FORCES, "proven")
-        elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
-            found.setdefault(_GRANTS, "proven")
+        for deed in _of_leaf(leaf, tool, shell=shell):
+            found.setdefault(deed, "possible" if deed is _DELETES_GRAPH else "proven")
     if hinted and not found:
         found[_HINTED] = "possible"
     return tuple(_effect(deed, name, certainty) for deed, certainty in found.items())
+
+
+def _of_leaf(leaf: Leaf, tool: ToolWords, *, shell: bool) -> Iterator[Deed]:
+    """What one argument tells: a verb, a mutation, or a value that changes what the tool's own verb does."""
+    if leaf.name.is_action or (leaf.name.is_command and not shell and not leaf.listed and leaf.text.isidentifier()):
+        yield from _of_phrase(_action_words(leaf), tool)
+    elif leaf.above and argument_name(leaf.above[-1]).is_command:  # `command: {dropDatabase: 1}`
+        yield from _of_phrase(leaf.name.words, tool)
+    elif (leaf.name.is_query or leaf.name.is_sql) and leaf.text.lstrip()[:8].lower() == "mutation":
+        yield from _of_mutation(leaf.text, tool)
+    elif (leaf.name.is_query or leaf.name.is_sql) and _destroys_graph(leaf.text):
+        yield _DELETES_GRAPH
+    elif leaf.text == "true" and not told.DECRYPTS.isdisjoint((*leaf.name.words, leaf.name.plain)):
+        yield _TELLS
+    elif leaf.name.plain in told.FORCES and leaf.text == "true" and not told.PUSHES.isdisjoint(tool.own):
+        yield _FORCES
+    elif _makes_public(leaf) and not told.OPENS_UP.isdisjoint(tool.own):
+        yield _GRANTS
+    yield from _of_value(leaf, tool)
+
+
+def _of_value(leaf: Leaf, tool: ToolWords) -> Iterator[Deed]:
+    """What a value makes of the tool's own verb: no replicas, production, everybody, an administrator."""
+    if _is_deletion(leaf):
+        yield _DELETES
+    if leaf.name.plain in told.VOTES and leaf.text.lower() in ("approve", "approved") and not reads_only(tool):
+        yield _APPROVES
+    if leaf.name.plain in told.COUNTS and leaf.text == "0" and "scale" in tool.own:
+        yield _STOPS
+    if _works_on_production(leaf, tool):
+        yield _PUBLISHES
+    if leaf.name.plain in told.RECIPIENTS and tool.own and frozenset(tool.own) <= told.SPEAKS | told.SENDS | {"user"}:
+        yield _SENDS
+    if leaf.text in told.EVERYWHERE and not reads_only(tool):
+        yield _GRANTS
+    raises = leaf.name.plain in told.ROLES and leaf.text.lower() in told.HIGH_ROLES
+    if raises and not told.MAKES.isdisjoint(tool.own) and not told.PERSONS.isdisjoint(tool.own):
+        yield _GRANTS
+    if leaf.name.is_command and not told.CRON.isdisjoint(tool.own) and not told.MAKES.isdisjoint(tool.own):
+        yield _SCHEDULES
 
 
 def reads_only(tool: ToolWords) -> bool:
@@ -110,6 +142,24 @@ def _destroys_graph(text: str) -> bool:
     """Whether a text is Cypher that deletes what it matches."""
     plain = text[:4000].upper()
     return "MATCH" in plain and "(" in plain and ("DETACH DELETE" in plain or " DELETE " in plain)
+
+
+def _is_deletion(leaf: Leaf) -> bool:
+    """Whether it is a route with its method: `DELETE /repos/{owner}/{repo}`."""
+    return leaf.text[:8].upper() == "DELETE /" and not leaf.name.is_prose
+
+
+def _works_on_production(leaf: Leaf, tool: ToolWords) -> bool:
+    return (
+        leaf.name.plain in told.ENVIRONMENT_KEYS
+        and leaf.text.lower() in told.PRODUCTION
+        and (
+            next((word in told.WORKS_ON for word in tool.own if word in told.WORKS_ON | told.READS), False)
+            or (tool.own[0] in told.MAKES and not told.SETTINGS.isdisjoint(tool.own))
+        )
+        and tool.own[-1] not in told.TOLD
+        and told.QUERIED.isdisjoint(tool.own)
+    )
 
 
 def _makes_public(leaf: Leaf) -> bool:
@@ -172,6 +222,10 @@ def _of_verb(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         return _DELETES_DATA if not objects.isdisjoint(told.DATA) else _DELETES
     if word in told.EMPTIES:
         return _DELETES_DATA if not objects.isdisjoint(told.LARGE) else None
+    if word == "power" and rest[:1] in (["off"], ["down"], ["cycle"]):
+        return _POWER
+    if not objects.isdisjoint(told.ALSO_ENDS.get(word, _NOTHING)):
+        return _STOPS
     if word in told.POWER and objects.isdisjoint(told.STOPPED - {"machine", "server", "node"}):
         return _POWER
     if word in told.GRANTS and objects.isdisjoint({"screen", "feedback"}):
@@ -187,16 +241,34 @@ def _of_verb(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
     return _outward(word, objects, rest, tool)
 
 
+def _with_object(word: str, objects: frozenset[str]) -> Deed | None:
+    """Verbs that are harmless for most objects, and reach others with some."""
+    if word in ("dial", "phone") and not objects.isdisjoint(told.CALLED - {word}):
+        return _SENDS
+    if word == "force" and not objects.isdisjoint(told.PUSHES):
+        return _FORCES
+    if word in told.MOVES_MONEY and not objects.isdisjoint(told.MONEY | (told.PAID - told.MOVES_MONEY)):
+        return _PAYS
+    if not objects.isdisjoint(told.ORDERS.get(word, _NOTHING)):
+        return _PAYS
+    if word in ("launch", "start") and not objects.isdisjoint({"campaign", "campaigns", "rollout", "ads"}):
+        return _PUBLISHES
+    return None
+
+
 def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWords) -> Deed | None:
+    reaches = _with_object(word, objects)
+    if reaches is not None:
+        return reaches
     if word in told.SENDS:
         if not objects.isdisjoint({"transaction", "money", "payment", "funds", "crypto"}):
             return _PAYS
-        return None if _is_no_message(objects, tool) else _SENDS
+        return None if word != "dm" and _is_no_message(objects, tool) else _SENDS
     if word in told.SPEAKS:
         verbs = told.READS | told.MAKES | told.DESTROYS | told.SENDS
         if not verbs.isdisjoint(rest) or _is_no_message(objects - {word}, tool):
             return None
-        return _SENDS if rest or tool.has(told.CHATS) else None
+        return _SENDS if rest or tool.has(told.CHATS) or not objects.isdisjoint({"mass", "bulk"}) else None
     if (word in told.PAYS or (word == "checkout" and "git" not in tool.all)) and objects.isdisjoint(told.NO_MONEY):
         return _PAYS
     if word in told.PUBLISHES:
@@ -204,6 +276,8 @@ def _outward(word: str, objects: frozenset[str], rest: list[str], tool: ToolWord
         if word == "merge" and local:
             return None
         return _PUBLISHES if word in told.ALWAYS_OUT or not (objects - {word}).isdisjoint(told.RELEASED) else None
+    if word in ("accept", "agree") and not objects.isdisjoint({"contract", "agreement", "terms", "offer"}):
+        return _APPROVES
     if word in told.APPROVES and not objects.isdisjoint(told.APPROVED) and "review" not in objects:
         return _PAYS if not objects.isdisjoint(told.PAID) else _APPROVES
     if word in told.MAKES and not objects.isdisjoint({"user", "users"}) and tool.has(told.IDENTITIES):
@@ -218,13 +292,17 @@ def _made(word: str, objects: frozenset[str]) -> Deed | None:
         return _PAYS
     if not objects.isdisjoint(told.GIVEN):
         return _GRANTS
-    if not objects.isdisjoint(told.KEYS) and not objects.isdisjoint(told.KEY_KINDS):
+    if not objects.isdisjoint(told.KEYS) and (word == "rotate" or not objects.isdisjoint(told.KEY_KINDS)):
         return _GRANTS
+    if word in ("change", "set", "update") and "password" in objects and objects <= {word, "password", "new", "my"}:
+        return _GRANTS
+    if word in ("update", "set", "change", "modify", "edit", "put") and "dns" in objects:
+        return _PUBLISHES
     if word in ("make", "place") and not objects.isdisjoint(told.CALLED):
         return _SENDS
     if "merge" in objects and word == "enable":
         return _PUBLISHES
-    return _PUBLISHES if not objects.isdisjoint(told.CREATED_OUT) and word in ("create", "submit", "add") else None
+    return _PUBLISHES if not objects.isdisjoint(told.CREATED_OUT) and word in _PUTS_OUT else None
 
 
 def _is_no_message(objects: frozenset[str], tool: ToolWords) -> bool:
@@ -236,7 +314,17 @@ def _is_no_message(objects: frozenset[str], tool: ToolWords) -> bool:
 
 
 def _tells_secret(words: list[str], objects: frozenset[str], tool: ToolWords) -> bool:
-    if not objects.isdisjoint(told.ABOUT_SECRETS):
+    if (
+        "list" in words
+        and not objects.isdisjoint({"env", "environment"})
+        and not objects.isdisjoint({"vars", "variables"})
+    ):
+        return True
+    if "environment" in objects and words[:1] in (["print"], ["dump"]):
+        return True
+    if "values" in objects and not objects.isdisjoint(told.SECRETS):
+        return True
+    if not objects.isdisjoint(told.ABOUT_SECRETS) or ("cookies" in objects and tool.has(BROWSERS)):
         return False
     safe = not told.SAFES.isdisjoint(tool.server) and told.NO_SAFES.isdisjoint(tool.all)
     if "find" in words and (safe or "password" in objects):
@@ -245,7 +333,7 @@ def _tells_secret(words: list[str], objects: frozenset[str], tool: ToolWords) ->
         return not told.ENVIRONMENT.isdisjoint(words) and bool({"print", "dump"} & objects or "printenv" in words)
     if not objects.isdisjoint(told.SECRETS) or not objects.isdisjoint(told.ENVIRONMENT):
         return True
-    if "variables" in objects and "environment" in objects:
+    if any(both <= objects for both in _TOLD_TOGETHER) or ("decrypt" in words and objects.isdisjoint(_DOCUMENTS)):
         return True
     if not objects.isdisjoint(told.SECRET_NOUNS) and not objects.isdisjoint(told.SECRET_ADJECTIVES):
         return True

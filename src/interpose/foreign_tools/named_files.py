@@ -16,6 +16,7 @@ _WRITES = word_set(
     replace patch modify insert rewrite dump render generate record capture
     """
 )
+_SHOWS = word_set("cat read open load view show head tail less print type include attach upload send")
 _BY_VALUE = ("/", "~/", "~\\", "./", "../", "file:", "FILE:", "File:", "\\\\")
 _LISTS = frozenset({"list", "ls", "glob", "tree", "exists", "stat", "find"})
 MOST_FILES = 300
@@ -39,16 +40,20 @@ def named_files(tool: ToolWords, leaves: tuple[Leaf, ...]) -> tuple[NamedFile, .
     # INVARIANT: each text is judged alone: one more beside it must not make it unreadable.
     contents = [leaf.text for leaf in leaves if leaf.name.is_content]
     writes = bool(contents) or not _WRITES.isdisjoint(tool.own)
+    shows = not _SHOWS.isdisjoint(tool.own)
     found: dict[NamedFile, None] = {}
     for leaf in leaves:
         text = leaf.text.strip()
         if not text or len(text) > _LONGEST or text.split() != [text]:
             continue
         looks = text.startswith(_BY_VALUE) or text[1:3] in (":\\", ":/")
+        looks = looks or (shows and text[0] == "." and text[1:2].isalpha() and not leaf.name.is_prose)
         if not looks and (not leaf.name.is_path or leaf.name.is_content or text.startswith(("http:", "https:"))):
             continue
         found[NamedFile(text, "read")] = None
-        if leaf.name.is_destination or (writes and leaf.name.is_path and not leaf.name.is_url):
+        if leaf.name.is_destination or (
+            writes and ((leaf.name.is_path and not leaf.name.is_url) or text[:5].lower() == "file:")
+        ):
             found.update((NamedFile(text, "write", content), None) for content in (contents or [""])[:_MOST_TEXTS])
         if len(found) > MOST_FILES:
             break

@@ -67,6 +67,14 @@ LANGUAGES: dict[str, str] = {
         "cmd /c": "batch bat cmd",
         "mongosh --eval": "mongosh mongo mongodb",
         "bash -c": "bash sh shell zsh",
+        "emacs --batch --eval": "elisp emacs",
+        "clojure -M -e": "clojure clj",
+        "groovy -e": "groovy",
+        "scala -e": "scala",
+        "racket -e": "racket",
+        "guile -c": "guile scheme",
+        "octave --eval": "octave matlab",
+        "deno eval": "deno",
         "psql -c": "sql postgres postgresql plpgsql",
     }.items()
     for word in words.split()
@@ -124,10 +132,12 @@ OF_SERVERS = word_set("mcp server hashicorp hcp cli tools")
 
 PLAIN_PROGRAMS = word_set(
     """
-    chmod chown chattr chgrp ln dd mkfs mount umount kill pkill killall tar unzip rm mv cp tee truncate
+    chmod chown chattr chgrp ln dd mkfs mount umount kill pkill killall tar unzip rm mv cp tee truncate touch
     """
 )
 """Programs without subcommands: a tool of that name is given its operands, in whatever order."""
+SETS = word_set("set put export add update define")
+VARIABLES = word_set("env envvar environment variable")
 INSTALLS = word_set("install add")
 PACKAGES = word_set("package packages dependency dependencies library libraries module modules requirements")
 INSTALLERS = ("pip install", "npm install")

@@ -17,6 +17,7 @@ from msgspec import Struct
 from interpose.foreign_tools import program_words as told
 from interpose.foreign_tools.argument_names import ArgumentName, argument_name
 from interpose.foreign_tools.arguments import DEEPEST_JSON, Leaf, json_object, number_text
+from interpose.foreign_tools.deed_words import NO_SAFES
 from interpose.foreign_tools.tool_names import ToolWords
 from interpose.tool_words import word_set, words_of
 from interpose.tools import environment_of, typed_of
@@ -35,6 +36,8 @@ _LANGUAGE_KEYS = frozenset(
     {"language", "lang", "runtime", "kernel", "interpreter", "engine", "shell", "syntax", "dialect"}
 )
 _ARGUMENT_KEYS = frozenset({"args", "argv", "arguments", "flags", "options", "params", "parameters"})
+_LINES = _ARGUMENT_KEYS | {"subcommand", "subcommands", "input"}
+_FILLERS = word_set("cli call cmd command tool client")
 _WHERE = frozenset({"repo", "repository", "cwd", "workdir", "workspace", "project", "root"})
 _INPUTS = frozenset({"input", "text", "content", "data", "payload", "body"})
 _SQL_TEXTS = frozenset({"text", "input", "content", "body"})
@@ -77,6 +80,7 @@ def scripts(
 def _scripts(
     tool: ToolWords, arguments: Mapping[str, Any], leaves: tuple[Leaf, ...], said: Mapping[str, str]
 ) -> Iterator[Script]:
+    yield from _as_whole_program(tool, arguments)
     if tool.own and (tool.own[0] in told.TALKS or tool.own[-1] in told.LOOKS_AT) and told.RUNS.isdisjoint(tool.own):
         return
     shell = is_shell(tool)
@@ -115,7 +119,8 @@ def is_shell(tool: ToolWords) -> bool:
 def _program(tool: ToolWords) -> str:
     named = frozenset(tool.server) - told.OF_SERVERS
     for word in (*tool.own, *tool.server):
-        if word in told.PROGRAMS and not (word in told.EVERYDAY_NAMES and word in named and len(named) > 1):
+        everyday = word in told.EVERYDAY_NAMES and word in named and len(named) > 1
+        if word in told.PROGRAMS and not everyday and not (word == "vault" and NO_SAFES & tool.all):
             return told.PROGRAMS[word]
     return ""
 
@@ -218,12 +223,13 @@ def _code(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     runs = not told.RUNS.isdisjoint(tool.own)
     if not runs and not named and not told.KEEPS.isdisjoint(tool.own):
         return
+    only = bool(tool.own) and all(word in told.LANGUAGES for word in tool.own)
     asked = [
         runner for leaf in leaves if leaf.name.plain in _LANGUAGE_KEYS for runner in _languages(words_of(leaf.text))
     ]
     for leaf in leaves:
         by_key = _languages(leaf.name.words) if leaf.name.is_code else ()
-        if not leaf.name.is_code and not (runs and _may_be_code(leaf, named=bool(named))):
+        if not leaf.name.is_code and not ((runs or only) and _may_be_code(leaf, named=bool(named))):
             continue
         if lines := "\n".join(_notebook_commands(leaf.text)):
             yield Script(lines)
@@ -242,7 +248,7 @@ def _may_be_code(leaf: Leaf, *, named: bool) -> bool:
     """Whether a text may be the program of a tool that runs something, although its name does not say so."""
     if leaf.name.plain in _INPUTS:
         return "(" in leaf.text
-    return named and not leaf.name.is_prose and "\n" in leaf.text
+    return named and not leaf.name.is_prose and any(sign in leaf.text for sign in "\n(`")
 
 
 def _named_languages(tool: ToolWords) -> tuple[str, ...]:
@@ -275,6 +281,7 @@ def _sql(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     clients = tuple(dict.fromkeys(one for word in (*tool.own, *tool.server) for one in told.DATABASES.get(word, ())))
     searches = not told.SEARCHES.isdisjoint(tool.own) or tool.has(told.VECTORS)
     runs = not told.RUNS.isdisjoint(tool.own) or not told.QUERIES.isdisjoint(tool.own)
+    runs = runs or all(word in told.DATABASES for word in tool.own)
     for leaf in leaves:
         reads = leaf.name.is_sql or (leaf.name.is_query and not searches and (bool(clients) or runs))
         if not reads and clients and not searches and (not leaf.name.is_prose or leaf.name.plain in _SQL_TEXTS):
@@ -307,7 +314,7 @@ def _requests(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]
             if name.plain in _BODY and value:
                 body = value if isinstance(value, str) else "..."
                 methods += ["post"] if tool.has(_HTTP) else []
-            elif isinstance(value, str) and name.is_url:
+            elif isinstance(value, str) and (name.is_url or (value[:4] == "http" and _may_be_metadata(value))):
                 urls.append(value)
             elif isinstance(value, str) and name.plain in ("method", "httpmethod", "verb"):
                 methods.append(value.lower())
@@ -327,24 +334,35 @@ def _may_be_metadata(url: str) -> bool:
 def _as_plain_program(tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     """The call as a call of a program that has no subcommands: `chmod(path="/etc", mode="777")`."""
     given = [leaf.text for leaf in leaves if len(leaf.text) < _LONGEST_GUESS and leaf.text not in ("true", "false")]
-    program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "")
+    program = next((word for word in tool.own if word in told.PLAIN_PROGRAMS), "ln" if "symlink" in tool.own else "")
     if program and len(given) > _MOST_OPERANDS:
         yield UNREAD
     elif program:
         # INVARIANT: any two are also read without the rest, or one more would make them harmless.
         for words in (given, *permutations(given, 2)):
             yield Script(shlex.join((program, *words)), sure=False)
+    if not told.SETS.isdisjoint(tool.own) and not told.VARIABLES.isdisjoint(tool.own) and len(given) <= _MOST_OPERANDS:
+        for name, value in permutations(given, 2):  # `set_env(name="LD_PRELOAD", value="/tmp/x.so")`
+            if name.isidentifier():
+                yield Script(f"export {name}={shlex.quote(value)}", "all", sure=False)
     if not told.INSTALLS.isdisjoint(tool.own) and not told.PACKAGES.isdisjoint(tool.own):
         for installer in told.INSTALLERS:
             yield from (Script(f"{installer} {shlex.quote(word)}", sure=False) for word in given)
 
 
+def _as_whole_program(tool: ToolWords, arguments: Mapping[str, Any]) -> Iterator[Script]:
+    """The words for a program that the tool is named after: `curl(args=["-X", "DELETE", ...])`."""
+    programs = [word for word in tool.own if word in told.HARMFUL]
+    for held in _maps(arguments) if programs else ():
+        for key, value in held.items():
+            if argument_name(str(key)).plain in _ARGUMENT_KEYS:
+                yield from (Script(f"{program} {line}", sure=False) for program in programs for line in _words(value))
+
+
 def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iterator[Script]:
     """The call as a call of the program that the tool is named after: its words, then its arguments as operands, as
     options, and as switches."""
-    named = [word for word in tool.own if told.PROGRAMS.get(word) != program and word not in told.RUNS]
-    if not named:
-        return
+    named = [word for word in tool.own if told.PROGRAMS.get(word) != program and word not in told.RUNS | _FILLERS]
     given = [leaf for leaf in leaves if _WHERE.isdisjoint(leaf.name.words) and len(leaf.text) < _LONGEST_GUESS]
     # INVARIANT: what makes a program only talk (`dry_run`, `--help`) is read alone: it would make the rest harmless.
     plain = [leaf for leaf in given if leaf.text[:1] != "-" and leaf.name.plain not in _ONLY_TALKS]
@@ -356,6 +374,9 @@ def _as_program(program: str, tool: ToolWords, leaves: tuple[Leaf, ...]) -> Iter
         f"--{leaf.text if leaf.text != 'true' else '-'.join(leaf.name.words)}" for leaf in given if _is_switch(leaf)
     ]
     alone = [*options[:_MOST_GUESSES], *([switch] for switch in switches[:_MOST_GUESSES])]
+    for leaf in given:
+        if leaf.name.plain in _LINES and " " in leaf.text:  # `args: "s3 rb s3://prod --force"`
+            yield Script(f"{head} {leaf.text}", sure=False)
     for words in (operands, told_plainly, [word for option in options for word in option], *alone):
         yield Script(f"{head} {shlex.join(words)}", sure=False)
 

@@ -32,7 +32,8 @@ _CUSTOMARY = frozenset({
 
 _STEP = re.compile(
     r"^(?P<indent>[ \t]*(?:-[ \t]+)?)"
-    r"(?:run|script|before_script|after_script|command|commands|bash|pwsh|powershell|sh|entrypoint|install|before_install|steps)"
+    r"(?:run|script|before_script|after_script|command|commands|bash|pwsh|powershell|sh|entrypoint|entry|install|before_install|"
+    r"steps)"
     r"[ \t]*:[ \t]*(?P<value>.*)$"
 )
 _BLOCK = re.compile(r"^[|>][-+0-9]*[ \t]*(?:#.*)?$")
@@ -80,6 +81,7 @@ _WORKFLOWS = (
 _PIPELINES = frozenset({
     ".gitlab-ci.yml", ".travis.yml", "azure-pipelines.yml", "jenkinsfile", ".drone.yml", ".woodpecker.yml",
     "bitbucket-pipelines.yml", "appveyor.yml", ".cirrus.yml", "cloudbuild.yaml", "buildspec.yml",
+    ".pre-commit-config.yaml", "lefthook.yml", ".lefthook.yml",
 })  # fmt: skip
 _HOOK_DIRECTORIES = ("/.husky/", "/.pre-commit-hooks/")
 _HOOK_FILES = frozenset({".envrc", ".direnvrc"})

@@ -37,6 +37,10 @@ _SECRETS = Catalogue(
             serviceaccount.json service-account-key.json gcp-key.json .config/rclone/rclone.conf .rclone.conf
             rclone.conf .snowsql/config .databrickscfg .vercel/auth.json .netlify/config.json
             .config/configstore/firebase-tools.json gogcli/credentials.json .gsutil/ .gcp/ .config/scw/config.yaml
+            .pulumi/credentials.json .supabase/access-token .railway/config.json .config/turso/settings.json .modal.toml
+            .config/neonctl/credentials.json .config/netlify/config.json .wrangler/config/default.toml .ngc/config
+            .snowflake/connections.toml .config/snowflake/connections.toml com.vercel.cli/auth.json .expo/state.json
+            /etc/rancher/rke2/rke2.yaml .planetscale/access-token .config/planetscale/access-token
             .mc/config.json .config/stripe/config.toml .config/heroku/ .ibmcloud/
         """,
         _REGISTRY: """
@@ -46,6 +50,7 @@ _SECRETS = Catalogue(
             .gradle/gradle.properties .composer/auth.json .config/composer/auth.json .config/pypoetry/auth.toml
             .nuget/nuget.config .bundle/config .config/containers/auth.json containers/auth.json .hex/hex.config
             .huggingface/token .cache/huggingface/token .kaggle/kaggle.json .cpanm/credentials .condarc .netlify/
+            .circleci/cli.yml gitlab-runner/config.toml .gitlab-runner/config.toml .sentryclirc .config/tea/config.yml
             .jfrog/ .config/jgit/config .pip/pip.conf
         """,
         _LOGIN: """
@@ -60,7 +65,10 @@ _SECRETS = Catalogue(
             /etc/ssl/private/ /etc/pki/tls/private/ /etc/kubernetes/admin.conf /etc/kubernetes/pki/
             /etc/networkmanager/system-connections/ /etc/wpa_supplicant/wpa_supplicant.conf /var/lib/kubelet/pki/
             globalstorage/state.vscdb /etc/rancher/k3s/k3s.yaml /run/secrets/ /var/run/secrets/ /etc/krb5.keytab
-            krb5.keytab
+            krb5.keytab /var/lib/jenkins/credentials.xml /var/lib/jenkins/secrets/ jenkins_home/secrets/
+            /etc/ppp/chap-secrets /etc/ppp/pap-secrets /etc/ipsec.secrets /etc/mysql/debian.cnf /etc/postfix/sasl_passwd
+            /etc/exim4/passwd.client /etc/samba/smbpasswd /var/lib/samba/private/ .local/share/atuin/key
+            .config/msmtp/config bitwarden%20cli/data.json dbeaverdata/ .config/rbw/ /etc/docker/key.json
         """,
         _AGENT: """
             .claude/.credentials.json .claude/credentials/ .claude/credentials.json .claude.json .codex/auth.json

@@ -73,6 +73,9 @@ def fills(body: Sequence) -> bool:
     """Whether a loop without an end only writes, without a pause, and so fills the disk."""
     appends = False
     for item in body.items:
+        if isinstance(item, Simple) and item.words and item.words[0].plain in ("mkdir", "cd"):
+            appends = appends or item.words[0].plain == "mkdir"
+            continue
         stages = item.stages if isinstance(item, Pipeline) else (item,)
         for stage in stages:
             if not isinstance(stage, Simple) or not stage.words or stage.words[0].plain not in _QUICK:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from fnmatch import translate
+from fnmatch import fnmatchcase, translate
 from functools import cache
 from typing import TYPE_CHECKING
 

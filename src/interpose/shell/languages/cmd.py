@@ -226,7 +226,12 @@ class _Line:
         if known is None:
             self.put(f"%{name}%" if name.lower() in _KEPT and not colon else UNKNOWN)
         else:
-            self.put(_cut(known, cut) if colon else known)
+            value = _cut(known, cut) if colon else known
+            *before, last = [value] if self.started else value.rstrip().split(" ")
+            for word in before:  # a whole command in a variable
+                self.put(word)
+                self.end_word()
+            self.put(last)
         return True
 
 

@@ -15,6 +15,8 @@ from interpose.paths import secret_of
 from interpose.shell.commands.shared.handler_table import HANDLERS
 from interpose.shell.invocation import UNKNOWN, Lowering, Word
 from interpose.shell.languages.generic_tables import AUTHORIZED
+from interpose.shell.languages.methods import destroys
+from interpose.shell.languages.program_values import sql_beside
 from interpose.shell.languages.tokens import TOKENS, ProgramToken, TokenRules, tokens
 from interpose.shell.secret_names import is_secret_name
 
@@ -117,6 +119,8 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
         for text in statement.strings:
             if "://" in text:
                 address = text
+            else:
+                sql_beside(statement.names, text, low)
         if every & _PARTS:
             parts.extend(text for text in statement.strings if text.strip())
         elif "processcreate" in every:
@@ -129,6 +133,8 @@ def _read(code: str, low: Lowering, via: str, rules: TokenRules) -> None:
                 if secret_of(low.path(text), low.home):
                     low.read(Word(text, quoted=True))
                     secret = in_file = True
+        for name in statement.names:
+            destroys(name.rpartition(".")[2], (), low)
         if every & _ENVIRONMENT:
             asked = [text for text in statement.strings if is_secret_name(text)]
             secret = secret or bool(asked) or not statement.strings

@@ -34,6 +34,7 @@ from interpose.shell.languages.program_values import (
     download,
     run_list,
     run_shell,
+    sql_beside,
     text_value,
 )
 from interpose.shell.languages.tokens import TOKENS, ProgramToken, TokenRules, tokens
@@ -178,7 +179,10 @@ def _constant(program: Scan, index: int) -> None:
     if [part.text for part in found[index + 1 : index + 3]] == [".", "execute"]:
         program.seen = program.ran = True
         run_shell(text_value(text), program.low, "execute")
-    elif _runs(program.table.get(text)):
+        return
+    names = (token.text for token in found[max(0, index - _LOOK_BACK // 2) : index] if token.kind == "name")
+    sql_beside(names, text, program.low)
+    if _runs(program.table.get(text)):
         # A function that is named by a text is called in some other way.
         program.computed = True
 

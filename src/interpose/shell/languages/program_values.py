@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -246,6 +246,18 @@ def download(url: ProgramValue, low: Lowering) -> ProgramValue:
     else:
         low.emit("net.download", url.text, certainty="proven" if url.known else "possible")
     return tainted("remote")
+
+
+_ASKS = ("exec", "query", "sql", "prepare", "statement", "sendcommand")
+
+
+def sql_beside(names: Iterable[str], text: str, low: Lowering) -> None:
+    """A text constant that stands behind names such as `$db->query`: looked at when it is SQL."""
+    for name in names:
+        lowered = name.lower()
+        if any(asks in lowered for asks in _ASKS) or lowered.endswith(("do", "raw")):
+            sql(text_value(text), low, "sql")
+            return
 
 
 def sql(value: ProgramValue, low: Lowering, via: str) -> None:

@@ -37,6 +37,7 @@ Args = tuple[ProgramValue, ...]
 
 PATH = "pathlib.Path()"
 PROCESS = "process()"
+_WHOLE = frozenset({"/", "/home", "/etc", "/usr", "/var", "/root", "/Users", "/boot", "/opt", "/lib", "/bin"})
 _FETCHERS = frozenset({"curl", "wget", "nc", "ncat", "ssh", "aria2c", "http", "xh", "scp", "lynx", "fetch"})
 _KEPT_EMPTY = frozenset({"__init__.py", ".gitkeep", ".keep", "py.typed", ".nojekyll", ".touch"})
 """Files that are usually empty."""
@@ -272,7 +273,8 @@ def _files(  # noqa: C901 - one case per function
             text = join_path([where, UNKNOWN]) if name == "os.scandir" else UNKNOWN
             return ProgramValue(element=ProgramValue(text=text, name=PATH if name == "os.scandir" else ""))
         case "os.walk" | "os.fwalk":
-            inside = ProgramValue(element=NOT_KNOWN)
+            everything = first.text in _WHOLE and not keywords
+            inside = ProgramValue(element=ProgramValue(text="*", glob=True) if everything else NOT_KNOWN)
             return ProgramValue(element=ProgramValue(items=(first, inside, inside, NOT_KNOWN)))
         case "tempfile.TemporaryDirectory" | "tempfile.NamedTemporaryFile" | "tempfile.TemporaryFile":
             return ProgramValue(text="/tmp/" + UNKNOWN, name=PATH if "Directory" in name else "")  # noqa: S108

@@ -91,7 +91,8 @@ def network(name: str, args: Args, keywords: Keywords, seen: set[str], low: Lowe
             taints = download(first, low).taints
             if len(args) > 1:
                 low.write(args[1].word, Stream(None, taints))
-            return NOT_KNOWN
+            got = ProgramValue(text=args[1].text, taints=taints) if len(args) > 1 else ProgramValue(taints=taints)
+            return got if name == "wget.download" else ProgramValue(items=(got, NOT_KNOWN), taints=taints)
         case "http.client.HTTPConnection" | "http.client.HTTPSConnection" | "httplib.HTTPConnection":
             port = args[1] if len(args) > 1 else keywords.get("port")
             host = (args[0] if args else keywords.get("host", NOT_KNOWN)).text

@@ -250,9 +250,9 @@ def _remote(key: str, args: tuple[Word, ...], low: Lowering) -> None:
         code = parse(args, values=("--command",), bundle=False).value("--command")
         if code is not None:
             low.shell(code, via="aws ecs execute-command")
-    elif key == "ssm send-command":
+    elif key in ("ssm send-command", "ssm start-session"):
         for word in args:
-            _, marker, value = word.text.partition("commands=")
+            _, marker, value = word.text.replace("command=", "commands=").partition("commands=")
             if marker:
                 for line in _lines(value):
                     low.shell(line, via="aws ssm send-command")

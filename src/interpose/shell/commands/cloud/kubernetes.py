@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.paths import secret_of
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.verbs import general, only_talks
@@ -63,7 +64,7 @@ def kubectl(inv: Invocation, low: Lowering) -> None:
         case "delete":
             _delete(opts, low)
         case "apply" | "create" | "replace" | "set" | "edit" | "patch":
-            _change(sub, opts, low)
+            _change(sub, opts, low, inv.stdin)
         case "get" | "config" | "extract":
             _secrets(sub, opts, low)
         case "cp":
@@ -165,12 +166,34 @@ def _delete(opts: Options, low: Lowering) -> None:
     )
 
 
-def _change(sub: str, opts: Options, low: Lowering) -> None:
+_TOO_FREE = (
+    "cluster-admin",
+    "privileged:true",
+    "hostpid:true",
+    "hostipc:true",
+    "hostpath:,path:/,",
+    "hostpath:{path:/}",
+    "docker.sock",
+)
+"""What a manifest holds that gives somebody the cluster, or a pod its node, without blanks and quotes."""
+
+
+def _manifest(content: Stream, low: Lowering) -> None:
+    text = (content.text or "")[:65_536].lower()
+    plain = ",".join("".join(line.split()).replace('"', "").replace("'", "") for line in text.splitlines()) + ","
+    if any(sign in plain for sign in _TOO_FREE):
+        low.emit("privilege", "manifest", rule="kubectl-manifest", grants=True,
+                 reason="Gives somebody full rights on the cluster, or a pod those of its node.")  # fmt: skip
+
+
+def _change(sub: str, opts: Options, low: Lowering, stdin: Stream | None) -> None:
     for file in opts.values("-f", "--filename"):
         if file.text.startswith(("http://", "https://")):
             low.emit("net.download", file.text, at=file)
         elif file.text != "-":
-            low.read(file)
+            _manifest(low.read(file), low)
+        elif stdin is not None:
+            _manifest(stdin, low)
     if sub == "replace" and opts.has("--force"):
         low.emit(
             "infra.destroy",
@@ -254,6 +277,8 @@ def _copy(opts: Options, low: Lowering) -> None:
     source, target = opts.operands[1], opts.operands[2]
     if ":" not in source.text:
         low.read(source, recursive=True)
+    elif (inside := source.text.partition(":")[2]).startswith("/") and secret_of(inside, low.home):
+        low.read(Word(inside, source.span))
     if ":" not in target.text:
         low.write(target)
 
@@ -269,6 +294,9 @@ def _disturb(sub: str, opts: Options, low: Lowering) -> None:
     if sub in ("port-forward", "proxy") and address is not None and not _is_loopback(address.text):
         low.emit("net.listen", _rest(opts), at=address, public=True, rule="kubectl-expose",
                  reason="Lets everybody who reaches this machine into the cluster.")  # fmt: skip
+    elif sub == "expose" and (kind := opts.value("--type")) is not None and kind.text in ("LoadBalancer", "NodePort"):
+        low.emit("net.listen", _rest(opts), at=kind, public=True, rule="kubectl-expose",
+                 reason="Opens a service of the cluster to the world outside.")  # fmt: skip
     elif sub == "certificate" and opts.word(1) == "approve":
         low.emit("privilege", _rest(opts), rule="kubectl-certificate", grants=True,
                  reason="Lets somebody into the cluster.")  # fmt: skip

@@ -119,6 +119,13 @@ def mkfile(inv: Invocation, low: Lowering) -> None:
             fills_disk(low, path)
 
 
+@command("seq", "gseq")
+def seq(inv: Invocation, low: Lowering) -> None:
+    """Counts, which has an end unless it counts to infinity."""
+    endless = any(word.text.lower() in ("inf", "infinity") for word in inv.args)
+    low.output(Stream(None, frozenset({"endless"}) if endless else frozenset()))
+
+
 @command("yes", "gyes")
 def yes(inv: Invocation, low: Lowering) -> None:
     """Says the same line until somebody stops it."""

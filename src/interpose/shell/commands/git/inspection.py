@@ -71,7 +71,8 @@ def _reads_versions(call: GitCall, low: Lowering) -> None:
     """`git show HEAD:.env` prints a file as surely as `cat` does."""
     for word in call.args:
         revision, colon, path = word.text.partition(":")
-        if colon and path and not path.startswith(("/", "(")) and not revision.startswith("-") and "{" not in revision:
+        closed = revision.count("{") == revision.count("}")  # `stash@{0}:.env`, and not `HEAD^{/fix: typo}`
+        if colon and path and not path.startswith(("/", "(")) and not revision.startswith("-") and closed:
             low.read(call.at(replace(word, text=path)))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
-from interpose.shell.commands.shared.transfer import send_words
+from interpose.shell.commands.shared.transfer import is_loopback, send_words
 from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
 
 _LOOKUPS = {
@@ -34,6 +34,12 @@ def lookup(inv: Invocation, low: Lowering) -> None:
                 rule="dns-exfiltration",
                 reason="Builds a host name from the output of a command: that is how data leaves through name lookups.",
             )
+    if inv.name == "resolvectl" and len(opts.operands) > 2 and opts.word(0) in ("dns", "domain", "default-route"):
+        low.emit("system", "resolver", rule="network", reason="Changes who is asked for the address of a name.")
+    floods = ("--flood", "--faster") if inv.name == "hping3" else ("-f",) if inv.name in ("ping", "ping6") else ()
+    if opts.has(*floods) and not any(is_loopback(word.text) for word in opts.operands):
+        low.emit("system", inv.name, rule="network-flood",
+                 reason="Sends as many packets as it can, so that others are cut off.")  # fmt: skip
     for path in opts.values("-f") if inv.name == "dig" else ():
         low.read(path)
     low.output(Stream(None, NOTHING))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.packages.managers import PackageTool, installs, locate, register, removes, state, tool
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
-from interpose.shell.invocation import Invocation, Lowering
+from interpose.shell.invocation import Invocation, Lowering, Word
 
 _DRY = ("--dry-run", "-s", "--simulate", "--just-print", "--no-act", "--recon", "--help", "--version")
 
@@ -141,6 +141,13 @@ _NIX = tool(
 
 @command("nix")
 def nix(inv: Invocation, low: Lowering) -> None:
+    texts = [word.text for word in inv.args]
+    if texts[:1] == ["run"] and "--" in texts:
+        border = texts.index("--")
+        program = next((text.rpartition("#")[2] for text in texts[1:border] if "#" in text), "")
+        if program:  # `nix run nixpkgs#python3 -- -c ...`
+            low.run((Word(program), *inv.args[border + 1 :]), via="nix")
+            return
     for index, word in enumerate(inv.args):
         if word.text in ("-c", "--command"):  # the first of them: `--command bash -c '...'` has the shell's own
             low.run(inv.args[index + 1 :], via="nix")

@@ -15,6 +15,7 @@ _TUNNELS = table(
     {
         "cpolar jprq packetriot pktriot": "http; tcp; https",
         "devtunnel": "host",
+        "gh": "codespace ports visibility %:public; cs ports visibility %:public",
         "expose": "share",
         "frps natapp onionshare onionshare-cli pagekite pagekite.py pinggy playit rathole sish": "",
         "telebit tmole tunnelmole tunnelto": "",

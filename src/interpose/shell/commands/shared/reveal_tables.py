@@ -124,6 +124,7 @@ STORES: dict[str, str] = {
         %psk|wep-key +-s|--show-secrets
     """,
     "chezmoi": "secret; execute-template %bitwarden|onepassword|pass_|vault|keyring|lastpass|secret",
+    "gcore": "",
     "rails": "credentials:show; encrypted:show; secrets:show",
     "php": "artisan env:decrypt",
     "wp": "config get %password|_key|salt|secret; config list",
@@ -324,8 +325,10 @@ CLOUDS: dict[str, str] = {
         env open
         env get +--show-secrets
         ~ config get
+        config get %password|secret|token|apikey|api_key|credential
     """,
-    "terraform tofu opentofu tf terragrunt": "state pull; ~ output; ~ show +-json|--json",
+    "terraform tofu opentofu tf terragrunt": "state pull; ~ output; output +-raw|--raw|-json|--json "
+    "%password|secret|token|private_key|credential|access_key; ~ show +-json|--json",
     "cdktf": "output +--include-sensitive-outputs",
     "aws-vault": "export; exec +--json|-j; login +--stdout|-s",
     "saml2aws": "script; console +--link",

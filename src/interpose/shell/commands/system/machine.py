@@ -12,6 +12,7 @@ _RESTART = Act("system", "service-restart", "Interrupts a service that others ma
 _ENABLE = Act("persistence", "service-enable", "Makes a service start by itself from now on.")
 _CRASH = Act("system", "power", "Stops or restarts the machine at once, without closing anything.")
 _KERNEL = Act("system", "kernel", "Changes the running kernel.")
+_DIVERT = Act("system", "file-divert", "Moves a file of the system aside.")
 _BOOT = Act("system", "boot", "Changes how the machine starts.")
 _FIREWALL = Act("system", "firewall", "Changes what the firewall lets through.")
 _FIREWALL_OFF = Act("system", "firewall-off", "Takes the firewall's rules away.")
@@ -49,6 +50,13 @@ register(
             ("shutdown", "reboot", "halt", "poweroff", "init", "telinit", "pm-suspend", "pm-hibernate"),
             ToolActs(default=_POWER, bare=_POWER, shows=words("-c --show -k"), help=words("--help --version")),
         ),
+        "ipmitool": ToolActs(verbs=each(_POWER, "off cycle reset soft diag"), shows=words("status"), reach=8),
+        "dpkg-divert": ToolActs(
+            options=each(_DIVERT, "--add --rename --remove"),
+            default=_DIVERT,
+            shows=words("--list --listpackage --truename --help"),
+        ),
+        "flashrom": ToolActs(options=each(_BOOT, "-w --write -E --erase")),
         "service": ToolActs(
             verbs={
                 **each(_STOP, "stop force-stop"),

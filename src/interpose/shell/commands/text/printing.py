@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from interpose.paths import secret_of
 from interpose.shell.commands.shared import text_filters as filters
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.handler_table import command
@@ -225,6 +226,10 @@ def lister(inv: Invocation, low: Lowering) -> None:
         )
         for listed in opts.values("-f", "-m"):
             low.read(listed)
+    if inv.name in _INDEXES and not taints:
+        found = [f"{low.home}/{word.text.strip('*/')}" for word in inv.args if word.text[:1] != "-"]
+        if any(secret_of(path, low.home) for path in found):  # found where it lies, by its name
+            low.output(Stream("".join(f"{path}\n" for path in found), taints))
     if inv.name in ("realpath", "grealpath", "readlink", "greadlink", "basename", "dirname", "pwd"):
         named = _name(inv, low)
         low.output(named if named.text is not None else Stream(None, named.taints | taints))
