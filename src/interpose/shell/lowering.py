@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
+
 from interpose.paths import (
     mentions_ours,
 )
@@ -80,7 +82,7 @@ class CommandLowering(FileLowering):
                 self.walker.traps.append((text, _span(code, self.inv), (*self.via, via), taints))
             self._add(self._each_reading(code, text, lambda text: self.walker.run_code(
                 text, span=_span(code, self.inv), via=(*self.via, via), taints=taints, args=args,
-                stdin=None if isinstance(code, Stream) else self.inv.stdin, scope=scope, env=self.inv.env,
+                stdin=None if code is self.inv.stdin else self.inv.stdin, scope=scope, env=self.inv.env,
             )))  # fmt: skip
         else:
             # What the code prints is not known; the code itself is not printed.
@@ -120,12 +122,17 @@ class CommandLowering(FileLowering):
                 analyse(text, self, via)
             return EMPTY_STREAM
 
+        outer = self.inv
+        if code is outer.stdin:
+            # The program was read from there: nothing is left for what it starts.
+            self.inv = replace(outer, stdin=EMPTY_STREAM)
         if analyse is not None and self.walker.deeper(self.inv.span):
             self.walker.budget.spend(steps_of_program(text, language))
             self._each_reading(code, text, analysed)
             self.walker.depth -= 1
         if analyse is None or computes(language, text) or self._gave_up(first):
             look(text, self, via)
+        self.inv = outer
         if language != "sql" and mentions_ours(text) and not self._has_stated(first):
             self.emit("guard.tamper", via, certainty="possible", at=code if isinstance(code, Word) else None, ours=True,
                       reason="This program names files or orders of the guard itself")  # fmt: skip
