@@ -115,7 +115,9 @@ def look(code: str, low: CommandLowering, via: str, *, before: re.Pattern[str] |
     inv = low.inv
     if inv.stdin is not None and inv.stdin.text == code:
         low.inv = replace(inv, stdin=None)  # the program was read from there, so nothing is left for what it starts
-    for words in _candidates(code, before):
+    for number, words in enumerate(_candidates(code, before)):
+        if number % 4 == 3:
+            low.spend(1)
         first = words[0].split(None, 1)
         if not first or first[0].rpartition("/")[2] not in HANDLERS or (len(words) == 1 and len(first) < 2):
             continue

@@ -234,6 +234,8 @@ def invoke(
     inv = Invocation(name, words[1:], span, first, stdin, env, piped)
     if external:
         walker.count()
+        # Each wrapper looks at all words that are left.
+        walker.budget.spend(len(words) // 8)
     functions = walker.state.functions.get(first.text) if not external else None
     if functions is not None:
         out = _call(walker, first.text, inv)

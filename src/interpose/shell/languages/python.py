@@ -208,6 +208,7 @@ class _PythonWalker(PythonExpressions):
                 self.apply(meta, (text_value(node.name), NOT_KNOWN, NOT_KNOWN), {})
         fields = ObjectFields({}, parent, is_class=True)
         before, self.names = self.names, dict(self.names)
+        self.session.low.spend(len(before) // 16)
         self.names[node.name] = ProgramValue(fields=fields)
         for part in node.body:
             if isinstance(part, _Function):
