@@ -9,6 +9,7 @@ import asyncio
 import threading
 import zlib
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from concurrent.futures import CancelledError as FutureCancelledError
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
@@ -221,6 +222,9 @@ class PostgresStore(EntryReader):
         with _translated():
             try:
                 return future.result(seconds + _GRACE)
+            except FutureCancelledError as error:
+                # Whoever closes the store does not wait for those who ask it, and they must hear of it.
+                raise StoreError("the store was closed while it was asked") from error
             finally:
                 future.cancel()
 
