@@ -11,6 +11,7 @@ from typing import Any
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import print_json
+from interpose.cli.closed_values import unknown
 from interpose.cli.junit import write_junit
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
@@ -133,7 +134,7 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
 def _known(name: str) -> str:
     known = pack_names()
     if name not in known:
-        raise UsageError(f"there is no pack {name!r}; there are {', '.join(known)}")
+        raise UsageError(unknown("pack", name, known))
     return name
 
 

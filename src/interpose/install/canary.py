@@ -36,6 +36,13 @@ def canary(host: Host, command: str) -> bytes:
     return json.dumps(_filled(host.facts.setup.canary, {"COMMAND": command, "SESSION": SESSION})).encode()
 
 
+def is_canary(session: str, arguments: object) -> bool:
+    """Whether a recorded call was one. Who only calls a session so is none, unless no arguments are kept."""
+    if session != SESSION:
+        return False
+    return not isinstance(arguments, dict) or arguments.get("command") in (REFUSED, ALLOWED)
+
+
 def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:
     """What a hook's own command line answers to a canary."""
     body = canary(host, command)
