@@ -42,7 +42,8 @@ WAITING = (
     "`interpose approvals approve K3M9QX2A`. Make the same call again after that."
 )
 NOTICE = (
-    f"{QUESTION}\nAnswer it in another terminal: interpose approvals approve K3M9QX2A (or: interpose approvals watch)"
+    "Interpose asks (r2): Really?\n"
+    "Answer it in another terminal: interpose approvals approve K3M9QX2A (or: interpose approvals watch)"
 )
 WITHHELD = "Interpose withheld this result (r1): Not here.\nSafer: do less"
 MESSAGE = (

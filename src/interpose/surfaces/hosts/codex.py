@@ -58,7 +58,6 @@ HOST = Codex(
         title="Codex CLI",
         evidence="run",
         setup=SETUP,
-        tells_person="systemMessage",
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
         unasked_input=("write_stdin",),

@@ -19,7 +19,11 @@ def refusal(verdict: Verdict[Any]) -> str:
 
 def question(verdict: Verdict[Any]) -> str:
     """What a person is asked."""
-    return f"Interpose asks{_rule(verdict)}: {_reason(verdict, 'May this run?')}{_instead(verdict)}"
+    return f"{_asked(verdict)}{_instead(verdict)}"
+
+
+def _asked(verdict: Verdict[Any]) -> str:
+    return f"Interpose asks{_rule(verdict)}: {_reason(verdict, 'May this run?')}"
 
 
 def waiting(verdict: Verdict[Any]) -> str:
@@ -38,7 +42,7 @@ def notice(verdict: Verdict[Any]) -> str:
     if not verdict.approval:
         return ""
     return (
-        f"{question(verdict)}\n"
+        f"{_asked(verdict)}\n"
         f"Answer it in another terminal: interpose approvals approve {verdict.approval} (or: interpose approvals watch)"
     )
 
