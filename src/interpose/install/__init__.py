@@ -5,6 +5,7 @@ __all__ = [
     "advice",
     "apply",
     "believed_files",
+    "canary",
     "doctor",
     "last_heard",
     "places",
