@@ -11,6 +11,7 @@ __all__ = [
     "places",
     "plan",
     "records",
+    "remedies",
     "running_agents",
     "situation",
     "unguarded",
