@@ -61,9 +61,15 @@ def _changed(name: str, old: str, new: str) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
 
 
+def _installed_deaf(name: str, *, fail_open: bool = False) -> None:
+    """Without the hook that canaries are put to: running those takes long, and is not what such a case is about."""
+    installed(target(name), fail_open=fail_open)
+    _changed(name, '"PreToolUse"', '"Stop"')
+    _changed(name, '"preToolUse"', '"stop"')
+
+
 def never_decides(_home: Path, _stack: ExitStack) -> None:
-    installed(target("claude-code"))
-    _changed("claude-code", '"PreToolUse"', '"Stop"')
+    _installed_deaf("claude-code")
 
 
 def no_json(_home: Path, _stack: ExitStack) -> None:
@@ -101,39 +107,39 @@ def guard_off(home: Path, _stack: ExitStack) -> None:
 
 
 def chosen(_home: Path, _stack: ExitStack) -> None:
-    installed(target("windsurf"), fail_open=True)
+    _installed_deaf("kiro", fail_open=True)
 
 
 def configured(home: Path, _stack: ExitStack) -> None:
     _settings(home, "hooks: {fail_open: true}\n")
-    installed(target("windsurf"))
+    _installed_deaf("kiro")
 
 
 def anybody_s(_home: Path, _stack: ExitStack) -> None:
-    installed(target("kiro"))
+    _installed_deaf("kiro")
     target("kiro").path.chmod(0o666)
 
 
 def old_agent(home: Path, _stack: ExitStack) -> None:
-    installed(target("claude-code"))
+    _installed_deaf("claude-code")
     program = home / "bin" / "claude"
     program.write_text("#!/bin/sh\necho '2.1.294 (Claude Code)'\n", encoding="utf-8")
     program.chmod(0o755)
 
 
 def switched_off(_home: Path, _stack: ExitStack) -> None:
-    installed(target("claude-code"))
+    _installed_deaf("claude-code")
     _changed("claude-code", "{\n", '{\n  "disableAllHooks": true,\n')
 
 
 def switched_off_by_a_variable(_home: Path, stack: ExitStack) -> None:
-    installed(target("claude-code"))
+    _installed_deaf("claude-code")
     patch = stack.enter_context(pytest.MonkeyPatch.context())
     patch.setenv("CLAUDE_CODE_SIMPLE", "1")
 
 
 def never_heard(home: Path, _stack: ExitStack) -> None:
-    installed(target("qwen-code"))
+    _installed_deaf("qwen-code")
     trace = home / ".qwen" / "tmp" / "x"
     trace.parent.mkdir(parents=True)
     trace.touch()
@@ -207,7 +213,7 @@ OPEN: list[tuple[Spoil, set[str], str, str]] = [
     (client_gone, {"allows", "files", "trust"}, ".codex/config.toml", "/hooks"),
     (no_way_back, {"if it crashes"}, ".kiro/agents/interpose.json", "interpose install kiro"),
     (guard_off, {"refuses", "without a server"}, ".codeium/windsurf/hooks.json", "interpose policy test"),
-    (chosen, {"fail-open"}, ".codeium/windsurf/hooks.json", "without --fail-open"),
+    (chosen, {"fail-open"}, ".kiro/agents/interpose.json", "without --fail-open"),
     (configured, {"fail-open"}, ".config/interpose/interpose.yaml", "take `hooks.fail_open` out"),
     (anybody_s, {"files"}, ".kiro/agents/interpose.json", "run `chmod o-w "),
     (old_agent, {"version"}, "bin/claude", "update Claude Code to 2.1.295"),
@@ -235,7 +241,8 @@ def test_an_open_line_says_where_and_what(
         capsys.readouterr()
         assert main(["doctor", "--json"]) == 1
         told = json.loads(capsys.readouterr().out)
-        assert main(["doctor"]) == 1
+        people = not told["hosts"] and "server" not in names  # where nothing is waited for: all lines are made alike
+        assert not people or main(["doctor"]) == 1
         shown = capsys.readouterr().out
     checks = [check for host in told["hosts"] for check in host["checks"]] + told["around"]
     found = [check for check in checks if check["level"] == "open"]
@@ -247,7 +254,7 @@ def test_an_open_line_says_where_and_what(
     assert any(file in check["file"] and todo in check["todo"] for check in found if check["name"] in names), found
     lines = shown.splitlines()
     opened = [at for at, line in enumerate(lines) if line.startswith("  OPEN")]
-    assert len(opened) >= len(names)
+    assert len(opened) == (len(found) if people else 0)
     assert all(lines[at + 1].startswith(" " * 25) and ": " in lines[at + 1] for at in opened)
     assert not any(check["todo"] for check in checks if check["level"] == "ok")
 
