@@ -29,7 +29,6 @@ _OVERLAP = 8 * 1024
 _NAMES = 1024
 """Names of sessions and the like that are known to hold no secret."""
 _NUMBER = re.compile(r"[0-9a-f-]{1,36}")
-_HOOK = "hook:"
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
 _encode = Encoder(enc_hook=text_of).encode
@@ -210,7 +209,7 @@ def clean(text: str) -> str:
 
 def _host_of(source: str) -> str:
     """The host whose hook asked: that is who people know as the agent, where it names none."""
-    return source.removeprefix(_HOOK) if source.startswith(_HOOK) else ""
+    return source.removeprefix("hook:") if source.startswith("hook:") else ""
 
 
 def request_name(text: str) -> str:
