@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import inspect
 import re
 import tomllib
@@ -15,12 +17,31 @@ from interpose.types import HookPoint
 ROOT = Path(__file__).parents[2]
 
 
-def test_all_is_sorted_complete_and_importable() -> None:
-    public = [
-        name for name in vars(interpose) if not name.startswith("_") and not inspect.ismodule(getattr(interpose, name))
-    ]
-    assert set(interpose.__all__) == set(public)
+def test_every_public_name_is_found_where_it_is_said_to_be() -> None:
+    """Names are imported at their first use; a type checker reads the same names from the same places."""
+    said = {
+        alias.name: (node.module or "").removeprefix("interpose.")
+        for node in ast.walk(ast.parse(Path(interpose.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module != "importlib" and node.module != "interpose.plugins"
+        for alias in node.names
+        if node.module != "__future__"
+    }
+    assert said == interpose._HOME_OF
+    assert set(interpose.__all__) == {*said, "load_plugins"}
     assert len(interpose.__all__) == len(set(interpose.__all__))
+    for name, home in said.items():
+        assert getattr(interpose, name) is getattr(importlib.import_module(f"interpose.{home}"), name)
+
+
+def test_no_public_name_is_that_of_a_module() -> None:
+    """Whoever imports the module would find it in the place of the name."""
+    assert [name for name in interpose.__all__ if importlib.util.find_spec(f"interpose.{name}")] == []
+
+
+def test_what_is_no_public_name_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="Nonsense"):
+        _ = getattr(interpose, "Nonsense")  # noqa: B009 - a type checker would see that there is none
+    assert set(interpose.__all__) <= set(dir(interpose))
 
 
 def test_every_public_class_and_function_says_what_it_is() -> None:
