@@ -9,7 +9,7 @@ import msgspec
 
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question
-from interpose.cli.check import encoded
+from interpose.cli.json_output import encoded
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 
 MOST_LINES = 200

@@ -19,8 +19,9 @@ from interpose.cli.audit_query import Opened, add_filters, add_ledger, anchors_m
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import encoded
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import encoded
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.install.situation import grant_flaws

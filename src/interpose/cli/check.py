@@ -16,8 +16,10 @@ from interpose.build import open_engines, open_guards
 from interpose.carried_calls import canonical
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError, given_arguments
+from interpose.cli.json_output import encoded, print_json
 from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
-from interpose.cli.verdict_text import Ink, JudgedCall, colours_wanted, explain
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, JudgedCall, explain
 from interpose.config.load import load
 from interpose.engine import Engine
 from interpose.errors import InterposeError, InvalidCallError
@@ -224,34 +226,6 @@ def _details(judged: JudgedCall) -> dict[str, Any]:
         "interceptor": judged.interceptor,
         **({} if judged.arguments is None else {"arguments": judged.arguments}),
     }
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def encoded(answer: Any) -> bytes:
-    """An answer as JSON. A command can spell characters that are none (`$'\\ud800'`); these are shown escaped."""
-    try:
-        return _encode(answer)
-    except UnicodeEncodeError:
-        return _encode(_writable(msgspec.to_builtins(answer)))
-
-
-def print_json(data: Any) -> None:
-    """Print an answer for programs that people may look at."""
-    sys.stdout.buffer.write(msgspec.json.format(encoded(data), indent=2) + b"\n")
-
-
-def _writable(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "backslashreplace").decode()
-        case dict():
-            return {_writable(key): _writable(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_writable(item) for item in value]
-        case _:
-            return value
 
 
 def _row(line: bytes | BadRow) -> Row:

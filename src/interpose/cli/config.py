@@ -10,8 +10,9 @@ from pathlib import Path
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
-from interpose.cli.check import print_json
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import print_json
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.config.places import places_of
 from interpose.config.render import all_values, json_schema, nested, template

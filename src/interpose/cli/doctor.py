@@ -9,9 +9,10 @@ from time import time
 from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.cli.status_text import ledger_line, policy_of, server_line
-from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.install.believed_files import loose_files

@@ -6,8 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from interpose.cli.check import print_json
 from interpose.cli.install_shared import add_place, carried_out, done, target_in
+from interpose.cli.json_output import print_json
 from interpose.cli.verdict_text import visible
 from interpose.config.load import Loaded
 from interpose.install.advice import advice

@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
-from interpose.cli.check import print_json
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import print_json
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
 from interpose.install.apply import apply

@@ -10,9 +10,10 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import UnloadableError
 from interpose.policy.load import RulePlace, pack_names, pack_text, read
 from interpose.policy.pack_catalogue import Pack, pack, packs, switch

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from interpose.cli import EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.formats.own_files import why_not_ours
 from interpose.formats.signatures import KEY_BYTES, SignaturesMissingError, new_key, sign
 from interpose.policy.rule_file_trust import SIGNATURE_SUFFIX, signed_text

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
 from interpose.cli.last_resort import GRACE, end_within
-from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
 
 if TYPE_CHECKING:

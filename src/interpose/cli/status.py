@@ -10,9 +10,10 @@ from typing import Any
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
-from interpose.cli.check import encoded
+from interpose.cli.json_output import encoded
 from interpose.cli.status_text import ledger_line, policy_of, server_line
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
 from interpose.install.doctor import installed_targets, since_when

@@ -22,19 +22,17 @@ def nearest(word: str, known: Iterable[str]) -> str:
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """`, did you mean deny?` to put behind the word, or nothing."""
+    """` Did you mean deny?`, to put behind a sentence about the word; or nothing."""
     meant = nearest(word, known)
-    return f", did you mean {meant}?" if meant else ""
+    return f" Did you mean {meant}?" if meant else ""
 
 
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """One line about a word that is none of those that are known: `there is no decision 'dney', did you mean deny?`"""
+    """One line about a word that nobody knows: `there is no decision 'dney'. Did you mean deny? Known are ...`"""
     words = list(known)
-    told = f"there is no {what} {_shown(word)}"
-    meant = did_you_mean(word, words)
-    return f"{told}{meant or '.'} Known are {', '.join(words)}."
+    return f"there is no {what} {shown(word)}.{did_you_mean(word, words)} Known are {', '.join(words)}."
 
 
-def _shown(word: str) -> str:
+def shown(word: str) -> str:
     """A word as it was typed, in quotes: short, and with nothing in it that a terminal obeys."""
     return repr(word if len(word) <= _LONGEST else f"{word[:_LONGEST]}…")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import unicodedata
 from typing import Any
 
@@ -27,11 +25,6 @@ class Ink:
 
     def __call__(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._on else text
-
-
-def colours_wanted() -> bool:
-    """Whether stdout is a terminal whose owner did not ask for plain text."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class JudgedCall(Struct, frozen=True):

@@ -31,12 +31,12 @@ def test_the_nearest_word(note: str, word: str, known: list[str], want: str) -> 
 
 def test_nothing_is_offered_if_nothing_is_near() -> None:
     assert did_you_mean("frobnicate", VERBS) == ""
-    assert did_you_mean("instal", VERBS) == ", did you mean install?"
+    assert did_you_mean("instal", VERBS) == " Did you mean install?"
 
 
 def test_one_line_says_what_is_wrong_and_what_is_known() -> None:
     said = unknown("decision", "dney", ["allow", "deny"])
-    assert said == "there is no decision 'dney', did you mean deny? Known are allow, deny."
+    assert said == "there is no decision 'dney'. Did you mean deny? Known are allow, deny."
     assert unknown("decision", "x", ["allow"]) == "there is no decision 'x'. Known are allow."
 
 
