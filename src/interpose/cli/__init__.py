@@ -61,15 +61,13 @@ def _run(given: list[str]) -> int:
             from interpose.cli.overview import overview
 
             print(overview())
-            return 0
         case ["-V" | "--version", *_]:
             print(f"interpose {version()}")
-            return 0
         case ["help", verb, *_]:
             return _verb(verb, ["--help"])
-        case [verb, *rest]:
-            return _verb(verb, rest)
-    raise AssertionError("a list is empty or has a first word")
+        case _:
+            return _verb(given[0], given[1:])
+    return 0
 
 
 def _verb(verb: str, rest: list[str]) -> int:

@@ -11,6 +11,7 @@ from typing import Any
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.json_output import print_json
 from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import Loaded, load
@@ -49,10 +50,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose doctor`."""
     host = host_named(args.host) if args.host else None
     if args.host and host is None:
-        print(
-            f"interpose doctor: there is no agent {visible(args.host)!r}. Known are {', '.join(HOSTS)}.",
-            file=sys.stderr,
-        )
+        print(f"interpose doctor: {unknown('agent', args.host, HOSTS)}", file=sys.stderr)
         return EXIT_USAGE
     try:
         loaded = load()

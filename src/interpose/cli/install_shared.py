@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.json_output import print_json
+from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load
@@ -75,8 +76,8 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
     """The place that is meant, or the exit code if there is no such host."""
     host = host_named(args.host or "")
     if host is None:
-        named = f"there is no agent {visible(args.host)!r}" if args.host else "which agent?"
-        print(f"interpose {verb}: {named} Known are {', '.join(HOSTS)}.", file=sys.stderr)
+        said = unknown("agent", args.host, HOSTS) if args.host else f"which agent? Known are {', '.join(HOSTS)}."
+        print(f"interpose {verb}: {said}", file=sys.stderr)
         return EXIT_USAGE
     target = target_of(host.facts, args.scope, Path(args.cwd).absolute())
     if args.scope == "managed" and not args.dry_run and os.geteuid() != 0:
