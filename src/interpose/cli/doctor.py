@@ -16,6 +16,7 @@ from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
+from interpose.formats.counted import plural
 from interpose.install.believed_files import loose_files
 from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets, since_when
 from interpose.install.places import spoken_path
@@ -93,7 +94,9 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
     checks = [
         HostCheck("policy", "open", "; ".join(str(problem) for problem in problems))
         if problems
-        else HostCheck("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules"),
+        else HostCheck(
+            "policy", "ok", f"revision {policy['policy']['revision']}, {plural(policy['policy']['rules'], 'rule')}"
+        ),
         HostCheck("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
         HostCheck("chain", "note", "not looked at here: interpose audit verify")
         if flaw is None
@@ -105,7 +108,9 @@ def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))
     checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     if now.opened:
-        checks.append(HostCheck("let through", "open", f"{now.opened} calls ran undecided, as --fail-open wants it"))
+        checks.append(
+            HostCheck("let through", "open", f"{plural(now.opened, 'call')} ran undecided, as --fail-open wants it")
+        )
     return checks
 
 

@@ -15,6 +15,7 @@ from interpose.cli.junit import write_junit
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import UnloadableError
+from interpose.formats.counted import plural
 from interpose.policy.load import RulePlace, pack_names, pack_text, read
 from interpose.policy.pack_catalogue import Pack, pack, packs, switch
 from interpose.policy.parsing import json_schema
@@ -91,7 +92,7 @@ def _list(args: argparse.Namespace) -> int:
     for each in found:
         word = ink("on ", "32") if each.on else ink("off", "2")
         by = ink(f"  ({_by(each)})", "2") if each.on else ""
-        print(f"{word}  {each.name:{names}}  {len(each.rules):2} rules  {each.summary}{by}")
+        print(f"{word}  {each.name:{names}}  {plural(len(each.rules), 'rule'):>8}  {each.summary}{by}")
     return 0
 
 

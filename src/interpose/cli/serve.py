@@ -14,6 +14,7 @@ from interpose.cli.last_resort import GRACE, end_within
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
+from interpose.formats.counted import plural
 
 if TYPE_CHECKING:
     from interpose.config.load import Loaded
@@ -99,7 +100,7 @@ def _show(addresses: tuple[str, ...], service: Service) -> None:
     store = "PostgreSQL" if config.store.url else "SQLite"
     lines: list[tuple[str, Any]] = [
         *(("listens", address) for address in addresses),
-        ("policy", f"revision {status.revision}, {status.rules} rules"),
+        ("policy", f"revision {status.revision}, {plural(status.rules, 'rule')}"),
         ("ledger", f"{_short(config.ledger.directory)} ({config.ledger.level}, {store})"),
         (
             "tokens",

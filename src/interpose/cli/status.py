@@ -16,6 +16,7 @@ from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
+from interpose.formats.counted import plural
 from interpose.install.doctor import installed_targets, since_when
 from interpose.install.last_heard import span
 from interpose.install.places import InstallTarget, spoken_path
@@ -99,7 +100,7 @@ def _lines(
     lines = [("guards", ", ".join(told["guards"]))]
     if policy:
         levels = ", ".join(f"{count} {name}" for name, count in told["levels"].items() if count)
-        lines.append(("policy", f"revision {policy['revision']}, {policy['rules']} rules ({levels})"))
+        lines.append(("policy", f"revision {policy['revision']}, {plural(policy['rules'], 'rule')} ({levels})"))
         lines.append(("packs", ", ".join(told["packs"]) or "none"))
     else:
         lines.append(("policy", f"{ink('cannot be loaded', '31')}: every engine that starts now refuses to"))
@@ -108,7 +109,7 @@ def _lines(
     lines.append(("server", visible(server_line(now.hooks, time()))))
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
-        lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+        lines.append(("questions", f"{plural(now.approvals, 'waits', 'wait')} for an answer: interpose approvals list"))
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
     if now.unapproved.count:
         lines.append(("ALARM", ink(visible(now.unapproved.text), "1;31")))

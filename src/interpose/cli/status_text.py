@@ -8,6 +8,7 @@ import msgspec
 
 from interpose.build import load_config, open_guards, open_rules
 from interpose.errors import UnloadableError
+from interpose.formats.counted import plural
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
 from interpose.install.situation import LedgerState, ListeningServer
@@ -56,7 +57,7 @@ def ledger_line(ledger: LedgerState) -> str:
     """What was recorded."""
     if ledger.problem:
         return f"{spoken_path(ledger.place)}: {ledger.problem}"
-    return f"{ledger.decisions} decisions, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
+    return f"{plural(ledger.decisions, 'decision')}, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
 
 
 def _size(count: float) -> str:

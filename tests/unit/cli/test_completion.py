@@ -129,7 +129,7 @@ INTERACTIVE = {
 SET_UP = {
     "bash": "PS1='READY>'; bind 'set enable-bracketed-paste off'; source {}\n",
     # As the page about it says: a file that is read at the first TAB.
-    "zsh": "PROMPT='READY>'; unset zle_bracketed_paste; autoload -Uz compinit; fpath=($PWD/own $fpath); compinit -u -D\n",
+    "zsh": "PROMPT='READY>'; unset zle_bracketed_paste; fpath=($PWD/own $fpath); autoload -Uz compinit; compinit -uD\n",
 }
 
 
