@@ -88,7 +88,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "tools", "shell", "paths", "reading", "driving", "interceptor", "registration", "formats", "config"},
     "policy.judge": LEAVES | {"driving", "formats", "interceptor", "policy", "registration"},
     "policy.interceptor": LEAVES | {"cel", "interceptor", "policy", "policy.judge", "registration"},
-    "policy.reload": LEAVES | {"interceptor", "policy", "policy.interceptor"},
+    "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "service": FLOW | POLICY | {"config", "ledger", "proof", "store"},
