@@ -6,7 +6,8 @@ person, or refuse it.
 
 from __future__ import annotations
 
-TYPE_CHECKING = False  # as type checkers understand it, without `typing`, which takes longer than all the rest here
+TYPE_CHECKING = False  # as in `typing`, without importing it
+
 if TYPE_CHECKING:
     from interpose.approvals import (
         AutoApprove,
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
     from interpose.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
     from interpose.guarded_functions import guarded
     from interpose.interceptor import Interceptor, Registration
+    from interpose.plugins import load_plugins
     from interpose.registry import InterceptorRegistry, create_interceptor_registry
     from interpose.tools import (
         KNOWN_TOOL_NAMES,
@@ -167,58 +169,49 @@ __all__ = [
     "urls_of",
 ]
 
-
-# Where each public name lives. A name is imported when somebody asks for it: `interpose --version`, and whoever
-# needs one corner of this package, pays for no other.
 _HOMES = {
     "approvals": (
-        "AutoApprove AutoDeny BatchAnswer CallbackConfirmation ConfirmationHandler InteractiveConfirmation "
-        "StandingAnswer"
+        "AutoApprove", "AutoDeny", "BatchAnswer", "CallbackConfirmation", "ConfirmationHandler",
+        "InteractiveConfirmation", "StandingAnswer",
     ),
     "build": (
-        "add_builtin_interceptors add_policy get_global_interceptor_registry initialize_global_interceptors "
-        "load_config open_engine open_ledger open_service reset_global_interceptors"
+        "add_builtin_interceptors", "add_policy", "get_global_interceptor_registry", "initialize_global_interceptors",
+        "load_config", "open_engine", "open_ledger", "open_service", "reset_global_interceptors",
     ),
-    "chain": "InterceptorChain",
-    "engine": "Engine Recorder Run ToolRun",
+    "chain": ("InterceptorChain",),
+    "engine": ("Engine", "Recorder", "Run", "ToolRun"),
     "errors": (
-        "BlockedError ConfigError DuplicateIdError ExecutionFailedError InterceptError InterposeError "
-        "InvalidCallError InvalidModificationError LedgerError MatcherError PluginError PolicyError "
-        "RefusedError RegistrationError StoreError ToolError ToolSetError UnknownHookPointError"
+        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "InterceptError", "InterposeError",
+        "InvalidCallError", "InvalidModificationError", "LedgerError", "MatcherError", "PluginError", "PolicyError",
+        "RefusedError", "RegistrationError", "StoreError", "ToolError", "ToolSetError", "UnknownHookPointError",
     ),
-    "flow.status_lines": "InterceptorEvent format_event logging_sink terminal_sink",
-    "guarded_functions": "guarded",
-    "interceptor": "Interceptor Registration",
-    "registry": "InterceptorRegistry create_interceptor_registry",
-    "tools": "KNOWN_TOOL_NAMES TOOL_ALIASES TOOL_GROUPS command_of mcp_name normalize_tool_name paths_of urls_of",
-    "toolsets": "ToolSet",
+    "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
+    "guarded_functions": ("guarded",),
+    "interceptor": ("Interceptor", "Registration"),
+    "plugins": ("load_plugins",),
+    "registry": ("InterceptorRegistry", "create_interceptor_registry"),
+    "tools": (
+        "KNOWN_TOOL_NAMES", "TOOL_ALIASES", "TOOL_GROUPS", "command_of", "mcp_name", "normalize_tool_name",
+        "paths_of", "urls_of",
+    ),
+    "toolsets": ("ToolSet",),
     "types": (
-        "Allow Approved Confirm Context Decision Deny Effect Finding HookPoint Message Params Pending "
-        "PermissionRequest Report ToolCall ToolOutcome Transform Verdict"
+        "Allow", "Approved", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
+        "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
     ),
-}
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+}  # fmt: skip
+"""Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""
 
-if not TYPE_CHECKING:  # a type checker knows the names, and would take any other for one
+if not TYPE_CHECKING:  # or a misspelt name would have a type
 
     def __getattr__(name: str) -> object:
-        """A public name, or a module of ours that holds some, at its first use."""
-        from importlib import import_module
+        for home, names in _HOMES.items():
+            if name in names:
+                from importlib import import_module
 
-        if name in _HOME_OF:
-            found = globals()[name] = getattr(import_module(f"interpose.{_HOME_OF[name]}"), name)
-            return found
-        if name in {home.partition(".")[0] for home in _HOMES}:
-            return import_module(f"interpose.{name}")
+                found = globals()[name] = getattr(import_module(f"interpose.{home}"), name)
+                return found
         raise AttributeError(f"module 'interpose' has no attribute {name!r}")
 
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
-
-
-def load_plugins(registry: InterceptorRegistry, names: list[str]) -> None:
-    """Switch on the interceptors of other packages by name. Imported on use: metadata is slow to read."""
-    from interpose.plugins import load_plugins as load
-
-    load(registry, names)
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
