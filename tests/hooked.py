@@ -50,7 +50,8 @@ class Hooks:
         self.environment = clean_environment(home)
         self.loaded: Loaded = load(environ=self.environment)
         client = client_for(
-            HOSTS[host], self.loaded.config, self.loaded.places, python=python, fail_open=fail_open
+            HOSTS[host], self.loaded.config, self.loaded.places, python=python, fail_open=fail_open,
+            settings=home / "settings.json",
         )  # fmt: skip
         self.bash, self.python = (file.path for file in client.files)
         self.command, self.program, self._without_bash = client.command, client.program, client.without_bash

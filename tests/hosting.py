@@ -35,29 +35,33 @@ from interpose.types import (
 )
 
 CASES = Path(__file__).parent / "cases" / "hosts"
-DENIED = "Not here. (rule r1)\nSafer: do less"
-QUESTION = "Really?\nSafer: do less"
+DENIED = "Interpose refused this (r1): Not here.\nSafer: do less"
+QUESTION = "Interpose asks (r2): Really?\nSafer: do less"
 WAITING = (
-    "A person must agree first: Really?\nSafer: do less\nThe question waits as K3M9QX2A. A person answers it with "
-    "`interpose approvals approve K3M9QX2A`; make the same call again after that."
+    f"{QUESTION}\nA person must agree first. The question waits as K3M9QX2A; it is answered with "
+    "`interpose approvals approve K3M9QX2A`. Make the same call again after that."
 )
-WITHHELD = "The result was withheld: Not here. (rule r1)\nSafer: do less"
+NOTICE = (
+    "Interpose asks (r2): Really?\n"
+    "Answer it in another terminal: interpose approvals approve K3M9QX2A (or: interpose approvals watch)"
+)
+WITHHELD = "Interpose withheld this result (r1): Not here.\nSafer: do less"
 MESSAGE = (
-    "The message was not sent as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
+    "Interpose refused this as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
 )
-CHANGE = "scripted:tool.before (safer so) changed it to:\necho safe"
+CHANGE = "Interpose: scripted:tool.before (safer so) changed it to:\necho safe"
 BROKEN = "Interpose could not decide: the engine broke"
 
 
 def unchanged(facts: HostFacts, arguments: str) -> str:
     why = f"scripted:tool.before (safer so) changed it. {facts.title} can't change this call on its way"
-    return f"Not run as it is: {why}; make this one instead:\n{arguments}"
+    return f"Interpose refused this as it is: {why}; make this one instead:\n{arguments}"
 
 
 def unhidden(facts: HostFacts, tool: str, reason: str) -> str:
     return (
-        f"The last result of {tool} should not have been shown as it is ({reason}), and {facts.title} can't hide it. "
-        "Don't repeat, store or send what it holds."
+        f"Interpose: the last result of {tool} should not have been shown as it is ({reason}), and {facts.title} can't "
+        "hide it. Don't repeat, store or send what it holds."
     )
 
 
@@ -136,7 +140,7 @@ class Scripted(Service):
             case "deny" | "withhold":
                 return Deny("Not here.", rule="r1", instead="do less")
             case "ask":
-                return Confirm("Really?", instead="do less")
+                return Confirm("Really?", rule="r2", instead="do less")
             case _:
                 return Allow()
 

@@ -69,12 +69,13 @@ def _filled(value: Any, host: Host, case: dict[str, Any]) -> Any:
         "$DENIED": hosting.DENIED,
         "$QUESTION": hosting.QUESTION,
         "$WAITING": hosting.WAITING,
+        "$NOTICE": hosting.NOTICE,
         "$WITHHELD": hosting.WITHHELD,
         "$BROKEN": hosting.BROKEN,
         "$CHANGE": hosting.CHANGE,
         "$UNCHANGED": hosting.unchanged(facts, case.get("changed", "echo safe")),
         "$UNHIDDEN": hosting.unhidden(facts, tool, "scripted:tool.after (hid 1 secret) changed it"),
-        "$UNWITHHELD": hosting.unhidden(facts, tool, hosting.DENIED),
+        "$UNWITHHELD": hosting.unhidden(facts, tool, "Not here. (r1)"),
         "$MESSAGE": hosting.MESSAGE,
     }
     one_line = value.startswith("$1")

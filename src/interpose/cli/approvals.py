@@ -12,7 +12,7 @@ import msgspec
 
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION, Scope, scope
-from interpose.cli.approvals_desk import EPILOG, AnyDesk, add_place, answered, opened
+from interpose.cli.approvals_desk import EPILOG, AnyDesk, LatestDesk, add_place, answered, opened
 from interpose.cli.approvals_text import now, question_line, question_text
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     deny.add_argument("--reason", default="", help="why not; the agent is told")
     for act in (show, approve, deny):
         act.add_argument("id", metavar="ID", help="the question's id; capitals and dashes don't matter")
-    watch = acts.add_parser("watch", help="a live prompt: each question as it comes")
+    watch = acts.add_parser("watch", help="a live prompt: waits, and shows each question as it comes")
     for act in (listing, show, approve, deny, watch):
         add_place(act)
 
@@ -57,6 +57,8 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose approvals`."""
 
     def act() -> int:
+        if args.act == "watch":
+            return _watch(args)
         with opened(args, read_only=True) as desk:
             return _ACTS[args.act](args, desk)
 
@@ -88,12 +90,13 @@ def _deny(args: argparse.Namespace, desk: AnyDesk) -> int:
     return _print(desk.deny(args.id, user_name(), args.reason), args)
 
 
-def _watch(args: argparse.Namespace, desk: AnyDesk) -> int:
+def _watch(args: argparse.Namespace) -> int:
     from interpose.cli.approvals_watch import watch
 
     if args.json:
         raise UsageError("watch is for people: it prints no JSON")
-    return watch(desk, user_name())
+    desk = LatestDesk(args)
+    return watch(desk, user_name(), lambda: desk.awaited)
 
 
 def _print(question: Question, args: argparse.Namespace) -> int:
@@ -125,4 +128,4 @@ def moment_of(text: str, present: datetime) -> datetime:
         raise UsageError(f"{text!r} is no time: say 2h, 30m, 18:00, or 2026-01-31T18:00") from None
 
 
-_ACTS = {"list": _list, "show": _show, "approve": _approve, "deny": _deny, "watch": _watch}
+_ACTS = {"list": _list, "show": _show, "approve": _approve, "deny": _deny}

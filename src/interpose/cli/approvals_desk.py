@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -230,6 +230,66 @@ def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[Any
         yield store_desk(config, store)
     finally:
         store.close()
+
+
+class LatestDesk:
+    """The desk of whoever answers now. A ledger and a server that come or go meanwhile are noticed at the next look."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        """Raises UsageError or ConfigError."""
+        self._args, self._server = args, args.server or ""
+        with ExitStack() as stack:
+            if args.server or args.token_file:  # what is wrong with these is said now, and does not get better
+                stack.enter_context(opened(args))
+        self._config = load(args.config).config
+        self.awaited = ""
+        """What is waited for, as of the last look."""
+
+    def asked(self) -> list[Question]:
+        """Questions that wait, the oldest first."""
+        ledger = Path(self._config.ledger.directory) / "ledger.db"
+        if self._server:
+            self.awaited = f"waiting for questions at {self._server}; q ends"
+        elif found := listening_desk(self._config):
+            self.awaited = "waiting for questions; q ends"
+            return found.asked()
+        elif self._config.store.url or ledger.is_file():
+            self.awaited = f"waiting for questions: {_NO_SERVER}; q ends"
+        else:
+            self.awaited = f"waiting for the first question: nothing was asked yet, and {_NO_SERVER}; q ends"
+            return []
+        return self._at_desk(lambda desk: desk.asked())
+
+    def recent(self) -> list[Question]:
+        """Questions of any state, the newest first."""
+        return self._at_desk(lambda desk: desk.recent())
+
+    def question(self, id: str) -> Question:
+        """One question."""
+        return self._at_desk(lambda desk: desk.question(id))
+
+    def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:
+        """Say yes."""
+        return self._at_desk(lambda desk: desk.approve(id, by, scope, comment=comment))
+
+    def deny(self, id: str, by: str, reason: str = "") -> Question:
+        """Say no."""
+        return self._at_desk(lambda desk: desk.deny(id, by, reason))
+
+    def grants(self) -> list[Given]:
+        """Answers that still count."""
+        return self._at_desk(lambda desk: desk.grants())
+
+    def revoke(self, id: str) -> bool:
+        """Take an answer back."""
+        return self._at_desk(lambda desk: desk.revoke(id))
+
+    def _at_desk(self, act: Callable[[AnyDesk], T]) -> T:
+        with opened(self._args, read_only=True) as desk:
+            return act(desk)
+
+
+_NO_SERVER = "no server runs (an agent's next call starts one, or `interpose serve`)"
 
 
 def listening_desk(config: Config) -> ServerDesk | None:

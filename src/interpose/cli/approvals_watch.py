@@ -8,12 +8,13 @@ import shutil
 import sys
 import termios
 import tty
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Literal
 
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import ONCE, SESSION
+from interpose.cli import EXIT_INTERRUPTED
 from interpose.cli.approvals_desk import AnyDesk
 from interpose.cli.approvals_text import now, question_text
 from interpose.cli.call_arguments import UsageError
@@ -30,16 +31,20 @@ _KEYS: dict[str, Key] = {
 }  # fmt: skip
 
 
-def watch(desk: AnyDesk, by: str) -> int:
-    """Answer until somebody has enough. What is not answered stays in the queue, and is a no when its time is up."""
+def watch(desk: AnyDesk, by: str, awaited: Callable[[], str] = lambda: "waiting for questions; q ends") -> int:
+    """Answer until somebody has enough. What is not answered stays in the queue, and is a no when its time is up.
+
+    `awaited` says what is waited for, as of the desk's last look.
+    """
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise UsageError("watch needs a terminal: use list, approve and deny in scripts")
-    prompt = _Prompt(desk, by, Ink(colours_wanted()))
+    prompt = _Prompt(desk, by, awaited, Ink(colours_wanted()))
     try:
         with _single_keys():
             prompt.run()
     except KeyboardInterrupt:
-        pass  # how people end it
+        print()
+        return EXIT_INTERRUPTED
     print()
     return 0
 
@@ -57,15 +62,17 @@ def _single_keys() -> Iterator[None]:
 
 
 class _Prompt:
-    def __init__(self, desk: AnyDesk, by: str, ink: Ink) -> None:
-        self._desk, self._by, self._ink = desk, by, ink
+    def __init__(self, desk: AnyDesk, by: str, awaited: Callable[[], str], ink: Ink) -> None:
+        self._desk, self._by, self._awaited, self._ink = desk, by, awaited, ink
         self._left_for_later: set[str] = set()
-        self._problem = ""
+        self._problem = self._told = ""
 
     def run(self) -> None:
-        print(self._ink("waiting for questions; q ends", "2"), flush=True)
         while True:
             question = self._next()
+            if (waits := self._awaited()) != self._told:
+                print(self._ink(visible(waits), "2"), flush=True)
+                self._told = waits
             if question is None:
                 if _key() == "quit":
                     return

@@ -15,16 +15,28 @@ from typing import BinaryIO, get_args
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
-from interpose.cli.audit_query import Opened, add_filters, add_ledger, anchors_meant, opened, query_of, recover_meant
+from interpose.cli.audit_query import (
+    Opened,
+    add_canaries,
+    add_filters,
+    add_ledger,
+    anchors_meant,
+    canaries,
+    opened,
+    query_of,
+    recover_meant,
+)
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import encoded
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.formats.counted import plural
+from interpose.install.canary import SESSION, is_canary
 from interpose.install.situation import grant_flaws
 from interpose.ledger import OLD_FORMATS, Broken, Format, Record, named, search, shapes, verify_directory
 from interpose.ledger.stats import stats
@@ -52,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     finding = acts.add_parser("search", help="records that match, the newest first")
     finding.add_argument("words", nargs="?", metavar="TEXT", help="calls whose arguments or reasons contain this")
     show = acts.add_parser("show", help="everything about one call, or about the calls of one request")
-    show.add_argument("call", metavar="ID", help="a call id, a request id, or the #number that tail and search print")
+    show.add_argument("call", metavar="ID", help="the number that tail and search print, a call id or a request id")
     counting = acts.add_parser("stats", help="decisions over time, rules, agents and slow interceptors, drawn")
     proving = acts.add_parser("verify", help="prove that nothing was changed, removed, added or moved")
     mending = acts.add_parser(
@@ -64,6 +76,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act.add_argument("-n", "--limit", type=_count, default=20, help="how many at most (default: 20)")
     for act in (tail, finding, counting, export):
         add_filters(act)
+    for act in (tail, finding, counting):
+        add_canaries(act)
     for act in (tail, finding, show, export):
         act.add_argument("--format", type=_format, choices=get_args(Format), help="the shape of the JSON")
     for act in (tail, finding, show, counting, proving, mending):
@@ -73,7 +87,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _format(text: str) -> str:
-    return OLD_FORMATS.get(text, text)
+    return one_of("format", get_args(Format))(OLD_FORMATS.get(text, text))
 
 
 def _count(text: str) -> int:
@@ -113,8 +127,10 @@ def _tail(args: argparse.Namespace, ledger: Opened) -> int:
     query = query_of(args, time.time())
     # Known before the first page is read: an entry that comes in between is shown twice rather than never.
     seen = _heads(ledger)
-    found = search(ledger.store, query, args.limit)[::-1]
+    sieve = _Sieve(args)
+    found = search(ledger.store, query, args.limit, wanted=sieve)[::-1]
     _print(found, args)
+    sieve.tell()
     if not args.follow:
         return 0 if found else EXIT_BROKEN
     shown = {record.call_id for record in found}
@@ -122,8 +138,28 @@ def _tail(args: argparse.Namespace, ledger: Opened) -> int:
         sys.stdout.flush()
         time.sleep(POLL_SECONDS)
         new = [call for call in _new_calls(ledger, seen) if call not in shown]
-        _print([record for call in new for record in search(ledger.store, _of_call(query, call), 1)], args)
+        fresh = [record for call in new for record in search(ledger.store, _of_call(query, call), 1, wanted=sieve)]
+        _print(fresh, args)
         shown = set(new)
+
+
+class _Sieve:
+    """Leaves canaries out of what people look at, and counts them. Programs get everything."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._all = bool(args.canaries or args.json or args.format or args.session)
+        self._left_out = 0
+
+    def __call__(self, record: Record) -> bool:
+        if self._all or not is_canary(record.session, record.arguments):
+            return True
+        self._left_out += 1
+        return False
+
+    def tell(self) -> None:
+        if self._left_out:
+            verb = "is" if self._left_out == 1 else "are"
+            print(f"{canaries(self._left_out)} {verb} not shown: --canaries shows them", file=sys.stderr)
 
 
 def _heads(ledger: Opened) -> dict[str, int]:
@@ -146,17 +182,19 @@ def _of_call(query: Query, call_id: str) -> Query:
 def _search(args: argparse.Namespace, ledger: Opened) -> int:
     if args.words and args.text:
         raise UsageError("say the text once: as TEXT or with --text")
-    found = search(ledger.store, query_of(args, time.time()), args.limit)
+    sieve = _Sieve(args)
+    found = search(ledger.store, query_of(args, time.time()), args.limit, wanted=sieve)
     _print(found, args)
     if not found and not (args.json or args.format):
         print("nothing found", file=sys.stderr)
+    sieve.tell()
     return 0 if found else EXIT_BROKEN
 
 
 def _show(args: argparse.Namespace, ledger: Opened) -> int:
     found = _meant(args.call, ledger)
     if not found:
-        print(f"interpose audit show: there is no call or request {visible(args.call)}", file=sys.stderr)
+        print(f"interpose audit show: there is no call, number or request {visible(args.call)}", file=sys.stderr)
         return EXIT_BROKEN
     shown = found[-SHOWN:]
     if args.json or args.format:
@@ -180,15 +218,18 @@ def _heading(request: str, count: int, ink: Ink) -> str:
 
 
 def _meant(name: str, ledger: Opened) -> list[Record]:
+    """The number comes first: whoever calls a request `12` must not hide the twelfth record."""
     number = name.removeprefix("#")
-    if name.startswith("#") and number.isascii() and number.isdigit() and len(number) < 19:
+    if number.isascii() and number.isdigit() and len(number) < 19:
         at = ledger.store.query(Query(), 1, int(number) - 1, oldest_first=True)
-        name = at[0].call_id if at and at[0].position == int(number) else ""
+        if at and at[0].position == int(number) and at[0].call_id:
+            return named(ledger.store, at[0].call_id, SHOWN + 1)
     return named(ledger.store, name, SHOWN + 1)
 
 
 def _stats(args: argparse.Namespace, ledger: Opened) -> int:
-    counted = stats(ledger.store, query_of(args, time.time()))
+    without = "" if args.canaries or args.json else SESSION
+    counted = stats(ledger.store, query_of(args, time.time()), without=without)
     if args.json:
         _write_json(msgspec.to_builtins(counted), indent=2)
     else:

@@ -8,21 +8,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import get_args
 
 from msgspec import Struct
 
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.closed_values import one_of
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
+from interpose.formats.counted import plural
 from interpose.ledger import AnchorPlace, RecoveryReport, places_of, recover_all, recover_ledger
 from interpose.ledger.times import moment_ns
 from interpose.store import POSTGRES_SCHEMES, open_store
 from interpose.store.protocols import Query, Store
+from interpose.types import EffectKind, Outcome
 
 _FILTERS = {
     "request": "calls that came in the request of this id: X-Request-ID, info.request_id, or what `run` prints",
     "session": "calls of this session",
-    "agent": "calls of this agent",
+    "agent": "calls of this agent: as the agent column has it",
     "tool": "calls of this tool",
     "decision": "allow, rewrite, ask or deny",
     "rule": "calls that this rule decided or rewrote, or whose result it rewrote or withheld",
@@ -30,6 +34,7 @@ _FILTERS = {
     "path": "calls that touch this path or something under it",
     "host": "calls that reach this host",
 }
+_CLOSED: dict[str, tuple[str, ...]] = {"decision": get_args(Outcome), "effect": get_args(EffectKind)}
 
 
 class Opened(Struct, frozen=True):
@@ -73,10 +78,22 @@ def add_ledger(parser: argparse.ArgumentParser) -> None:
 def add_filters(parser: argparse.ArgumentParser) -> None:
     """Everything that narrows down records."""
     for name, meaning in _FILTERS.items():
-        parser.add_argument(f"--{name}", default="", help=meaning)
+        known = _CLOSED.get(name)
+        kind = one_of(name, known, empty=True) if known else str
+        parser.add_argument(f"--{name}", default="", type=kind, help=meaning)
     parser.add_argument("--text", default="", help="calls whose arguments or reasons contain this")
     parser.add_argument("--since", default="", metavar="TIME", help="from then on: 90m, 2h, 7d, or 2026-01-31T08:00")
     parser.add_argument("--until", default="", metavar="TIME", help="before then")
+
+
+def add_canaries(parser: argparse.ArgumentParser) -> None:
+    """`--canaries`."""
+    parser.add_argument("--canaries", action="store_true", help="also the calls that `interpose doctor` tried out")
+
+
+def canaries(count: int) -> str:
+    """So many of them."""
+    return f"{plural(count, 'canary', 'canaries')} of `interpose doctor`"
 
 
 def query_of(args: argparse.Namespace, now: float) -> Query:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from interpose.cli.audit_query import time_text
+from interpose.cli.audit_query import canaries, time_text
 from interpose.cli.audit_text import COLOURS, duration
 from interpose.cli.verdict_text import Ink, columns, cut, visible
 from interpose.formats.counted import plural
@@ -19,8 +19,8 @@ _NAME_WIDTH = 32
 def drawn(shown: Stats, ink: Ink, width: int) -> str:
     """The statistics with bars, for a terminal of this width."""
     if not shown.total:
-        return "no decisions"
-    parts = [f"{ink(plural(shown.total, 'decision'), '1')}   {_legend(shown.decisions, ink)}"]
+        return f"no decisions{_left_out(shown)}"
+    parts = [f"{ink(plural(shown.total, 'decision'), '1')}   {_legend(shown.decisions, ink)}{_left_out(shown)}"]
     parts += ["", ink("over time", "1")]
     rows = [(time_text(stretch.start_ns), stretch.decisions) for stretch in shown.over_time]
     parts += _bars(rows, ink, width)
@@ -39,6 +39,10 @@ def drawn(shown: Stats, ink: Ink, width: int) -> str:
             bar = "█" * _length(each.p50_ns, slowest, room)
             parts.append(f"  {name}{' ' * (wide - columns(name))}  {figures}  {ink(bar, '35')}".rstrip())
     return "\n".join(parts)
+
+
+def _left_out(shown: Stats) -> str:
+    return f"   ({canaries(shown.left_out)} not counted: --canaries counts them)" if shown.left_out else ""
 
 
 def _legend(decisions: dict[str, int], ink: Ink) -> str:

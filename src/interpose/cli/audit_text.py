@@ -46,6 +46,10 @@ def lines(records: Sequence[Record], ink: Ink, width: int | None) -> list[str]:
     table = [_cells(record) for record in records]
     widths = [max((columns(row[at]) for row in table), default=0) for at in range(len(_COLUMNS))]
     shown: list[str] = []
+    if records and width is not None:  # a terminal has a person before it; a pipe wants records alone
+        widths = [max(wide, len(head)) if wide else 0 for wide, head in zip(widths, _HEADS, strict=True)]
+        heads = [f"{head:{wide}}" for head, wide in zip(_HEADS, widths, strict=True) if wide]
+        shown.append(ink("  ".join((*heads, "call")), "2"))
     for record, row in zip(records, table, strict=True):
         cells = [cell + " " * (wide - columns(cell)) for cell, wide in zip(row, widths, strict=True)]
         used = sum(widths) + 2 * len(widths)
@@ -84,6 +88,9 @@ _COLUMNS: tuple[tuple[Callable[[Record], str], Colour], ...] = (
     (lambda record: _short(record.tool), lambda ink, _record, cell: ink(cell, "1")),
     (lambda record: _short(record.rule), _plain),
 )
+
+
+_HEADS = ("", "time", "said", "ended", "took", "agent", "tool", "rule")
 
 
 def page(record: Record, ink: Ink) -> str:

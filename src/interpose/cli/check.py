@@ -16,6 +16,7 @@ from interpose.build import open_engines, open_guards
 from interpose.carried_calls import canonical
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError, given_arguments
+from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import encoded, print_json
 from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
 from interpose.cli.terminal import colours_wanted
@@ -56,9 +57,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--cwd", help="where the call would run (default: here)")
     parser.add_argument("--home", help="the user's home directory (default: $HOME)")
+    profiles = ("balanced", "strict")
     parser.add_argument(
-        "--profile", choices=("balanced", "strict"), help="of the command guard (default: as configured)"
-    )
+        "--profile", type=one_of("profile", profiles), choices=profiles,
+        help="of the command guard (default: as configured)",
+    )  # fmt: skip
     parser.add_argument("--guards-only", action="store_true", help="the built-in guards alone, as they are by default")
     parser.add_argument("--json", action="store_true", help="print the answer as JSON")
     parser.add_argument("--jsonl", action="store_true", help="judge rows from stdin")

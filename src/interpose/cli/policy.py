@@ -12,6 +12,7 @@ from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
+from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import UnloadableError
@@ -135,7 +136,7 @@ def _rule_data(rule: Rule) -> dict[str, Any]:
 def _known(name: str) -> str:
     known = pack_names()
     if name not in known:
-        raise UsageError(f"there is no pack {name!r}; there are {', '.join(known)}")
+        raise UsageError(unknown("pack", name, known))
     return name
 
 

@@ -57,7 +57,10 @@ def ledger_line(ledger: LedgerState) -> str:
     """What was recorded."""
     if ledger.problem:
         return f"{spoken_path(ledger.place)}: {ledger.problem}"
-    return f"{plural(ledger.decisions, 'decision')}, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
+    real = ledger.decisions - ledger.canaries
+    decisions = plural(real, "decision")
+    tried = f" (and {ledger.canaries} of doctor)" if ledger.canaries else ""
+    return f"{decisions}{tried}, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
 
 
 def _size(count: float) -> str:

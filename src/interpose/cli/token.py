@@ -14,6 +14,7 @@ from typing import get_args
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import print_json
 from interpose.cli.server_client import connection_to
 from interpose.config.load import load
@@ -42,7 +43,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", metavar="act", required=True)
     new = acts.add_parser("new", help="make a token and print it")
     new.add_argument("name", help="who shows it: the principal of their calls")
-    new.add_argument("--role", choices=get_args(Role), default="agent", help="what it may (default: agent)")
+    roles = get_args(Role)
+    new.add_argument(
+        "--role", type=one_of("role", roles), choices=roles, default="agent", help="what it may (default: agent)"
+    )
     new.add_argument("--for", dest="life", default="", metavar="TIME", help="90d or 12h (default: it never ends)")
     listing = acts.add_parser("list", help="the tokens, without their secrets")
     revoke = acts.add_parser("revoke", help="take a token back")

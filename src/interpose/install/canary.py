@@ -36,6 +36,13 @@ def canary(host: Host, command: str) -> bytes:
     return json.dumps(_filled(host.facts.setup.canary, {"COMMAND": command, "SESSION": SESSION})).encode()
 
 
+def is_canary(session: str, arguments: object) -> bool:
+    """Whether a recorded call was one. Who only calls a session so is none, unless no arguments are kept."""
+    if session != SESSION:
+        return False
+    return not isinstance(arguments, dict) or arguments.get("command") in (REFUSED, ALLOWED)
+
+
 def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> CanaryAnswer:
     """What a hook's own command line answers to a canary."""
     body = canary(host, command)
@@ -56,6 +63,7 @@ def sent(host: Host, words: Sequence[str], command: str, seconds: float) -> Cana
 def understood(host: Host, body: bytes, reply: Reply) -> tuple[Answer, str]:
     """What a reply means to its host, and the words in it."""
     event = host.read(json.loads(body))
+    reply = _without_notice(host, reply)
     if _alike(host.allow(event), reply) is not None:
         return "allowed", ""
     asks = [host.ask(event, _ANYTHING)] if event.name in host.facts.asks else []
@@ -65,6 +73,20 @@ def understood(host: Host, body: bytes, reply: Reply) -> tuple[Answer, str]:
             return "refused", said
     shown = reply.stdout.decode("utf-8", "replace") or reply.stderr or "nothing"
     return "unclear", f"exit code {reply.exit_code}, {shown[:200]}"
+
+
+def _without_notice(host: Host, reply: Reply) -> Reply:
+    """What stands beside an answer for the host's person is no part of it."""
+    key = host.facts.tells_person
+    if not key or key.encode() not in reply.stdout:
+        return reply
+    try:
+        said = json.loads(reply.stdout)
+    except ValueError:
+        return reply
+    if isinstance(said, dict):
+        said.pop(key, None)
+    return Reply(json.dumps(said).encode(), reply.stderr, reply.exit_code)
 
 
 def _alike(pattern: Reply, reply: Reply) -> str | None:

@@ -21,10 +21,12 @@ from interpose.install.jsonc import JsoncError, parse
 from interpose.install.places import InstallTarget, file_for
 from interpose.install.records import Installed, Records
 from interpose.surfaces.hook_clients.client_files import (
+    GONE,
     HookClient,
     client_for,
     managed_client,
     managed_seconds,
+    needed,
     seconds_of,
 )
 from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
@@ -84,16 +86,16 @@ def plan_install(target: InstallTarget, loaded: Loaded, *, fail_open: bool = Fal
     """Put a host's hooks in their place. Raises SetupError."""
     host = HOSTS[target.facts.name]
     client = (
-        managed_client(host, fail_open=fail_open)
+        managed_client(host, fail_open=fail_open, settings=target.path)
         if target.scope == "managed"
-        else client_for(host, loaded.config, loaded.places, fail_open=fail_open)
+        else client_for(host, loaded.config, loaded.places, fail_open=fail_open, settings=target.path)
     )
     match target.facts.setup.layout:
         case "groups" | "flat":
             main, record = _with_hooks(target, host, loaded, client, fail_open=fail_open)
             texts: Mapping[Path, tuple[str, int]] = _beside(target)
         case "scripts":
-            texts = _scripts(target, host, client)
+            texts = _scripts(target, host, client, fail_open=fail_open)
             main, record = (), _new_record(target, target.path, fail_open=fail_open)
         case "plugin":
             texts = _plugin(target, loaded, client)
@@ -251,19 +253,24 @@ def _whole(path: Path, text: str, mode: int, root: Path, was: Installed | None) 
     return FileChange(found.path, found.content, text.encode(), mode, theirs=False)
 
 
-def _scripts(target: InstallTarget, host: Host, client: HookClient) -> Mapping[Path, tuple[str, int]]:
+def _scripts(
+    target: InstallTarget, host: Host, client: HookClient, *, fail_open: bool
+) -> Mapping[Path, tuple[str, int]]:
     broken = host.broken("Interpose's hook can't be started, so this is refused. `interpose doctor` says why")
-    script = (
-        f"#!/bin/sh\n# Asks Interpose about one event of {host.facts.title}. {MADE_BY}\n"
-        f"{shlex.quote(client.program)} || printf %s {shlex.quote(broken.stdout.decode())}\n"
-    )
+    asked = f"{shlex.quote(client.program)} || printf %s {shlex.quote(broken.stdout.decode())}"
+    if not fail_open:
+        gone = host.broken(f"Interpose refused this: {GONE} remove its scripts from {target.path}")
+        there = " && ".join(f"test -e {shlex.quote(file)}" for file in needed())
+        asked = f"if {there}; then {asked}; else printf %s {shlex.quote(gone.stdout.decode())}; fi"
+    script = f"#!/bin/sh\n# Asks Interpose about one event of {host.facts.title}. {MADE_BY}\n{asked}\n"
     return {target.path / event.name: (script, 0o755) for event in target.facts.setup.events}
 
 
 def _plugin(target: InstallTarget, loaded: Loaded, client: HookClient) -> Mapping[Path, tuple[str, int]]:
     host, config = HOSTS[target.facts.name], loaded.config
     reach = Reach(
-        socket=config.hooks.socket, command=(client.program,), deadline=seconds_of(host, config)
+        socket=config.hooks.socket, command=(client.program,), deadline=seconds_of(host, config),
+        needed=needed(), gone=f"{GONE} remove {target.path}",
     )  # fmt: skip
     mode = 0o600 if target.scope == "user" else 0o644
     return {

@@ -18,6 +18,7 @@ from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
 from interpose.errors import InterposeError, text_of
 from interpose.formats.counted import plural
+from interpose.install.canary import SESSION
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
 from interpose.ledger import Recovery, places_of, ran_unapproved, verify_directory, verify_notes
@@ -47,10 +48,11 @@ class ListeningServer(Struct, frozen=True):
 
 
 class LedgerState(Struct, frozen=True, kw_only=True):
-    """What the ledger holds."""
+    """What the ledger holds. `decisions` are all of them, also those about `canaries` of `interpose doctor`."""
 
     place: str
     decisions: int = 0
+    canaries: int = 0
     bytes: int = 0
     problem: str = ""
 
@@ -152,8 +154,15 @@ def _damage(store: Store, directory: Path) -> str:
 
 
 def _ledger(store: Store, place: str, directory: Path) -> LedgerState:
-    decisions = sum(tally.count for tally in store.tallies(Query(kinds=("decided",)), _YEARS_NS))
-    return LedgerState(place=place, decisions=decisions, bytes=store.size(), problem=_damage(store, directory))
+    return LedgerState(
+        place=place, decisions=_decisions(store), canaries=_decisions(store, SESSION), bytes=store.size(),
+        problem=_damage(store, directory),
+    )  # fmt: skip
+
+
+def _decisions(store: Store, session: str = "") -> int:
+    tallies = store.tallies(Query(kinds=("decided",), session=session), _YEARS_NS)
+    return sum(tally.count for tally in tallies)
 
 
 def _warned(store: Store) -> tuple[str, ...]:

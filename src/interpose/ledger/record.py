@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType
@@ -105,9 +105,18 @@ def _of_call(decided: list[StoredEntry], finished: StoredEntry | None) -> Record
 
 
 def search(
-    store: EntryStore, query: Query, limit: int, after: int | None = None, *, oldest_first: bool = False
+    store: EntryStore,
+    query: Query,
+    limit: int,
+    after: int | None = None,
+    *,
+    oldest_first: bool = False,
+    wanted: Callable[[Record], bool] | None = None,
 ) -> list[Record]:
-    """The newest records whose decisions match. `after` is the position of the last one of the page before."""
+    """The newest records whose decisions match. `after` is the position of the last one of the page before.
+
+    `wanted` is asked about each of them besides.
+    """
     query = replace(query, kinds=("decided",), request=request_name(query.request))
     found: list[Record] = []
     while (room := limit - len(found)) > 0:
@@ -118,6 +127,7 @@ def search(
             one
             for entry in page
             if (one := known.get(entry.call_id)) and (one.writer, one.seq) == (entry.writer, entry.seq)
+            if wanted is None or wanted(one)
         ]
         if len(page) < room:
             break

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from interpose.ledger.record import Record, search
 from interpose.ledger.values import request_name
-from interpose.store.protocols import EntryStore, Query
+from interpose.store.protocols import EntryStore, Query, Tally
 
 STRETCHES = 24
 """Stretches of time in which decisions are counted, at most."""
@@ -50,14 +50,23 @@ class Stats(Struct, frozen=True):
     tools: dict[str, int]
     interceptors: tuple[Spent, ...]
     interceptors_of: int
+    left_out: int = 0
+    """Decisions of a session that was not to be counted."""
 
 
-def stats(store: EntryStore, query: Query, sample: int = SAMPLE) -> Stats:
-    """Count the decisions that match. The times of interceptors are those of a sample, the newest ones."""
+def stats(store: EntryStore, query: Query, sample: int = SAMPLE, *, without: str = "") -> Stats:
+    """Count the decisions that match. The times of interceptors are those of a sample, the newest ones.
+
+    The decisions of the session `without` are not counted, and their number is said.
+    """
     query = replace(query, kinds=("decided",), request=request_name(query.request))
     span = _span(store, query)
-    tallies = store.tallies(query, _WIDTHS[0] if span is None else _width(span))
-    newest = search(store, query, sample)
+    width = _WIDTHS[0] if span is None else _width(span)
+    tallies = store.tallies(query, width)
+    left_out = store.tallies(replace(query, session=without), width) if without and not query.session else []
+    if left_out:
+        tallies = _without(tallies, left_out)
+    newest = search(store, query, sample, wanted=(lambda record: record.session != without) if left_out else None)
     stretches: dict[int, Counter[str]] = defaultdict(Counter)
     agents: dict[str, Counter[str]] = defaultdict(Counter)
     for tally in tallies:
@@ -73,7 +82,14 @@ def stats(store: EntryStore, query: Query, sample: int = SAMPLE) -> Stats:
         tools=_top((tally.tool, tally.count) for tally in tallies),
         interceptors=_slowest(newest),
         interceptors_of=len(newest),
+        left_out=sum(tally.count for tally in left_out),
     )
+
+
+def _without(tallies: list[Tally], left_out: list[Tally]) -> list[Tally]:
+    less = {replace(tally, count=0): tally.count for tally in left_out}
+    counted = (replace(tally, count=tally.count - less.get(replace(tally, count=0), 0)) for tally in tallies)
+    return [tally for tally in counted if tally.count > 0]
 
 
 def _span(store: EntryStore, query: Query) -> tuple[int, int] | None:

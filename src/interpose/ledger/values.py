@@ -29,6 +29,7 @@ _OVERLAP = 8 * 1024
 _NAMES = 1024
 """Names of sessions and the like that are known to hold no secret."""
 _NUMBER = re.compile(r"[0-9a-f-]{1,36}")
+_HOOK = "hook:"
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
 _encode = Encoder(enc_hook=text_of).encode
@@ -99,8 +100,8 @@ class Values:
         """Who asked, from where and under which names. Whoever names a session after a token gets a marker, too."""
         context = call.context
         about = (
-            context.session_id, context.agent_id, context.role, context.principal, context.cwd, context.trace_id,
-            context.claimed,
+            context.session_id, context.agent_id or _host_of(context.source), context.role, context.principal,
+            context.cwd, context.trace_id, context.claimed,
         )  # fmt: skip
         names = self._harmless.get(about)
         if names is None:
@@ -205,6 +206,11 @@ def clean(text: str) -> str:
     if text.isascii():
         return text.replace("\0", "\\0") if "\0" in text else text
     return text.encode("utf-8", "backslashreplace").decode().replace("\0", "\\0")
+
+
+def _host_of(source: str) -> str:
+    """The host whose hook asked: that is who people know as the agent, where it names none."""
+    return source.removeprefix(_HOOK) if source.startswith(_HOOK) else ""
 
 
 def request_name(text: str) -> str:

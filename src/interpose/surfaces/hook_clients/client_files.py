@@ -34,8 +34,11 @@ LONGEST = 32768
 """Bytes of an event that bash sends. A server that reads nothing must not make it wait, and sockets hold more."""
 MANAGED_DEADLINE = 30.0
 UNDECIDED = "Interpose could not decide, so this is refused. `interpose doctor` says why"
-_OR_REFUSED = "|| /bin/sh -c 'echo Refused by Interpose. If no reason is given, run interpose doctor. >&2; exit 2'"
-"""Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
+GONE = "its program is gone from this machine. Install it again, or"
+"""What is said when the package was removed and its hooks were not; what follows says how to take those out."""
+_FAILED = "Refused by Interpose. If no reason is given, run interpose doctor."
+_PLAIN = re.compile(r"[A-Za-z0-9/._+@-]+")
+"""What no shell takes for anything but itself."""
 _IMPORTS = "from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask\n"
 
 
@@ -73,9 +76,15 @@ def seconds_of(host: Host, config: Config) -> float:
 
 
 def client_for(
-    host: Host, config: Config, places: Places, *, fail_open: bool = False, python: str = sys.executable
+    host: Host,
+    config: Config,
+    places: Places,
+    *,
+    fail_open: bool = False,
+    python: str = sys.executable,
+    settings: Path | None = None,
 ) -> HookClient:
-    """The client of a host. The same arguments give the same files."""
+    """The client of a host. The same arguments give the same files, whatever `settings` hold its command line."""
     directory = places.state / "hooks"
     seconds = seconds_of(host, config)
     name = host.facts.name
@@ -114,20 +123,37 @@ def client_for(
     }
     return HookClient(
         (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
-        f"{shlex.quote(str(fast))} {_OR_REFUSED}",
+        f"{shlex.quote(str(fast))} {_or_refused((str(fast), *needed(python)), settings)}",
         str(fast),
         without_bash,
     )
 
 
-def managed_client(host: Host, *, fail_open: bool = False, python: str = sys.executable) -> HookClient:
+def needed(python: str = sys.executable) -> tuple[str, ...]:
+    """The files without which no client comes to an answer by itself: who removes the package removes one of them."""
+    return python, str(files("interpose") / "__init__.py")
+
+
+def _or_refused(without: tuple[str, ...], settings: Path | None) -> str:
+    """Behind a program whose end is no answer. Words that every shell takes, as hosts use that of their user."""
+    said = f"echo {_FAILED} >&2"
+    if settings is not None and all(_PLAIN.fullmatch(text) for text in (*without, str(settings))):
+        there = " && ".join(f"test -e {file}" for file in without)
+        gone = f"echo Interpose refused this: {GONE} take its hooks out of {settings} >&2"
+        said = f"if {there}; then {said}; else {gone}; fi"
+    return f"|| /bin/sh -c '{said}; exit 2'"
+
+
+def managed_client(
+    host: Host, *, fail_open: bool = False, python: str = sys.executable, settings: Path | None = None
+) -> HookClient:
     """The client for everybody on a machine: the program itself, which finds the places of whoever runs it.
 
     INVARIANT: no file that a user could change is part of it.
     """
     flags = ["--managed", "--within", f"{managed_seconds(host):g}", *(["--fail-open"] if fail_open else [])]
     program = shlex.join([python, "-I", "-m", "interpose", "hook", host.facts.name, *flags])
-    return HookClient((), f"{program} {_OR_REFUSED}", program, ())
+    return HookClient((), f"{program} {_or_refused(needed(python), settings)}", program, ())
 
 
 def managed_seconds(host: Host) -> float:

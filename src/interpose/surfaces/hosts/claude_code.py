@@ -75,6 +75,7 @@ HOST = ClaudeCode(
         title="Claude Code",
         evidence="run",
         setup=SETUP,
+        tells_person="systemMessage",
         asks=("PreToolUse",),
         mode_field="permission_mode",
         # Not `auto`, where a classifier answers; not `bypassPermissions`, where what its own check of paths would ask

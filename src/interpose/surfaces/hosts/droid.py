@@ -31,6 +31,7 @@ HOST = ClaudeLike(
         title="Factory Droid",
         evidence="docs",
         setup=SETUP,
+        tells_person="systemMessage",
         asks=("PreToolUse",),
         mode_field="permission_mode",
         asks_in=("default",),  # what its other modes do with a question nobody has shown us

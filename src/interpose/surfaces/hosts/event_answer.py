@@ -13,11 +13,11 @@ from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.all_hosts import speaking
-from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply
+from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply, noticed
 from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
 from interpose.surfaces.hosts.session_switches import project_switches, told
-from interpose.types import ToolCall, ToolOutcome
+from interpose.types import ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -70,7 +70,8 @@ def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
         case "tool.before" | "permission.ask" | "message.before":
             return host.broken(reason)
         case "tool.after":
-            return _replaced(host, event, with_text(event.result, reply_texts.withheld(reason), _said(event)), reason)
+            text = reply_texts.withheld_unseen(reason)
+            return _replaced(host, event, with_text(event.result, text, _said(event)), reason)
         case _:
             return host.allow(event)  # nothing is decided by these, and nobody must be stopped by our failure
 
@@ -93,11 +94,16 @@ def _before(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case AskThem(verdict):
             return host.ask(event, reply_texts.question(verdict))
         case WaitFor(verdict):
-            return host.deny(event, reply_texts.waiting(verdict))
+            return _waits(host, event, verdict)
         case Refuse(verdict, ToolCall() as other_form):
             return host.deny(event, reply_texts.unchanged(host.facts, verdict, other_form))
         case Refuse(verdict):
             return host.deny(event, reply_texts.refusal(verdict))
+
+
+def _waits(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply:
+    """The agent hears that it has to wait, and its person where to answer."""
+    return noticed(host.facts, host.deny(event, reply_texts.waiting(verdict)), reply_texts.notice(verdict))
 
 
 def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
@@ -119,7 +125,7 @@ def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case "deny":
             return host.deny(event, reply_texts.refusal(verdict))
         case "ask":
-            return host.deny(event, reply_texts.waiting(verdict))
+            return _waits(host, event, verdict)
         case "rewrite":
             return host.deny(event, reply_texts.changed_message(verdict))
         case _:
@@ -134,8 +140,8 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         return host.allow(event)
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
-    reason = reply_texts.refusal(after) if after.outcome == "deny" else reply_texts.waiting(after)
-    return _replaced(host, event, with_text(event.result, reply_texts.withheld(reason), _said(event)), reason)
+    result = with_text(event.result, reply_texts.withheld(after), _said(event))
+    return _replaced(host, event, result, reply_texts.objection(after))
 
 
 def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:

@@ -82,6 +82,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
+    tells_person: str = ""
+    """The key, beside a decision, whose text its person sees. Empty: none is known, or the person sees the reason."""
     replaces_tools: str = ""
     """How the names of the tools begin whose results can be replaced."""
     windows_shell: Literal["bash", "powershell"] = "powershell"
@@ -158,6 +160,13 @@ class Unable(Struct, frozen=True):
 def spoken(value: Any, exit_code: int = 0) -> Reply:
     """A reply of one JSON object."""
     return Reply(_encode(thaw(value)), "", exit_code)
+
+
+def noticed(facts: HostFacts, reply: Reply, text: str) -> Reply:
+    """The same answer, and a text for the host's person, where the host has a place for it."""
+    if not text or not facts.tells_person or not reply.stdout:
+        return reply
+    return spoken(msgspec.json.decode(reply.stdout) | {facts.tells_person: text}, reply.exit_code)
 
 
 def refused(reason: str) -> Reply:

@@ -92,6 +92,7 @@ HOST = Gemini(
         title="Gemini CLI",
         evidence="run",
         setup=SETUP,
+        tells_person="systemMessage",
         rewrites=("BeforeTool",),
         replaces=("AfterTool",),
     )

@@ -9,41 +9,53 @@ import msgspec
 from interpose.points import BLOCKED
 from interpose.surfaces.hosts.events import HostEvent, HostFacts
 from interpose.tools import command_of, plain_arguments
-from interpose.types import Deny, Finding, ToolCall, Verdict
+from interpose.types import Confirm, Deny, Finding, ToolCall, Verdict
 
 
 def refusal(verdict: Verdict[Any]) -> str:
     """Why not, and what to do instead."""
-    decision = verdict.decision
-    rule = f" (rule {decision.rule})" if isinstance(decision, Deny) and decision.rule else ""
-    return f"{verdict.reason or BLOCKED}{rule}{_instead(verdict)}"
+    return f"Interpose refused this{_rule(verdict)}: {_reason(verdict, BLOCKED)}{_instead(verdict)}"
 
 
 def question(verdict: Verdict[Any]) -> str:
     """What a person is asked."""
-    return f"{verdict.reason or 'May this run?'}{_instead(verdict)}"
+    return f"{_asked(verdict)}{_instead(verdict)}"
+
+
+def _asked(verdict: Verdict[Any]) -> str:
+    return f"Interpose asks{_rule(verdict)}: {_reason(verdict, 'May this run?')}"
 
 
 def waiting(verdict: Verdict[Any]) -> str:
     """A person must agree, in our queue."""
     if not verdict.approval:
-        return f"A person must agree, and nobody can be asked here: {question(verdict)}"
+        return f"{question(verdict)}\nA person must agree first, and nobody can be asked here."
     return (
-        f"A person must agree first: {question(verdict)}\n"
-        f"The question waits as {verdict.approval}. A person answers it with "
-        f"`interpose approvals approve {verdict.approval}`; make the same call again after that."
+        f"{question(verdict)}\n"
+        f"A person must agree first. The question waits as {verdict.approval}; it is answered with "
+        f"`interpose approvals approve {verdict.approval}`. Make the same call again after that."
+    )
+
+
+def notice(verdict: Verdict[Any]) -> str:
+    """For the person at the host: a question waits elsewhere. Empty if none does."""
+    if not verdict.approval:
+        return ""
+    return (
+        f"{_asked(verdict)}\n"
+        f"Answer it in another terminal: interpose approvals approve {verdict.approval} (or: interpose approvals watch)"
     )
 
 
 def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall) -> str:
     """The call would have been rewritten, and this host can't."""
     why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
-    return f"Not run as it is: {why}; make this one instead:\n{_shown(other_form)}"
+    return f"Interpose refused this as it is: {why}; make this one instead:\n{_shown(other_form)}"
 
 
 def change(verdict: Verdict[ToolCall]) -> str:
     """What became of the call, for the person who is asked about it and for the agent."""
-    return f"{rewriting(verdict)} to:\n{_shown(verdict.payload)}"
+    return f"Interpose: {rewriting(verdict)} to:\n{_shown(verdict.payload)}"
 
 
 def _shown(call: ToolCall) -> str:
@@ -53,18 +65,30 @@ def _shown(call: ToolCall) -> str:
 
 def changed_message(verdict: Verdict[Any]) -> str:
     """A message would have been rewritten; no host takes another text than its user's."""
-    return f"The message was not sent as it is: {rewriting(verdict)}. Send this instead:\n{verdict.payload.text}"
+    return f"Interpose refused this as it is: {rewriting(verdict)}. Send this instead:\n{verdict.payload.text}"
 
 
-def withheld(reason: str) -> str:
+def withheld(verdict: Verdict[Any]) -> str:
     """In the place of a result."""
-    return f"The result was withheld: {reason or BLOCKED}"
+    if verdict.outcome == "deny":
+        return f"Interpose withheld this result{_rule(verdict)}: {_reason(verdict, BLOCKED)}{_instead(verdict)}"
+    return f"Interpose withheld this result until a person agrees.\n{waiting(verdict)}"
+
+
+def withheld_unseen(reason: str) -> str:
+    """In the place of a result that could not be looked at."""
+    return f"Interpose withheld this result: {reason}"
+
+
+def objection(verdict: Verdict[Any]) -> str:
+    """Why a result should not be seen, in brackets."""
+    return f"{_reason(verdict, BLOCKED)}{_rule(verdict)}"
 
 
 def unhidden(facts: HostFacts, event: HostEvent, reason: str) -> str:
     """Beside a result that should have been replaced."""
     return (
-        f"The last result of {event.tool.name} should not have been shown as it is ({reason}), and "
+        f"Interpose: the last result of {event.tool.name} should not have been shown as it is ({reason}), and "
         f"{facts.title} can't hide it. Don't repeat, store or send what it holds."
     )
 
@@ -77,6 +101,21 @@ def rewriting(verdict: Verdict[Any]) -> str:
 
 def _changer(finding: Finding) -> str:
     return (finding.rule or finding.interceptor) + (f" ({finding.reason})" if finding.reason != finding.part else "")
+
+
+def _rule(verdict: Verdict[Any]) -> str:
+    rule = _decided(verdict)
+    return f" ({rule})" if rule else ""
+
+
+def _decided(verdict: Verdict[Any]) -> str:
+    decision = verdict.decision
+    return (decision.rule if isinstance(decision, Deny | Confirm) else "") or verdict.rule
+
+
+def _reason(verdict: Verdict[Any], nothing: str) -> str:
+    """The reason without the rule, where that was put before it."""
+    return verdict.reason.removeprefix(f"{_decided(verdict)}: ") or nothing
 
 
 def _instead(verdict: Verdict[Any]) -> str:

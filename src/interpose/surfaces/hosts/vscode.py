@@ -46,7 +46,7 @@ class VsCode(ClaudeLike, frozen=True):
 
 HOST = VsCode(
     # It asks by its own level of permissions, which its events don't name: with "Allow all" nobody is asked.
-    HostFacts(name="vscode", title="VS Code", evidence="docs", setup=SETUP),
+    HostFacts(name="vscode", title="VS Code", evidence="docs", setup=SETUP, tells_person="systemMessage"),
     EVENTS,
     Fields(event=("hookEventName", "hook_event_name"), session=("sessionId", "session_id")),
 )

@@ -30,13 +30,18 @@ MADE_BY = "Made by `interpose install`; `interpose uninstall` removes it."
 
 
 class Reach(Struct, frozen=True, kw_only=True):
-    """How a plugin reaches a decision: a socket, or else a port with a token; the command if nobody listens there."""
+    """How a plugin reaches a decision: a socket, or else a port with a token; the command if nobody listens there.
+
+    Without the files that are `needed` the command can't answer, and `gone` is said in its place.
+    """
 
     socket: str = ""
     port: int = 0
     token_file: str = ""
     command: tuple[str, ...] = ()
     deadline: float = 25.0
+    needed: tuple[str, ...] = ()
+    gone: str = ""
 
 
 def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
@@ -48,6 +53,8 @@ def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
         "token_file": reach.token_file,
         "command": reach.command,
         "deadline_ms": round(reach.deadline * 1000),
+        "needed": reach.needed,
+        "gone": reach.gone,
     }
     told = f"// {MADE_BY}\nconst INTERPOSE = {json.dumps(settings)};\n"
     program = told + _text("ask.js") + _text(facts.setup.plugin)

@@ -1,7 +1,7 @@
 // How a plugin asks Interpose. `INTERPOSE` is written above by whoever installs this file.
 // Only a whole answer in time counts: everything else throws, and a throw keeps the call from running.
 import { spawn } from "node:child_process";
-import { lstatSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 
 // As in socket_client.py: how long a server is not asked again that gave no answer in time.
@@ -31,7 +31,8 @@ async function ask(event) {
 }
 
 function refusal(error) {
-  return new Error(`Interpose could not decide: ${error.message || error.code}`);
+  const gone = INTERPOSE.gone && error.message === INTERPOSE.gone;
+  return new Error(`Interpose ${gone ? "refused this" : "could not decide"}: ${error.message || error.code}`);
 }
 
 function parsed(text) {
@@ -118,6 +119,8 @@ function overSocket(body, deadline) {
 
 function byCommand(body, deadline) {
   return new Promise((resolve, reject) => {
+    // Whoever removed the package and not this file is told so: the command could only say that it has no answer.
+    if (!INTERPOSE.needed.every((file) => existsSync(file))) throw new Error(INTERPOSE.gone);
     const [program, ...words] = INTERPOSE.command;
     const child = spawn(program, words, { stdio: ["pipe", "pipe", "ignore"] });
     const timer = setTimeout(() => child.kill("SIGKILL"), Math.max(1, deadline - Date.now()));

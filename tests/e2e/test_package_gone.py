@@ -1,0 +1,114 @@
+"""The package is removed, and its hooks are not: every agent is refused, and told which file to clean."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from msgspec import Struct
+
+import interpose
+from interpose.install.canary import ALLOWED, canary, understood
+from interpose.install.doctor import _commands
+from interpose.install.places import target_of
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.events import Reply
+from tests.e2e.processes import clean_environment
+
+GONE = "Interpose refused this: its program is gone from this machine. Install it again, or"
+CLEAN = {"cline": "remove its scripts from", "opencode": "remove", "openclaw": "remove"}
+PLUGINS = {
+    "opencode": """
+import { Interpose } from "PLACE";
+const hooks = await Interpose({ directory: "/" });
+await hooks["tool.execute.before"]({ tool: "bash", sessionID: "s", callID: "c" }, { args: { command: "true" } });
+""",
+    "openclaw": """
+import plugin from "PLACE/index.js";
+const hooks = {};
+plugin.register({ on: (name, handler) => (hooks[name] = handler) });
+await hooks["before_tool_call"]({ toolName: "exec", toolCallId: "c", params: { command: "true" } }, {});
+""",
+}
+
+
+class Left(Struct, frozen=True):
+    """What is left of an installation: a home with hooks in it, and the package in a place of its own."""
+
+    home: Path
+    package: Path
+    python: Path
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Left:
+    """Every agent's hooks, installed from an environment with a copy of the package."""
+    root = tmp_path_factory.mktemp("gone")
+    home, environment = root / "home", root / "env"
+    settings = home / ".config" / "interpose" / "interpose.yaml"
+    settings.parent.mkdir(parents=True, mode=0o700)
+    settings.write_text("hooks: {idle_timeout: 2}\n")  # a server that a hook starts ends by itself
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
+    site = next((environment / "lib").glob("python*/site-packages"))
+    (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    package = site / "interpose"
+    shutil.copytree(Path(interpose.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    python = environment / "bin" / "python"
+    for name in HOSTS:
+        words = [str(python), "-I", "-m", "interpose", "install", name, "--yes", "--json"]
+        subprocess.run(words, env=clean_environment(home), cwd=home, check=True, capture_output=True)
+    return Left(home, package, python)
+
+
+@pytest.fixture(params=["package", "environment"])
+def gone(request: pytest.FixtureRequest, installed: Left, monkeypatch: pytest.MonkeyPatch) -> Iterator[Left]:
+    """`pip uninstall` removes the package; `pipx uninstall` removes all of its environment."""
+    place = installed.package if request.param == "package" else installed.python.parents[1]
+    aside = place.rename(place.with_name("aside"))
+    for name, value in clean_environment(installed.home).items():
+        monkeypatch.setenv(name, value)
+    yield installed
+    aside.rename(place)
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTS if name not in PLUGINS])
+def test_a_hook_refuses_and_names_the_file(name: str, gone: Left) -> None:
+    host = HOSTS[name]
+    target = target_of(host.facts, "user", gone.home)
+    (words,) = _commands(host, target)
+    body = canary(host, ALLOWED)
+    done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=60)
+    said = done.stderr.decode().strip()
+    assert understood(host, body, Reply(done.stdout, said, done.returncode))[0] == "refused", done
+    text = json.loads(done.stdout)["errorMessage"] if done.stdout else said
+    assert text.endswith(f"{GONE} {CLEAN.get(name, 'take its hooks out of')} {target.path}")
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+@pytest.mark.parametrize("name", sorted(PLUGINS))
+def test_a_plugin_throws_and_names_itself(name: str, gone: Left) -> None:
+    place = target_of(HOSTS[name].facts, "user", gone.home).path
+    main = gone.home / "main.mjs"
+    main.write_text(PLUGINS[name].replace("PLACE", str(place)))
+    done = subprocess.run(["node", str(main)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode != 0
+    assert f"Error: {GONE} {CLEAN[name]} {place}\n" in done.stderr
+
+
+def test_with_the_package_nothing_of_this_is_said(installed: Left, monkeypatch: pytest.MonkeyPatch) -> None:
+    environment = clean_environment(installed.home) | {"PATH": os.environ["PATH"]}
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    for name in ("claude-code", "cline"):
+        host = HOSTS[name]
+        (words,) = _commands(host, target_of(host.facts, "user", installed.home))
+        body = canary(host, ALLOWED)
+        done = subprocess.run(words, input=body, capture_output=True, cwd="/", check=False, timeout=60)
+        assert understood(host, body, Reply(done.stdout, done.stderr.decode(), done.returncode))[0] == "allowed"
