@@ -12,7 +12,7 @@ from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.json_output import print_json
 from interpose.cli.status_text import ledger_line, policy_of, server_line
 from interpose.cli.suggestions import unknown
-from interpose.cli.terminal import colours_wanted
+from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
@@ -126,4 +126,4 @@ def _show(found: list[Examined], around: list[HostCheck], ink: Ink) -> None:
 
 def _line(check: HostCheck, ink: Ink) -> None:
     word, colour = _MARKS[check.level]
-    print(f"  {ink(word, colour)}  {check.name:16} {visible(check.text)}")
+    print(hanging(f"  {ink(word, colour)}  {check.name:16} ", visible(check.text)))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
-from interpose.cli.terminal import colours_wanted
+from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
@@ -114,7 +114,7 @@ def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[
     for path in backups:
         print(f"What was there before is kept in {_spoken(path)}.")
     for line in told:
-        print(f"- {visible(line)}")
+        print(hanging("- ", visible(line)))
     return 0
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.cli.terminal import bold, width, wrapped
+from interpose.cli.terminal import bold, page_width, wrapped
 from interpose.cli.verbs import GROUPS, HELPS
 
 _HEAD = "The layer between AI agents and their tools: it allows, rewrites, asks about or refuses every call."
@@ -15,7 +15,7 @@ _TAIL = (
 
 def overview() -> str:
     """The page."""
-    across = width()
+    across = page_width()
     indent = max(map(len, HELPS)) + 4
     lines = ["usage: interpose VERB [options]", "", *wrapped(_HEAD, across), ""]
     for title, (example, verbs) in GROUPS.items():

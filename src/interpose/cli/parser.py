@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from interpose.cli.suggestions import did_you_mean, shown, unknown
-from interpose.cli.terminal import WIDEST, width, wrapped
+from interpose.cli.terminal import WIDEST, page_width, wrapped
 
 EXIT_USAGE = 64
 
@@ -17,7 +17,7 @@ class WrappedHelp(argparse.HelpFormatter):
     """Help that fits the terminal: paragraphs are wrapped, lines that are indented stay as they are."""
 
     def __init__(self, prog: str) -> None:
-        super().__init__(prog, max_help_position=28, width=width() or WIDEST)
+        super().__init__(prog, max_help_position=28, width=page_width() or WIDEST)
 
     def _fill_text(self, text: str, width: int, indent: str) -> str:
         filled: list[str] = []

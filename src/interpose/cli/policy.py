@@ -13,7 +13,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.suggestions import unknown
-from interpose.cli.terminal import colours_wanted
+from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import UnloadableError
 from interpose.formats.counted import plural
@@ -93,7 +93,8 @@ def _list(args: argparse.Namespace) -> int:
     for each in found:
         word = ink("on ", "32") if each.on else ink("off", "2")
         by = ink(f"  ({_by(each)})", "2") if each.on else ""
-        print(f"{word}  {each.name:{names}}  {plural(len(each.rules), 'rule'):>8}  {each.summary}{by}")
+        counted = f"{plural(len(each.rules), 'rule'):>8}"
+        print(hanging(f"{word}  {each.name:{names}}  {counted}  ", f"{each.summary}{by}"))
     return 0
 
 
@@ -119,9 +120,9 @@ def _show(args: argparse.Namespace) -> int:
         print(f"{ink(shown.name, '1')}: {shown.summary}\n")
         names = max(len(rule.id) for rule in shown.rules)
         for rule in shown.rules:
-            print(f"{rule.action:6}  {rule.id:{names}}  {rule.severity:8}  {rule.text}")
+            print(hanging(f"{rule.action:6}  {rule.id:{names}}  {rule.severity:8}  ", rule.text))
             if rule.instead:
-                print(" " * (names + 20) + ink(rule.instead, "2"))
+                print(hanging(" " * (names + 20), ink(rule.instead, "2")))
     return 0
 
 

@@ -12,7 +12,7 @@ import msgspec
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.json_output import encoded
 from interpose.cli.status_text import ledger_line, policy_of, server_line
-from interpose.cli.terminal import colours_wanted
+from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
@@ -69,14 +69,13 @@ def run(args: argparse.Namespace) -> int:
 def _show(told: dict[str, Any], now: Situation | None, targets: _Targets, ink: Ink) -> None:
     print(f"interpose {told['version']}")
     for word, text in _lines(told, now, targets, ink):
-        print(f"{ink(f'{word:10}', '2')} {text}")
+        print(hanging(f"{ink(f'{word:10}', '2')} ", text))
     for warning in told["unguarded"]:
-        print(
-            f"{ink(f'{warning.level.upper():10}', '1;31' if warning.level == 'open' else '33')} {visible(warning.text)}"
-        )
+        label = ink(f"{warning.level.upper():10}", "1;31" if warning.level == "open" else "33")
+        print(hanging(f"{label} ", visible(warning.text)))
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
-            print(f"{ink(f'{word:10}', colour)} {visible(_problem(problem))}")
+            print(hanging(f"{ink(f'{word:10}', colour)} ", visible(_problem(problem))))
 
 
 def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Unguarded]:

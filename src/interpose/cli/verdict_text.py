@@ -8,6 +8,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.cli.terminal import hanging
 from interpose.types import Effect, Outcome, Severity
 
 COLOURS = {"allow": "32", "rewrite": "36", "ask": "33", "deny": "31"}
@@ -51,7 +52,7 @@ def explain(command: str, judged: JudgedCall, ink: Ink) -> str:
         head += f"  {judged.rule}  {ink(f'({judged.severity})', '2')}"
     parts = [head]
     if judged.reason:
-        parts.append(f"  {visible_lines(judged.reason)}")
+        parts += [hanging("  ", visible(line)) for line in judged.reason.split("\n")]
     if judged.effects:
         parts += ["", *_effects(command, judged, ink)]
     else:
@@ -60,7 +61,7 @@ def explain(command: str, judged: JudgedCall, ink: Ink) -> str:
         shown = msgspec.json.encode(judged.arguments).decode()
         parts += ["", f"{ink('Runs as', '1')}  {visible(shown)}"]
     if judged.instead:
-        parts += ["", f"{ink('Safer', '1')}  {visible(judged.instead)}"]
+        parts += ["", hanging(f"{ink('Safer', '1')}  ", visible(judged.instead))]
     return "\n".join(parts)
 
 
