@@ -9,7 +9,7 @@ HELP = "print completion for your shell (bash, zsh, fish), or the manual page"
 _EPILOG = """Everything is made from the verbs themselves. Pressing TAB starts no program of ours.
 
   bash  interpose completion bash > ~/.local/share/bash-completion/completions/interpose
-  zsh   interpose completion zsh > "${fpath[1]}/_interpose"
+  zsh   interpose completion zsh > ~/.zfunc/_interpose     (and `fpath=(~/.zfunc $fpath)` before compinit)
   fish  interpose completion fish > ~/.config/fish/completions/interpose.fish
   man   interpose completion man > ~/.local/share/man/man1/interpose.1
 

@@ -8,6 +8,7 @@ import re
 import select
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -138,16 +139,20 @@ def terminal(script: Path) -> Iterator[int]:
     """A shell with our completion, as a person has it before them."""
     shell = script.suffix[1:]
     words = INTERACTIVE[shell]
-    pid, handle = pty.fork()
-    if pid == 0:
-        os.chdir(script.parent)
-        environ = {"HOME": str(script.parent), "PATH": os.environ["PATH"], "TERM": "dumb", "HISTFILE": "/dev/null"}
-        os.execvpe(words[0], words, environ)
-    os.write(handle, SET_UP[shell].format(script.name).encode())
-    read_until(handle, rb"(?<!')READY>")
-    yield handle
-    os.close(handle)
-    os.waitpid(pid, 0)
+    handle, theirs = pty.openpty()
+    environ = {"HOME": str(script.parent), "PATH": os.environ["PATH"], "TERM": "dumb", "HISTFILE": "/dev/null"}
+    owning = (
+        "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execvp(sys.argv[1], sys.argv[1:])"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", owning, *words],
+        stdin=theirs, stdout=theirs, stderr=theirs, cwd=script.parent, env=environ, start_new_session=True,
+    ):  # fmt: skip
+        os.close(theirs)
+        os.write(handle, SET_UP[shell].format(script.name).encode())
+        read_until(handle, rb"(?<!')READY>")
+        yield handle
+        os.close(handle)  # which ends the shell
 
 
 def read_until(handle: int, pattern: bytes) -> str:

@@ -73,18 +73,18 @@ def test_a_label_that_takes_most_of_the_line_leaves_room_below(monkeypatch: pyte
 
 def at_terminal(columns: int, words: list[str], home: Path) -> list[str]:
     """What a verb shows on a terminal of so many columns, without colours."""
-    pid, handle = pty.fork()
-    if pid == 0:
-        fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-        os.execvpe(sys.executable, [*INTERPOSE, *words], {"HOME": str(home), "PATH": "/usr/bin:/bin", "TERM": "xterm"})
+    handle, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    environ = {"HOME": str(home), "PATH": "/usr/bin:/bin", "TERM": "xterm"}
     shown = b""
-    try:
-        while part := os.read(handle, 4096):
-            shown += part
-    except OSError:
-        pass  # so a terminal ends whose program has
+    with subprocess.Popen([*INTERPOSE, *words], stdin=theirs, stdout=theirs, stderr=theirs, env=environ):
+        os.close(theirs)
+        try:
+            while part := os.read(handle, 4096):
+                shown += part
+        except OSError:
+            pass  # so a terminal ends whose program has
     os.close(handle)
-    os.waitpid(pid, 0)
     return re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).replace("\r", "").splitlines()
 
 
