@@ -295,19 +295,22 @@ def open_ledger(directory: str | PathLike[str], settings: LedgerSettings | None 
 
 
 def _ledger_and_store(directory: Path, settings: LedgerSettings | None, store_url: str) -> tuple[Ledger, Store]:
-    from interpose.errors import StoreError
+    from interpose.errors import DamagedStoreError, StoreError
     from interpose.ledger import Ledger, make_directory
     from interpose.store import POSTGRES_SCHEMES, open_store
 
     if store_url and not store_url.startswith(POSTGRES_SCHEMES):
         raise StoreError(f"a store is named by {POSTGRES_SCHEMES[0]}..., or not at all for SQLite in {directory}")
     make_directory(directory)
-    store = open_store(store_url or directory / "ledger.db")
     try:
-        return Ledger(directory, store, settings, owns_store=True), store
-    except BaseException:
-        store.close()
-        raise
+        store = open_store(store_url or directory / "ledger.db")
+        try:
+            return Ledger(directory, store, settings, owns_store=True), store
+        except BaseException:
+            store.close()
+            raise
+    except DamagedStoreError as error:
+        raise DamagedStoreError(f"{error}. `interpose audit recover` sets it aside and deletes nothing") from error
 
 
 def open_service(

@@ -54,7 +54,7 @@ MAY_USE: dict[str, set[str]] = {
     "paths": {"types", "agents"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
-    "store": {"types", "errors"},
+    "store": {"types", "errors", "formats"},
     "shell.syntax": set(),
     "shell.invocation": {"types"},
     "shell.streams": {"shell.invocation"},

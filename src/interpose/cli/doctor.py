@@ -10,7 +10,7 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.json_output import print_json
-from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible, visible_lines
@@ -18,10 +18,12 @@ from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
 from interpose.formats.counted import plural
 from interpose.install.believed_files import loose_files
-from interpose.install.doctor import Around, Examined, HostCheck, examine, installed_targets, since_when
-from interpose.install.places import spoken_path
+from interpose.install.doctor import Around, Examined, examine, installed_targets, since_when
+from interpose.install.places import spoken_path, target_of
+from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, ledger_flaw, situation
+from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
 HELP = "run every installed hook with a harmless canary and say whether it holds, how fast, and what would open it"
@@ -72,13 +74,14 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
         running=tuple(running_agents()),
     )
     found = [examine(target, record, loaded, now.seen.get(target.facts.name), where) for target, record in targets]
-    around = _around(now, project, ledger_flaw(loaded.config))
-    around += [HostCheck("files", "open", problem) for problem in loose_files(loaded.config)]
+    around = _around(now, loaded, project)
+    around += loose_files(loaded.config)
     if loaded.config.server.loopback == "open":
         around.append(HostCheck("loopback", "note", "server.loopback is open: any user of this machine may ask as you"))
     if not found:
-        named = f" {only}" if only else ""
-        around.append(HostCheck("hooks", "open", f"nothing is installed: `interpose install{named or ' HOST'}`"))
+        at = target_of(HOSTS[only].facts, "user", project).path if only else loaded.places.state / "installs"
+        around.append(HostCheck("hooks", "open", f"nothing is installed{f' for {only}' if only else ''}", file=str(at)))
+    around = [remedied(check, now.ledger.place, host=only or "HOST") for check in around]
     holds = all(each.holds for each in found) and all(check.level != "open" for check in around)
     if args.json:
         print_json({"ok": holds, "hosts": found, "around": around})
@@ -87,30 +90,35 @@ def _examined(args: argparse.Namespace, loaded: Loaded, only: str) -> int:
     return 0 if holds else EXIT_OPEN
 
 
-def _around(now: Situation, project: Path, flaw: str | None) -> list[HostCheck]:
+def _around(now: Situation, loaded: Loaded, project: Path) -> list[HostCheck]:
     """What all hooks stand on."""
+    flaw, ledger = ledger_flaw(loaded.config), now.ledger
     policy = policy_of(str(project))
     problems: list[dict[str, Any]] = policy["problems"]
+    config = str(loaded.places.config / "interpose.yaml")
     checks = [
-        HostCheck("policy", "open", "; ".join(str(problem) for problem in problems))
-        if problems
-        else HostCheck(
+        HostCheck("policy", "open", problem_text(each), file=str(each.get("file") or config)) for each in problems
+    ] or [
+        HostCheck(
             "policy", "ok", f"revision {policy['policy']['revision']}, {plural(policy['policy']['rules'], 'rule')}"
-        ),
-        HostCheck("ledger", "open" if now.ledger.problem else "ok", ledger_line(now.ledger)),
+        )
+    ]
+    checks += [
+        HostCheck("ledger", "open" if ledger.problem else "ok", ledger_line(ledger), todo=ledger.todo),
         HostCheck("chain", "note", "not looked at here: interpose audit verify")
         if flaw is None
-        else HostCheck("chain", "open" if flaw else "ok", flaw or "the ledger is whole"),
-        HostCheck("server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time())),
+        else HostCheck("chain", "open" if flaw else "ok", flaw or "the ledger is whole", todo=ledger.todo),
+        HostCheck(
+            "server", "open" if now.hooks.problem else "ok", server_line(now.hooks, time()), file=now.hooks.socket
+        ),
     ]
     checks += [HostCheck("off switch", "note", text) for text in now.warned]
     if now.unapproved.count:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))
     checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     if now.opened:
-        checks.append(
-            HostCheck("let through", "open", f"{plural(now.opened, 'call')} ran undecided, as --fail-open wants it")
-        )
+        told = f"{plural(now.opened, 'call')} ran undecided, as --fail-open wants it"
+        checks.append(HostCheck("let through", "open", told, file=str(spool_of(loaded.config))))
     return checks
 
 
@@ -127,3 +135,6 @@ def _show(found: list[Examined], around: list[HostCheck], ink: Ink) -> None:
 def _line(check: HostCheck, ink: Ink) -> None:
     word, colour = _MARKS[check.level]
     print(hanging(f"  {ink(word, colour)}  {check.name:16} ", visible(check.text)))
+    if check.todo:
+        file = ink(visible(spoken_path(check.file)), "2")
+        print(hanging(" " * 25, f"{file}: {visible(check.todo)}"))

@@ -11,7 +11,7 @@ import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.json_output import encoded
-from interpose.cli.status_text import ledger_line, policy_of, server_line
+from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
 from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
@@ -24,7 +24,6 @@ from interpose.install.records import Installed
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
 from interpose.install.unguarded import Unguarded, switched_off, unasked_work
-from interpose.policy.rules import PolicyProblem
 
 HELP = "show in one screen what holds here: rules, server, ledger, questions, agents, and what stands in their way"
 
@@ -75,7 +74,7 @@ def _show(told: dict[str, Any], now: Situation | None, targets: _Targets, ink: I
         print(hanging(f"{label} ", visible(warning.text)))
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
-            print(hanging(f"{ink(f'{word:10}', colour)} ", visible(_problem(problem))))
+            print(hanging(f"{ink(f'{word:10}', colour)} ", visible(problem_text(problem))))
 
 
 def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Unguarded]:
@@ -128,11 +127,3 @@ def _agent(target: InstallTarget, now: Situation) -> str:
     seen = now.seen.get(target.facts.name)
     heard = f"last heard {span(time() - seen.heard_ns / 1e9)} ago" if seen and seen.heard_ns else "never heard yet"
     return f"{target.facts.title}, {heard}, {spoken_path(target.path)}"
-
-
-def _problem(problem: dict[str, Any]) -> str:
-    return (
-        str(PolicyProblem(**problem))
-        if "file" in problem
-        else ": ".join(str(part) for part in problem.values() if part)
-    )

@@ -14,7 +14,7 @@ from interpose.install.places import spoken_path
 from interpose.install.situation import LedgerState, ListeningServer
 from interpose.policy.pack_catalogue import packs
 from interpose.policy.rule_places import standard_places
-from interpose.policy.rules import Level
+from interpose.policy.rules import Level, PolicyProblem
 
 _SIZES = ("bytes", "KB", "MB", "GB", "TB")
 
@@ -41,6 +41,15 @@ def policy_of(cwd: str) -> dict[str, Any]:
     told["levels"] = {level.value: sum(each.rule.source.level is level for each in rules) for level in Level}
     told["refused"] = [msgspec.to_builtins(problem) for problem in following.status.refused]
     return told
+
+
+def problem_text(problem: dict[str, Any]) -> str:
+    """What is wrong with a rule file or with the configuration."""
+    return (
+        str(PolicyProblem(**problem))
+        if "file" in problem
+        else ": ".join(str(part) for part in problem.values() if part)
+    )
 
 
 def server_line(server: ListeningServer, now: float) -> str:

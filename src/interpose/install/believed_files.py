@@ -7,11 +7,17 @@ from pathlib import Path
 
 from interpose.config.settings import Config
 from interpose.formats.own_files import cannot_be_written, why_not_ours
+from interpose.install.remedies import HostCheck
 
 
-def loose_files(config: Config) -> list[str]:
+def loose_files(config: Config) -> list[HostCheck]:
     """What is wrong with the owner or mode of files and directories, each with what to do about it."""
-    return [f"{path}: {why}" for path, private in _believed(config) if (why := _why(Path(path), private))]
+    found: list[HostCheck] = []
+    for path, private in _believed(config):
+        if why := _why(Path(path), private):
+            what, _, command = why.partition("; run: ")
+            found.append(HostCheck("files", "open", f"{path}: {what}", file=path, todo=f"run `{command}`"))
+    return found
 
 
 def _believed(config: Config) -> Iterator[tuple[str, bool]]:

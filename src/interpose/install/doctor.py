@@ -13,7 +13,7 @@ import sys
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
@@ -27,6 +27,7 @@ from interpose.install.last_heard import LastHeard
 from interpose.install.places import InstallTarget, Scope, facts_for, file_for, system_settings, target_of
 from interpose.install.plan import hooks_text, is_ours, plan_install
 from interpose.install.records import Installed, Records
+from interpose.install.remedies import HostCheck, remedied
 from interpose.install.running_agents import RunningAgent
 from interpose.install.unguarded import Unguarded, ago, switched_off, unasked_work
 from interpose.install.unheard_sessions import UnheardSession
@@ -37,22 +38,10 @@ if TYPE_CHECKING:
     from interpose.config.load import Loaded
     from interpose.surfaces.hosts.events import Host
 
-Level = Literal["ok", "note", "open"]
-"""`open`: something could run unasked, or nothing runs at all."""
-
 _SETTINGS = re.compile(r"^const INTERPOSE = (\{.*\});$", re.MULTILINE)
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _GRACE = 5.0
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
-
-
-class HostCheck(Struct, frozen=True):
-    """One thing that was looked at."""
-
-    name: str
-    level: Level
-    text: str
-    milliseconds: float | None = None
 
 
 class Examined(Struct, frozen=True, kw_only=True):
@@ -116,10 +105,20 @@ def examine(
     checks += _named(switched_off(name, around.directory, managed=name in around.managed))
     checks += _named(unasked_work(name, since, seen, around.unheard, around.running))
     checks += _heard_of(seen)
+    told = {"host": name, "title": target.facts.title, "install": _install(target), "canary": REFUSED}
     return Examined(
-        host=target.facts.name, title=target.facts.title, scope=target.scope, path=str(target.path),
-        checks=tuple(checks),
+        host=name, title=target.facts.title, scope=target.scope, path=str(target.path),
+        checks=tuple(remedied(check, str(target.path), **told) for check in checks),
     )  # fmt: skip
+
+
+def _install(target: InstallTarget) -> str:
+    """The command that puts the hooks there again."""
+    sudo, scope = (
+        ("sudo " if target.scope == "managed" else ""),
+        ("" if target.scope == "user" else f" --{target.scope}"),
+    )
+    return f"{sudo}interpose install {target.facts.name}{scope}"
 
 
 def since_when(targets: Iterable[tuple[InstallTarget, Installed | None]]) -> dict[str, int]:
@@ -181,16 +180,21 @@ def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) ->
     try:
         plan = plan_install(target, loaded, fail_open=fail_open)
     except SetupError as error:
-        yield HostCheck("installed", "open", str(error))
+        yield HostCheck("installed", "open", str(error), todo=f"put that right, then run `{_install(target)}`")
         return
     stale = [str(change.path) for change in plan.changed]
     if stale:
-        again = f"interpose install {target.facts.name}{'' if target.scope == 'user' else f' --{target.scope}'}"
-        yield HostCheck("installed", "open", f"{', '.join(stale)} is not as it should be; run `{again}`")
+        yield HostCheck("installed", "open", f"{', '.join(stale)}: not as it should be", file=stale[0])
     else:
         yield HostCheck("installed", "ok", "every event of this host, as it should be")
-    if fail_open or loaded.config.hooks.fail_open:
+    if fail_open:
         yield HostCheck("fail-open", "open", "calls that can't be decided run: somebody chose so")
+    elif loaded.config.hooks.fail_open:
+        yield HostCheck(
+            "fail-open", "open", "calls that can't be decided run: the configuration says `hooks.fail_open`",
+            file=str(loaded.places.config / "interpose.yaml"),
+            todo="take `hooks.fail_open` out; `interpose config show --origin` says where it was set",
+        )  # fmt: skip
 
 
 def _answers(host: Host, target: InstallTarget, loaded: Loaded) -> Iterator[HostCheck]:
@@ -241,12 +245,16 @@ def _safe_files(target: InstallTarget, record: Installed | None) -> Iterator[Hos
         try:
             about = path.stat()
         except OSError as error:
-            yield HostCheck("files", "open", f"{path}: {text_of(error)}")
+            again = f"run `{_install(target)}`"
+            yield HostCheck("files", "open", f"{path}: {text_of(error)}", file=str(path), todo=again)
             continue
+        place = shlex.quote(str(path))
         if about.st_mode & stat.S_IWOTH and not about.st_mode & stat.S_ISVTX:
-            yield HostCheck("files", "open", f"everybody can write to {path} (chmod o-w)")
+            less = f"run `chmod o-w {place}`"
+            yield HostCheck("files", "open", f"everybody can write to {path}", file=str(path), todo=less)
         if about.st_uid not in (os.geteuid(), 0):
-            yield HostCheck("files", "open", f"{path} belongs to user {about.st_uid}")
+            mine = f"run `sudo chown {os.geteuid()} {place}`"
+            yield HostCheck("files", "open", f"{path} belongs to user {about.st_uid}", file=str(path), todo=mine)
 
 
 def _version(host: Host) -> Iterator[HostCheck]:
@@ -265,7 +273,10 @@ def _version(host: Host) -> Iterator[HostCheck]:
     version = found.group() if found else "unknown"
     since = setup.fail_closed_since
     if found and since and _numbers(version) < _numbers(since):
-        yield HostCheck("version", "open", f"{version} does not know {json.dumps(setup.fail_closed)}; {since} does")
+        yield HostCheck(
+            "version", "open", f"{version} does not know {json.dumps(setup.fail_closed)}; {since} does", file=program,
+            todo=f"update {host.facts.title} to {since} or later",
+        )  # fmt: skip
     else:
         yield HostCheck("version", "ok", version)
 
@@ -290,11 +301,13 @@ def _trust(target: InstallTarget) -> Iterator[HostCheck]:
             f"{config} trusts {plural(len(trusted), 'hook')}; /hooks in Codex shows whether ours are among",
         )
     else:
-        yield HostCheck("trust", "open", f"{config} trusts no hooks. {target.facts.setup.afterwards}")
+        yield HostCheck(
+            "trust", "open", f"{config} trusts no hooks", file=str(config), todo=target.facts.setup.afterwards
+        )
 
 
 def _named(found: Iterable[Unguarded]) -> list[HostCheck]:
-    return [HostCheck(each.name, each.level, each.text) for each in found]
+    return [HostCheck(each.name, each.level, each.text, file=each.file) for each in found]
 
 
 def _heard_of(seen: LastHeard | None) -> Iterator[HostCheck]:

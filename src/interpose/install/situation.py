@@ -16,7 +16,7 @@ from interpose.approvals.desk import Desk
 from interpose.approvals.seal import open_verifier
 from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
-from interpose.errors import InterposeError, text_of
+from interpose.errors import DamagedStoreError, InterposeError, text_of
 from interpose.formats.counted import plural
 from interpose.install.canary import SESSION
 from interpose.install.last_heard import LastHeard, seen_hosts
@@ -55,6 +55,8 @@ class LedgerState(Struct, frozen=True, kw_only=True):
     canaries: int = 0
     bytes: int = 0
     problem: str = ""
+    todo: str = ""
+    """What to do about the problem, where it is no damage."""
 
 
 class Unapproved(Struct, frozen=True):
@@ -118,7 +120,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
-            ledger = LedgerState(place=place, problem=f"{text_of(error)}. See `interpose audit recover`")
+            ledger = _unreadable(place, error)
     else:  # nobody was ever heard: whoever works never asked
         unheard = unheard_sessions(installed, None)
         if gone := _gone(directory):
@@ -139,6 +141,12 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         warned=warned,
         alarms=alarms,
     )
+
+
+def _unreadable(place: str, error: Exception) -> LedgerState:
+    if isinstance(error, DamagedStoreError):
+        return LedgerState(place=place, problem=f"{text_of(error)}. See `interpose audit recover`")
+    return LedgerState(place=place, problem=text_of(error), todo="make it yours to read and write, and look again")
 
 
 def _alarm(config: Config) -> str:

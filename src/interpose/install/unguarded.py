@@ -31,6 +31,8 @@ class Unguarded(Struct, frozen=True):
     name: str
     level: Literal["note", "open"]
     text: str
+    file: str = ""
+    """Where that is to be seen."""
 
 
 def switched_off(
@@ -39,11 +41,13 @@ def switched_off(
     """The switches of a host that are off for this directory. `managed`: hooks of ours are in its managed settings."""
     title = HOSTS[host].facts.title
     for switch in found_switches(directory, host=host, environ=environ):
-        yield Unguarded("off switch", _level(switch, managed=managed), _told(switch, title, managed=managed))
+        level, text = _level(switch, managed=managed), _told(switch, title, managed=managed)
+        yield Unguarded("off switch", level, text, str(switch.path))
     for variable in off_in_environment(host, environ):
         held = managed and variable.outlived
         text = f"{variable.name} is set here: {title} runs no hook of yours. Unset it"
-        yield Unguarded("off switch", "note" if held else "open", text + (_HELD if held else ""))
+        where = f"the environment variable {variable.name}"
+        yield Unguarded("off switch", "note" if held else "open", text + (_HELD if held else ""), where)
 
 
 _HELD = "; our hooks in its managed settings run all the same"
@@ -72,19 +76,22 @@ def unasked_work(
     for each in own[:_SHOWN]:
         yield Unguarded("never asked", "open",
                         f"session {each.session} of {facts.title} worked {ago(each.at_ns)} and never asked "
-                        f"({each.path}): it was started with hooks off, or before they were installed")  # fmt: skip
+                        f"({each.path}): it was started with hooks off, or before they were installed",
+                        each.path)  # fmt: skip
     if len(own) > _SHOWN:
-        yield Unguarded("never asked", "open", f"{len(own) - _SHOWN} more sessions of {facts.title} never asked")
+        more = f"{len(own) - _SHOWN} more sessions of {facts.title} never asked"
+        yield Unguarded("never asked", "open", more, own[_SHOWN].path)
     trace_ns = last_trace(facts.setup)
     if not own and trace_ns > max(heard_ns, installed_ns) + _SILENT_NS:
         late = f"{facts.title} left traces {ago(trace_ns)}, later than any event of its hooks"
-        yield Unguarded("never asked", "open", f"{late}: it works, and never asks")
+        yield Unguarded("never asked", "open", f"{late}: it works, and never asks", ", ".join(facts.setup.traces))
     for process in running:
         if process.host != host:
             continue
         if process.off:
             yield Unguarded("never asked", "open",
-                            f"process {process.pid} was started with {process.off}: it asks no hook")  # fmt: skip
+                            f"process {process.pid} was started with {process.off}: it asks no hook",
+                            f"/proc/{process.pid}/cmdline")  # fmt: skip
         elif heard_ns < process.since_ns < time_ns() - _STARTING_NS:
             yield Unguarded("never asked", "note",
                             f"process {process.pid} of {facts.title} started {ago(process.since_ns)}, and nothing was "

@@ -8,6 +8,7 @@ to be recorded.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -48,6 +49,16 @@ class Journal:
         self._torn = False
         self._size += len(data)
         self._last = entries[-1].seq
+
+    @property
+    def place(self) -> Path:
+        """The folder."""
+        return self._folder.path
+
+    @property
+    def file(self) -> Path:
+        """The file that grows, or the one that comes next."""
+        return self._folder.path / (self._name or "0000000001.journal")
 
     def look(self, *, closer: bool = True) -> None:
         """TamperedError if the file is not as it was left, or its folder is gone. `closer` also reads its beginning."""

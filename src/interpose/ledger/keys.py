@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from interpose.errors import LedgerError
 from interpose.formats.own_files import why_not_ours
+from interpose.formats.unwritable import unwritable
 
 NAME = "key"
 _BYTES = 32
@@ -49,9 +50,12 @@ def load_keys(directory: Path) -> Keys | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise LedgerError(f"the ledger's key {directory / NAME} can't be read: {error.strerror}") from error
+        raise LedgerError(f"the ledger's key can't be read: {unwritable(directory / NAME, error)}") from error
     if len(secret) != _BYTES:
-        raise LedgerError(f"the ledger's key {directory / NAME} does not have {_BYTES} bytes")
+        raise LedgerError(
+            f"the ledger's key {directory / NAME} does not have {_BYTES} bytes. Put your copy of it back; without one,"
+            " move it away: a new key is made, and signatures under the old one can't be checked any more"
+        )
     return Keys.of(secret)
 
 
@@ -75,7 +79,7 @@ def make_keys(directory: Path, known: Keys | None = None) -> Keys:
         finally:
             draft.unlink()
     except OSError as error:
-        raise LedgerError(f"the ledger's key {directory / NAME} can't be made: {error.strerror}") from error
+        raise LedgerError(f"the ledger's key can't be made: {unwritable(directory / NAME, error)}") from error
     keys = load_keys(directory)
     if keys is None:
         raise LedgerError(f"the ledger's key {directory / NAME} was taken away while it was made")

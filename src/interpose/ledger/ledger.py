@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from interpose.errors import LedgerError, StoreError
 from interpose.formats.own_files import why_not_ours
+from interpose.formats.unwritable import unwritable
 from interpose.ledger.anchor_places import places_of
 from interpose.ledger.anchoring import Anchoring
 from interpose.ledger.bodies import Bodies
@@ -207,7 +208,7 @@ def make_directory(directory: Path) -> None:
     try:
         directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as error:
-        raise LedgerError(f"the ledger's directory {directory} can't be made: {error.strerror}") from error
+        raise LedgerError(f"the ledger's directory can't be made: {unwritable(directory, error)}") from error
     for path in (directory, directory / "ledger.db"):
         if path.exists() and (why := why_not_ours(path, path.stat())):
             raise LedgerError(f"the ledger can't be used: {path}: {why}")

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from queue import Full, Queue
 
-from interpose.errors import AuditUnavailableError, text_of
+from interpose.errors import AuditUnavailableError
+from interpose.formats.unwritable import AGAIN, unwritable
 from interpose.ledger.chain import Draft
 from interpose.ledger.logfile import LogFile
 from interpose.ledger.settings import LogSettings
@@ -29,6 +30,8 @@ class Log:
     def __init__(self, directory: Path, settings: LogSettings, deadline: float) -> None:
         """A relative path is one in `directory`."""
         path = directory / Path(settings.path).expanduser()
+        self._path = path
+        self._slow = f"{path}: the log's storage hangs. See whether its disk works: `df {path.parent}`. {AGAIN}"
         self._file = LogFile(path, max_bytes=settings.max_bytes, archives=settings.archives)
         self._must, self._deadline = settings.on_failure == "deny", deadline
         self._lines: Queue[tuple[str, Ticket | None] | None] = Queue(QUEUE)
@@ -40,11 +43,11 @@ class Log:
 
     def add(self, draft: Draft, text: str) -> Ticket | None:
         """Write a line about a decision or an outcome. A ticket if the answer has to wait for it."""
-        ticket = Ticket((), self._deadline, keep=False) if self._must else None
+        ticket = Ticket((), self._deadline, keep=False, late=self._slow) if self._must else None
         try:
             self._lines.put_nowait((_line(draft, text), ticket))
         except Full:
-            self._failed("too many lines wait for the log")
+            self._failed(f"too many lines wait: {self._slow}")
             if self._must:
                 raise AuditUnavailableError(self.problem) from None
         return ticket
@@ -60,12 +63,13 @@ class Log:
     def _run(self) -> None:
         while (line := self._lines.get()) is not None:
             text, ticket = line
-            problem: OSError | None = None
+            problem: AuditUnavailableError | None = None
             try:
                 self._file.write(text)
             except OSError as error:
-                problem = error
-                self._failed(text_of(error))
+                self._failed(unwritable(error.filename or self._path, error))
+                problem = AuditUnavailableError(f"{self.problem}. {AGAIN}")
+                problem.__cause__ = error
             else:
                 self.problem = ""
             if ticket is not None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.json import encode
 
 from interpose.errors import LedgerError
+from interpose.formats.unwritable import unwritable
 from interpose.ledger.chain import Chain, Draft
 from interpose.ledger.checkpoints import Heads
 from interpose.ledger.folder import Folder
@@ -135,7 +136,8 @@ def claim(directory: Path, store: EntryStore, heads: Heads) -> Claimed:
         new = folder.lock()
         heads.begin(folder.path.name)
     except OSError as error:
-        raise LedgerError(f"no journal can be kept under {directory}: {error}") from error
+        why = unwritable(error.filename or directory / JOURNALS, error)
+        raise LedgerError(f"no journal can be kept: {why}") from error
     if new is None:
         raise LedgerError(f"{folder.path} was locked by somebody else as soon as it was made")
     return Claimed(folder, new, Chain(folder.path.name))

@@ -17,13 +17,32 @@ class Ticket:
     looks who waits. So one of them sees the other, without a lock between them.
     """
 
-    __slots__ = ("_call", "_deadline", "_done", "_lock", "abandoned", "drafts", "error", "keep", "send", "since")
+    __slots__ = (
+        "_call",
+        "_deadline",
+        "_done",
+        "_lock",
+        "abandoned",
+        "drafts",
+        "error",
+        "keep",
+        "late",
+        "send",
+        "since",
+    )
 
     def __init__(
-        self, drafts: tuple[Draft, ...], deadline: float, *, keep: bool, send: Callable[[], None] = lambda: None
+        self,
+        drafts: tuple[Draft, ...],
+        deadline: float,
+        *,
+        keep: bool,
+        send: Callable[[], None] = lambda: None,
+        late: str = "the storage did not answer in time",
     ) -> None:
-        """`send` wakes whoever settles it, unless that one is awake anyway."""
-        self.drafts, self.keep, self.send = drafts, keep, send
+        """`send` wakes whoever settles it, unless that one is awake anyway. `late` is said of one that is not settled
+        in time."""
+        self.drafts, self.keep, self.send, self.late = drafts, keep, send, late
         self.since = monotonic()
         self._deadline = self.since + deadline
         self._done = self.abandoned = False
@@ -58,7 +77,7 @@ class Ticket:
             return
         if not settled:
             self.abandoned = True
-            raise AuditUnavailableError("the storage did not answer in time")
+            raise AuditUnavailableError(self.late)
         if self.error is not None:
             raise AuditUnavailableError(text_of(self.error)) from self.error
 

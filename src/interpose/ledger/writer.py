@@ -17,6 +17,7 @@ from time import monotonic
 from msgspec import Struct
 
 from interpose.errors import AuditUnavailableError, TamperedError, text_of
+from interpose.formats.unwritable import AGAIN, unwritable
 from interpose.ledger.chain import Chain, Draft
 from interpose.ledger.checkpoints import checkpoint
 from interpose.ledger.journal import Journal
@@ -79,6 +80,8 @@ class Writer:
     def _use(self, storage: Storage) -> None:
         self._chain, self._journal, self._shipping = storage.chain, storage.journal, storage.shipping
         self._key, self._glance, self._glanced = storage.key, storage.glance, 0.0
+        place = self._journal.place
+        self._slow = f"{place}: the storage hangs. See whether its disk works: `df {place}`. {AGAIN}"
 
     def submit(self, drafts: tuple[Draft, ...], *, keep: bool) -> Ticket:
         """Queue drafts that follow each other. They are written when the ticket is sent or waited for.
@@ -87,12 +90,12 @@ class Writer:
         """
         since = self._busy_since
         if since is not None and monotonic() - since >= self._deadline:
-            return self._refused(drafts, keep, "the storage hangs")
+            return self._refused(drafts, keep, self._slow)
         if len(self._queue) >= QUEUE:
-            return self._refused(drafts, keep, "too many records wait for the storage")
+            return self._refused(drafts, keep, f"too many records wait: {self._slow}")
         if self._closing:
-            return self._refused(drafts, keep, "the ledger is closed")
-        ticket = Ticket(drafts, self._deadline, keep=keep, send=self._notify)
+            return self._refused(drafts, keep, f"the ledger of {self._journal.place} is closed: open it again")
+        ticket = Ticket(drafts, self._deadline, keep=keep, send=self._notify, late=self._slow)
         self._queue.append(ticket)
         if self._unwaited or len(self._queue) >= BATCH:
             self._notify()
@@ -171,15 +174,17 @@ class Writer:
             chain = self._chain.copy()
             entries = self._entries(chain, drafts, last)
             if not self._shipping.has_room(self._deadline):
-                raise AuditUnavailableError(self._shipping.problem or "the store does not keep up")
+                why = self._shipping.problem or "it does not keep up"
+                raise AuditUnavailableError(f"the store takes no records: {why}. {AGAIN}; `interpose status` shows it")
             self._journal.append(entries, sync=self._sync)
         except Exception as error:  # noqa: BLE001 - storage fails in any way it likes
-            self._problem = text_of(error)
+            failure = self._explained(error)
+            self._problem = text_of(failure)
             self._late.extend(late)
             for ticket in tickets:
                 if ticket.keep:
                     self._keep(ticket.drafts)
-                ticket.settle(error)
+                ticket.settle(failure)
         else:
             self._chain, self._problem = chain, ""
             self._recorded += len(entries)
@@ -190,13 +195,22 @@ class Writer:
         finally:
             self._busy_since = None
 
+    def _explained(self, error: Exception) -> Exception:
+        """The same with the file and what to do next, where only the system spoke."""
+        if not isinstance(error, OSError):
+            return error
+        explained = AuditUnavailableError(f"{unwritable(error.filename or self._journal.file, error)}. {AGAIN}")
+        explained.__cause__ = error
+        return explained
+
     def _settle_empty(self, tickets: list[Ticket]) -> None:
         """For those who only ask whether something could be written."""
         problem: Exception | None = None
         try:
             self._look()
         except Exception as error:  # noqa: BLE001 - as above
-            problem, self._problem = error, text_of(error)
+            problem = self._explained(error)
+            self._problem = text_of(problem)
         for ticket in tickets:
             ticket.settle(problem)
 

@@ -6,6 +6,7 @@ Entries and the plain indexes are written at once. The index of words and calls 
 
 from __future__ import annotations
 
+import errno
 import re
 import sqlite3
 import threading
@@ -18,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from interpose.errors import DamagedStoreError, OutdatedStoreError, SequenceTakenError, StoreError, text_of
+from interpose.formats.unwritable import reason_and_remedy
 from interpose.store import schema
 from interpose.store.file_watch import DatabaseWatch
 from interpose.store.indexing import Indexer, forget, match_of
@@ -411,9 +413,20 @@ def _translated(path: Path) -> Iterator[None]:
     except sqlite3.IntegrityError as error:
         raise (SequenceTakenError if "entries.seq" in str(error) else StoreError)(str(error)) from error
     except (sqlite3.Error, OSError, OverflowError) as error:
-        damaged = getattr(error, "sqlite_errorcode", 0) & _PRIMARY in _DAMAGED
-        raise (DamagedStoreError if damaged else StoreError)(f"{path}: {text_of(error)}") from error
+        code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+        if code in _DAMAGED:
+            raise DamagedStoreError(f"{path}: {text_of(error)}") from error
+        number = error.errno if isinstance(error, OSError) else _LIKE.get(code, 0)
+        why, what = reason_and_remedy(str(path), number or 0) if number else ("", "")
+        raise StoreError(f"{path}: {why or text_of(error)}{f'. {what}' if why else ''}") from error
 
 
 _PRIMARY = 0xFF
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_LIKE = {
+    sqlite3.SQLITE_FULL: errno.ENOSPC,
+    sqlite3.SQLITE_PERM: errno.EACCES,
+    sqlite3.SQLITE_CANTOPEN: errno.EACCES,
+    sqlite3.SQLITE_READONLY: errno.EACCES,
+}
+"""What the system would have said."""

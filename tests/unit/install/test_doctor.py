@@ -14,9 +14,10 @@ import pytest
 
 from interpose.cli import main
 from interpose.config.load import load
-from interpose.install.doctor import HostCheck, examine, installed_targets
+from interpose.install.doctor import examine, installed_targets
 from interpose.install.last_heard import LastHeard
 from interpose.install.plan import is_ours
+from interpose.install.remedies import HostCheck
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, new_home, target
 
@@ -97,7 +98,7 @@ def test_hooks_that_somebody_changed(home: Path) -> None:
     where.path.chmod(0o666)
     found = checks("claude-code")
     assert opened(found) == {"installed", "files"}
-    assert "interpose install claude-code" in found["installed"].text
+    assert "interpose install claude-code" in found["installed"].todo
 
 
 def test_hooks_that_never_decide(home: Path) -> None:

@@ -72,7 +72,7 @@ def test_a_log_that_fails_is_said_and_stops_nobody(tmp_path: Path, unwritable: t
     ledger = open_ledger(tmp_path, logged())
     assert run(engine(ledger), "ls") == "done"
     ledger.close()
-    assert "No space left" in ledger.status().log_problem
+    assert "audit.log: the disk is full" in ledger.status().log_problem
     assert (ledger.status().log_lost, ledger.status().problem) == (2, "")
 
 

@@ -50,7 +50,6 @@ HOST = QwenCode(
         title="Qwen Code",
         evidence="run",
         setup=SETUP,
-        tells_person="systemMessage",
         asks=("PreToolUse",),
         mode_field="permission_mode",
         asks_in=("default", "plan", "auto-edit", "auto", "yolo"),
