@@ -51,7 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
     except Exception as error:  # noqa: BLE001 - the exit code must say that it was us
-        return _failed(error, given[0])
+        return _failed(error, *given[:1])
     return status
 
 
@@ -93,7 +93,7 @@ def _no_such(word: str) -> int:
     return EXIT_USAGE
 
 
-def _failed(error: Exception, verb: str) -> int:
+def _failed(error: Exception, verb: str = "") -> int:
     if isinstance(error, ImportError):
         from interpose.cli.missing_packages import missing_extra
 

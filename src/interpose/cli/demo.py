@@ -9,6 +9,7 @@ from typing import Any
 
 from interpose import Context, Engine, InteractiveConfirmation, ToolCall
 from interpose.build import open_engine
+from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.flow.status_lines import terminal_sink
 
@@ -34,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo."""
-    ink = Ink(sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    ink = Ink(colours_wanted())
     engine = open_engine(
         confirm=InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() else None,
         verbose="on",

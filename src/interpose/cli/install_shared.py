@@ -17,7 +17,6 @@ from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
-from interpose.install.apply import apply
 from interpose.install.places import InstallTarget, spoken_path, target_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
@@ -89,6 +88,8 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
 
 def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[str], verb: str) -> int:
     """Show a plan, ask, and carry it out."""
+    from interpose.install.apply import apply
+
     told = list(advice)
     if not args.json:
         show(plan)

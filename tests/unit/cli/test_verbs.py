@@ -49,6 +49,23 @@ def test_nothing_heavy_is_imported_for_help_and_version(given: list[str]) -> Non
     assert loaded & (HEAVY - {"difflib"} if given == ["instal"] else HEAVY) == set()
 
 
+@pytest.mark.parametrize("verb", ["check", "install", "uninstall", "completion"])
+def test_the_help_of_what_newcomers_type_first_loads_no_engine(verb: str) -> None:
+    code = f"""
+import sys
+from interpose.cli import main
+try:
+    main([{verb!r}, "--help"])
+except SystemExit:
+    print()
+    print(" ".join(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert f"interpose.cli.{verb}" in loaded
+    assert loaded & {"interpose.build", "interpose.shell", "interpose.ledger", "interpose.reading", "asyncio"} == set()
+
+
 def test_the_page_names_every_verb_and_every_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
