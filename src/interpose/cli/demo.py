@@ -9,7 +9,6 @@ from typing import Any
 
 from interpose import Context, Engine, InteractiveConfirmation, ToolCall
 from interpose.build import open_engine
-from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.flow.status_lines import terminal_sink
 
@@ -35,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo."""
-    ink = Ink(colours_wanted())
+    ink = Ink(sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     engine = open_engine(
         confirm=InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() else None,
         verbose="on",
