@@ -72,7 +72,7 @@ def _run(given: list[str]) -> int:
 
 def _verb(verb: str, rest: list[str]) -> int:
     if verb not in HELPS:
-        return _no_such(verb)
+        return _no_such(verb, rest)
     from importlib import import_module
 
     from interpose.cli.parser import Parser
@@ -84,11 +84,15 @@ def _verb(verb: str, rest: list[str]) -> int:
     return status
 
 
-def _no_such(word: str) -> int:
+def _no_such(word: str, rest: list[str]) -> int:
     from interpose.cli.suggestions import did_you_mean, shown
 
-    what, known = ("option", ["--help", "--version"]) if word.startswith("-") else ("verb", list(VERBS))
-    said = f"there is no {what} {shown(word)}.{did_you_mean(word, known)}"
+    if word.startswith("-"):
+        verb = next((each for each in rest if each in HELPS), "")
+        behind = f" Options stand behind the verb: interpose {verb} {word[:60]}" if verb and word.isprintable() else ""
+        said = f"there is no option {shown(word)}.{did_you_mean(word, ['--help', '--version']) or behind}"
+    else:
+        said = f"there is no verb {shown(word)}.{did_you_mean(word, VERBS)}"
     print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
     return EXIT_USAGE
 

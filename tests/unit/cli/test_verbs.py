@@ -97,6 +97,7 @@ def test_the_page_fits_the_width_that_is_said(
         ("a verb", ["instal"], "there is no verb 'instal'. Did you mean install?"),
         ("nothing near", ["xyzzy"], "there is no verb 'xyzzy'."),
         ("an option before the verb", ["--verison"], "there is no option '--verison'. Did you mean --version?"),
+        ("an option of a verb", ["--json", "check", "ls"], "Options stand behind the verb: interpose check --json"),
         ("a verb of a verb", ["audit", "tial"], "there is no verb 'tial'. Did you mean tail?"),
         ("no verb of a verb", ["audit"], "Say one of tail, search, show"),
         ("an option", ["check", "--josn", "ls"], "there is no option '--josn'. Did you mean --json?"),
