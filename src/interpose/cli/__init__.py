@@ -90,7 +90,7 @@ def _no_such(word: str, rest: list[str]) -> int:
     if word.startswith("-"):
         verb = next((each for each in rest if each in HELPS), "")
         behind = f" Options stand behind the verb: interpose {verb} {word[:60]}" if verb and word.isprintable() else ""
-        said = f"there is no option {shown(word)}.{did_you_mean(word, ['--help', '--version']) or behind}"
+        said = f"there is no option {shown(word)}.{behind or did_you_mean(word, ['--help', '--version'])}"
     else:
         said = f"there is no verb {shown(word)}.{did_you_mean(word, VERBS)}"
     print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
