@@ -24,7 +24,7 @@ _BY_METAVAR: dict[str, Kind] = {
 _BY_NAME: dict[str, Kind] = {"cwd": "directory", "home": "directory", "path": "file", "user": "user"}
 
 
-class Value(Struct, frozen=True):
+class TypedValue(Struct, frozen=True):
     """What is typed behind an option, or as an argument."""
 
     name: str
@@ -36,31 +36,31 @@ class Value(Struct, frozen=True):
     many: bool = False
 
 
-class Option(Struct, frozen=True):
+class VerbOption(Struct, frozen=True):
     """One option, with all its spellings."""
 
     flags: tuple[str, ...]
     help: str
-    value: Value | None = None
+    value: TypedValue | None = None
     again: bool = False
     """Whether it may be said several times."""
 
 
-class Argument(Struct, frozen=True):
+class VerbArgument(Struct, frozen=True):
     """What stands at a place of its own."""
 
-    value: Value
+    value: TypedValue
     help: str
 
 
-class Command(Struct, frozen=True):
+class VerbCommand(Struct, frozen=True):
     """A verb, or a verb of a verb."""
 
     path: tuple[str, ...]
     help: str
-    options: tuple[Option, ...]
-    arguments: tuple[Argument, ...] = ()
-    acts: tuple[Command, ...] = ()
+    options: tuple[VerbOption, ...]
+    arguments: tuple[VerbArgument, ...] = ()
+    acts: tuple[VerbCommand, ...] = ()
     epilog: str = ""
 
     @property
@@ -68,33 +68,33 @@ class Command(Struct, frozen=True):
         """The words that lead here, without `interpose`."""
         return " ".join(self.path)
 
-    def walk(self) -> Iterator[Command]:
+    def walk(self) -> Iterator[VerbCommand]:
         """This one and all below it."""
         yield self
         for act in self.acts:
             yield from act.walk()
 
 
-def command_tree() -> Command:
+def command_tree() -> VerbCommand:
     """All of the command line. Imports every verb."""
     options = (
-        Option(("-h", "--help"), "show every verb by what people do with it"),
-        Option(("-V", "--version"), "show the version"),
+        VerbOption(("-h", "--help"), "show every verb by what people do with it"),
+        VerbOption(("-V", "--version"), "show the version"),
     )
-    return Command((), "", options, acts=tuple(_verb(verb) for verb in HELPS))
+    return VerbCommand((), "", options, acts=tuple(_verb(verb) for verb in HELPS))
 
 
-def _verb(verb: str) -> Command:
+def _verb(verb: str) -> VerbCommand:
     module = import_module(f"interpose.cli.{verb}")
     parser = Parser(prog=f"interpose {verb}", description=module.HELP)
     module.add_arguments(parser)
     return _command((verb,), module.HELP, parser)
 
 
-def _command(path: tuple[str, ...], help: str, parser: Parser) -> Command:  # noqa: A002 - as argparse calls it
-    options: list[Option] = []
-    arguments: list[Argument] = []
-    acts: list[Command] = []
+def _command(path: tuple[str, ...], help: str, parser: Parser) -> VerbCommand:  # noqa: A002 - as argparse calls it
+    options: list[VerbOption] = []
+    arguments: list[VerbArgument] = []
+    acts: list[VerbCommand] = []
     for action in parser.parts():
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no other name for it
             helps = {one.dest: one.help or "" for one in action._choices_actions}  # noqa: SLF001 - nor for these
@@ -104,17 +104,17 @@ def _command(path: tuple[str, ...], help: str, parser: Parser) -> Command:  # no
         elif action.option_strings:
             value = None if action.nargs == 0 else _value(action, path)
             again = isinstance(action, argparse._AppendAction)  # noqa: SLF001 - nor for this
-            options.append(Option(tuple(action.option_strings), _help(action), value, again))
+            options.append(VerbOption(tuple(action.option_strings), _help(action), value, again))
         else:
-            arguments.append(Argument(_value(action, path), _help(action)))
-    return Command(path, help, tuple(options), tuple(arguments), tuple(acts), parser.epilog or "")
+            arguments.append(VerbArgument(_value(action, path), _help(action)))
+    return VerbCommand(path, help, tuple(options), tuple(arguments), tuple(acts), parser.epilog or "")
 
 
 def _help(action: argparse.Action) -> str:
     return "show this help" if action.dest == "help" else action.help or ""
 
 
-def _value(action: argparse.Action, path: tuple[str, ...]) -> Value:
+def _value(action: argparse.Action, path: tuple[str, ...]) -> TypedValue:
     metavar = action.metavar if isinstance(action.metavar, str) else ""
     name = metavar or action.dest.upper()
     kind: Kind = "words"
@@ -123,7 +123,7 @@ def _value(action: argparse.Action, path: tuple[str, ...]) -> Value:
     if not words:
         kind = "command" if action.nargs == argparse.REMAINDER else _BY_METAVAR.get(name, _BY_NAME.get(action.dest, ""))
     many = action.nargs in ("*", "+", argparse.REMAINDER)
-    return Value(name.removeprefix("-- "), kind, words, bool(closed), action.nargs in ("?", "*"), many)
+    return TypedValue(name.removeprefix("-- "), kind, words, bool(closed), action.nargs in ("?", "*"), many)
 
 
 def _offered(action: argparse.Action, path: tuple[str, ...]) -> tuple[str, ...]:

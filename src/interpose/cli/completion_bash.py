@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from interpose.cli.command_tree import Command, Value
+from interpose.cli.command_tree import TypedValue, VerbCommand
 
 _SCRIPT = r"""# Completion of `interpose` for bash, made by `interpose completion bash`. Pressing TAB starts no program.
 
@@ -81,7 +81,7 @@ complete -F _interpose interpose
 """
 
 
-def bash_script(tree: Command) -> str:
+def bash_script(tree: VerbCommand) -> str:
     """The script."""
     at: list[str] = []
     values: dict[str, list[str]] = {}
@@ -107,7 +107,7 @@ def bash_script(tree: Command) -> str:
     return script
 
 
-def _how(value: Value) -> str:
+def _how(value: TypedValue) -> str:
     return f"kind=words words='{' '.join(value.words)}'" if value.words else f"kind={value.kind}"
 
 

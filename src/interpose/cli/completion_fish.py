@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.cli.command_tree import Command, Option, Value
+from interpose.cli.command_tree import TypedValue, VerbCommand, VerbOption
 
 _HEAD = """# Completion of `interpose` for fish, made by `interpose completion fish`. Pressing TAB starts no program.
 
@@ -25,14 +25,14 @@ complete -c interpose -f
 """
 
 
-def fish_script(tree: Command) -> str:
+def fish_script(tree: VerbCommand) -> str:
     """The script."""
     verbs = " ".join(_quoted(command.name) for command in tree.walk() if command.path)
     lines = [line for command in tree.walk() for line in _lines(command)]
     return "\n".join([_HEAD.replace("@VERBS@", verbs), *lines, ""])
 
 
-def _lines(command: Command) -> Iterator[str]:
+def _lines(command: VerbCommand) -> Iterator[str]:
     at = f'complete -c interpose -n "__interpose_at {_quoted(command.name)}"'
     for act in command.acts:
         yield f"{at} -a {act.path[-1]} -d {_quoted(act.help)}"
@@ -43,14 +43,14 @@ def _lines(command: Command) -> Iterator[str]:
             yield f"{at}{how} -d {_quoted(argument.value.name)}"
 
 
-def _flags(option: Option) -> str:
+def _flags(option: VerbOption) -> str:
     flags = "".join(f" -l {flag[2:]}" if flag.startswith("--") else f" -s {flag[1:]}" for flag in option.flags)
     if option.value is None:
         return flags
     return f"{flags}{_how(option.value, required=True)}"
 
 
-def _how(value: Value, *, required: bool = False) -> str:
+def _how(value: TypedValue, *, required: bool = False) -> str:
     alone = " -x" if required else ""
     match value.kind:
         case "words":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from interpose.cli.command_tree import Command, Kind, Option, Value
+from interpose.cli.command_tree import Kind, TypedValue, VerbCommand, VerbOption
 
 _HEAD = """#compdef interpose
 # Completion of `interpose` for zsh, made by `interpose completion zsh`. Pressing TAB starts no program of ours.
@@ -23,13 +23,13 @@ _ACTIONS: dict[Kind, str] = {
 }  # fmt: skip
 
 
-def zsh_script(tree: Command) -> str:
+def zsh_script(tree: VerbCommand) -> str:
     """The script. The innermost verbs come first, so that each function is there when it is called."""
     functions = ["\n".join(_function(command)) for command in tree.walk()]
     return "\n".join([_HEAD, *reversed(functions), _TAIL.lstrip("\n")])
 
 
-def _function(command: Command) -> Iterator[str]:
+def _function(command: VerbCommand) -> Iterator[str]:
     yield f"{_name(command)}() {{"
     specs = [spec for option in command.options for spec in _option(option)]
     if command.acts:
@@ -70,7 +70,7 @@ def _arguments(specs: list[str], how: str) -> Iterator[str]:
     yield " \\\n".join(f"        {spec}" for spec in specs) + ending
 
 
-def _option(option: Option) -> Iterator[str]:
+def _option(option: VerbOption) -> Iterator[str]:
     others = "" if option.again or len(option.flags) == 1 else f"({' '.join(option.flags)})"
     for flag in option.flags:
         several = "*" if option.again else ""
@@ -83,11 +83,11 @@ def _option(option: Option) -> Iterator[str]:
             yield _quoted(f"{others}{several}{flag}{between}[{told}]:{_plain(value.name)}:{_action(value)}")
 
 
-def _action(value: Value) -> str:
+def _action(value: TypedValue) -> str:
     return f"({' '.join(value.words)})" if value.words else _ACTIONS[value.kind]
 
 
-def _name(command: Command) -> str:
+def _name(command: VerbCommand) -> str:
     return "_interpose" + "".join(f"_{word.replace('-', '_')}" for word in command.path)
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from textwrap import wrap
 
-from interpose.cli.command_tree import Argument, Command, Option
+from interpose.cli.command_tree import VerbArgument, VerbCommand, VerbOption
 from interpose.cli.verbs import GROUPS
 
 _DATE = "2026-11-17"
@@ -40,12 +40,12 @@ _VARIABLES = (
 )
 
 
-def manual_page(tree: Command) -> str:
+def manual_page(tree: VerbCommand) -> str:
     """The page, as roff."""
     return "\n".join(_page(tree)) + "\n"
 
 
-def _page(tree: Command) -> Iterator[str]:
+def _page(tree: VerbCommand) -> Iterator[str]:
     yield f'.TH INTERPOSE 1 {_DATE} "Interpose" "User Commands"'
     yield ".SH NAME"
     yield "interpose \\- the layer between AI agents and their tools"
@@ -67,7 +67,7 @@ def _page(tree: Command) -> Iterator[str]:
     yield from _table("FILES", _FILES)
 
 
-def _verb(command: Command) -> Iterator[str]:
+def _verb(command: VerbCommand) -> Iterator[str]:
     for each in command.walk():
         if each.acts:
             yield f".SS {_text(f'interpose {each.name}')}"
@@ -85,7 +85,7 @@ def _verb(command: Command) -> Iterator[str]:
         yield from _paragraphs(command.epilog)
 
 
-def _synopsis(command: Command) -> str:
+def _synopsis(command: VerbCommand) -> str:
     words = ["interpose", command.name]
     if len(command.options) > 1:
         words.append("[options]")
@@ -96,7 +96,7 @@ def _synopsis(command: Command) -> str:
     return " ".join(words)
 
 
-def _option(option: Option) -> Iterator[str]:
+def _option(option: VerbOption) -> Iterator[str]:
     value = option.value
     behind = "" if value is None else f" \\fI{_text(value.name)}\\fR"
     yield ".TP"
@@ -105,7 +105,7 @@ def _option(option: Option) -> Iterator[str]:
     yield from _paragraphs((option.help or "see above") + ("." if words else "") + words)
 
 
-def _argument(argument: Argument) -> Iterator[str]:
+def _argument(argument: VerbArgument) -> Iterator[str]:
     yield ".TP"
     yield f"\\fI{_text(argument.value.name)}\\fR"
     yield from _paragraphs(argument.help or "see above")

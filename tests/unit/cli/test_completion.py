@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 
 from interpose.cli import main
-from interpose.cli.command_tree import Command, Value, command_tree
+from interpose.cli.command_tree import TypedValue, VerbCommand, command_tree
 
 SHELLS = ("bash", "zsh", "fish")
 
 
 @pytest.fixture(scope="module")
-def tree() -> Command:
+def tree() -> VerbCommand:
     return command_tree()
 
 
@@ -189,7 +189,7 @@ def test_a_tab_completes_at_the_terminal(script: Path, terminal: int, typed: str
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_names_everything(shell: str, tree: Command, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_script_names_everything(shell: str, tree: VerbCommand, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     for command in tree.walk():
@@ -204,10 +204,12 @@ def test_a_script_names_everything(shell: str, tree: Command, capsys: pytest.Cap
     assert "$(interpose" not in script
 
 
-def test_the_tree_is_that_of_the_parsers(tree: Command) -> None:
+def test_the_tree_is_that_of_the_parsers(tree: VerbCommand) -> None:
     by_name = {command.name: command for command in tree.walk()}
     install = by_name["install"]
-    assert install.arguments[0].value == Value("HOST", "words", install.arguments[0].value.words, False, True, False)
+    assert install.arguments[0].value == TypedValue(
+        "HOST", "words", install.arguments[0].value.words, False, True, False
+    )
     assert "claude-code" in install.arguments[0].value.words
     formats = next(option for option in by_name["audit tail"].options if "--format" in option.flags)
     assert formats.value is not None

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.cli.command_tree import Command, Option, Value, command_tree
+from interpose.cli.command_tree import TypedValue, VerbCommand, VerbOption, command_tree
 from interpose.cli.manual_page import manual_page
 from interpose.cli.verbs import HELPS
 
@@ -40,9 +40,9 @@ def test_the_page_has_every_verb_and_option() -> None:
 def test_no_text_is_a_command_to_roff(tmp_path: Path) -> None:
     """Help is ours, yet a line of it may begin with a dot, or have a backslash in it."""
     hostile = (".so /etc/passwd", "'br", "a\\n.so x", "\\fBbold", "`quoted` ^ and – dashes")
-    options = tuple(Option((f"--x{at}",), text, Value(text)) for at, text in enumerate(hostile))
-    verbs = tuple(Command((verb,), ".ds x y", options, epilog="\n".join(hostile)) for verb in HELPS)
-    page = manual_page(Command((), "", (), acts=verbs))
+    options = tuple(VerbOption((f"--x{at}",), text, TypedValue(text)) for at, text in enumerate(hostile))
+    verbs = tuple(VerbCommand((verb,), ".ds x y", options, epilog="\n".join(hostile)) for verb in HELPS)
+    page = manual_page(VerbCommand((), "", (), acts=verbs))
     requests = {line.split(" ")[0] for line in page.splitlines() if line.startswith((".", "'"))}
     assert requests <= {".TH", ".SH", ".SS", ".TP", ".PP", ".nf", ".fi"}
     assert "\\fBbold" not in page
