@@ -361,7 +361,7 @@ def test_hooks(over_http: Running, service: Service, world: World, name: str, wa
     else:
         assert decided == outcome, told
     if case.outcome == "deny":
-        assert f"rule {case.rule}" in told
+        assert f"Interpose refused this ({case.rule})" in told
     if case.runs:
         assert case.runs in told
 

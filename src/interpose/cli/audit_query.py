@@ -121,7 +121,8 @@ def opened(args: argparse.Namespace) -> Iterator[Opened]:
     """The ledger that is meant, with what writers that have ended left in their journals."""
     where, directory = meant(args)
     if not where.startswith(POSTGRES_SCHEMES) and not Path(where).is_file():
-        raise StoreError(f"there is no ledger at {where}")
+        yet = "" if args.ledger else "nothing was recorded yet: "
+        raise StoreError(f"{yet}there is no ledger at {where}")
     _recover(where, directory)
     store = open_store(where, read_only=True)
     try:

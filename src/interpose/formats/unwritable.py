@@ -34,10 +34,23 @@ def unwritable(path: str | PathLike[str], error: OSError) -> str:
 
 def reason_and_remedy(path: str, number: int) -> tuple[str, str]:
     """What an error number means for a file, and what to do about it. No reason where the number says nothing to us."""
+    number = _more_exact(path, number)
     if number in (errno.EACCES, errno.EPERM):
         return f"user {os.geteuid()} may not write there", _permission(path)
     why, what = _NEXT.get(number, ("", "`interpose doctor` looks at it"))
     return why, what.format(place=_existing(path))
+
+
+def _more_exact(path: str, number: int) -> int:
+    """SQLite says less than the system knows: that a disk fails which is full, or that we may not write to a file which
+    lies on a read-only file system."""
+    try:
+        disk = os.statvfs(_existing(path))
+    except OSError:
+        return number
+    if number == errno.EIO and disk.f_blocks and not disk.f_bavail:
+        return errno.ENOSPC
+    return errno.EROFS if number == errno.EACCES and disk.f_flag & os.ST_RDONLY else number
 
 
 def _permission(path: str) -> str:

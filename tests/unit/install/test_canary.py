@@ -11,7 +11,7 @@ from interpose.engine import Engine
 from interpose.install.canary import ALLOWED, REFUSED, SESSION, canary, understood
 from interpose.registry import create_interceptor_registry
 from interpose.surfaces.hosts.all_hosts import HOSTS, speaking
-from interpose.surfaces.hosts.events import Reply
+from interpose.surfaces.hosts.events import Reply, noticed
 
 
 @pytest.mark.parametrize("name", HOSTS)
@@ -32,7 +32,8 @@ def test_what_an_answer_means(name: str) -> None:
     body = canary(host, REFUSED)
     event = host.read(json.loads(body))
     assert understood(host, body, host.allow(event)) == ("allowed", "")
-    for reply in (host.deny(event, "not that"), host.broken("not that")):
+    waits = noticed(host.facts, host.deny(event, "not that"), "answer it elsewhere")
+    for reply in (host.deny(event, "not that"), host.broken("not that"), waits):
         answer, said = understood(host, body, reply)
         assert (answer, said) == ("refused", "not that")
 

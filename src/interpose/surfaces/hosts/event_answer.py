@@ -141,7 +141,8 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
-    return _replaced(host, event, result, reply_texts.objection(after))
+    notice = reply_texts.notice(after) if after.outcome == "ask" else ""
+    return noticed(host.facts, _replaced(host, event, result, reply_texts.objection(after)), notice)
 
 
 def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:

@@ -269,7 +269,7 @@ def test_what_only_informs_stops_nobody(tmp_path: Path) -> None:
         ("deny", {"block": True, "blockReason": hosting.DENIED}),
         ("rewrite", {"params": {"command": "echo safe"}}),
         ("ask", {"requireApproval": {
-            "title": "exec needs approval", "description": hosting.QUESTION, "severity": "warning"}}),
+            "title": "Interpose asks about exec", "description": hosting.QUESTION, "severity": "warning"}}),
         ("error", {"block": True, "blockReason": hosting.BROKEN}),
     ],
 )  # fmt: skip

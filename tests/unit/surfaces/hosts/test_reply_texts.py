@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from interpose.surfaces.hosts.reply_texts import rewriting
-from interpose.types import Allow, Finding, ToolCall, Verdict
+import json
+
+import pytest
+from msgspec.structs import replace
+
+from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.reply_texts import notice, question, refusal, rewriting, waiting
+from interpose.surfaces.hosts.result_shapes import texts_in
+from interpose.types import Allow, Confirm, Deny, Finding, ToolCall, Verdict
+from tests import hosting
 
 
 def test_who_changed_something_is_the_rule_where_there_is_one() -> None:
@@ -14,3 +22,66 @@ def test_who_changed_something_is_the_rule_where_there_is_one() -> None:
     )
     verdict = Verdict(outcome="rewrite", decision=Allow(), payload=ToolCall("exec"), findings=found)
     assert rewriting(verdict) == "quiet and mine (safer so) changed it"
+
+
+REFUSED = [
+    ("a rule", Deny("Not here.", rule="r1"), "Interpose refused this (r1): Not here."),
+    ("no rule", Deny("Not here."), "Interpose refused this: Not here."),
+    ("no reason", Deny("", rule="r1"), "Interpose refused this (r1): Blocked by interceptor"),
+    ("a rule that is said already", Deny("r1: Not here.", rule="r1"), "Interpose refused this (r1): Not here."),
+    ("another's rule", Deny("r2: Not here.", rule="r1"), "Interpose refused this (r1): r2: Not here."),
+]
+
+
+@pytest.mark.parametrize(("note", "decision", "said"), REFUSED, ids=[case[0] for case in REFUSED])
+def test_a_refusal_names_us_and_the_rule(note: str, decision: Deny, said: str) -> None:
+    assert refusal(Verdict(outcome="deny", decision=decision, payload=ToolCall("exec"))) == said
+
+
+ASKED = [
+    ("a rule", Confirm("Really?", rule="r2"), "Interpose asks (r2): Really?"),
+    ("no rule", Confirm("Really?"), "Interpose asks: Really?"),
+    ("no reason", Confirm("", rule="r2"), "Interpose asks (r2): May this run?"),
+]
+
+
+@pytest.mark.parametrize(("note", "decision", "said"), ASKED, ids=[case[0] for case in ASKED])
+def test_a_question_names_us_and_the_rule(note: str, decision: Confirm, said: str) -> None:
+    verdict: Verdict[ToolCall] = Verdict(
+        outcome="ask", decision=decision, payload=ToolCall("exec"), approval="k3m9qx2a"
+    )
+    assert question(verdict) == said
+    assert waiting(verdict).startswith(f"{said}\n")
+    assert notice(verdict).startswith(f"{said}\n")
+    assert "interpose approvals approve k3m9qx2a" in waiting(verdict)
+    assert "interpose approvals approve k3m9qx2a" in notice(verdict)
+    assert notice(replace(verdict, approval="")) == "", "nothing waits anywhere"
+    assert "nobody can be asked here" in waiting(replace(verdict, approval=""))
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_every_host_says_it_alike(name: str) -> None:
+    """What a person or an agent reads of a call that is asked about or refused, whatever the host's fields are."""
+    host = HOSTS[name]
+    _, raw = next(found for found in hosting.events_of(name) if found[0].get("verdict") == "deny")
+    for verdict, says in (("deny", "Interpose refused this (r1): Not here."), ("ask", "Interpose asks (r2): Really?")):
+        for ask in ("host", "queue"):
+            service = hosting.Scripted(ask=ask)
+            service.verdict = verdict
+            reply = hosting.answered(service, host, json.dumps(raw).encode())
+            said = reply.stderr or " ".join(texts_in(json.loads(reply.stdout)))
+            assert says in said
+            if verdict == "ask" and not hosting.asks(reply):
+                assert "interpose approvals approve K3M9QX2A" in said
+
+
+@pytest.mark.parametrize("name", [name for name, host in HOSTS.items() if host.facts.tells_person])
+def test_a_question_about_a_result_is_shown_to_the_person_too(name: str) -> None:
+    cases = [raw for case, raw in hosting.events_of(name) if case.get("verdict") in ("withhold", "redact")]
+    if not cases:
+        pytest.skip("it shows no results")
+    service = hosting.Scripted()
+    service.verdict = "ask"
+    said = json.loads(hosting.answered(service, HOSTS[name], json.dumps(cases[0]).encode()).stdout)
+    waits = "interpose approvals approve" in json.dumps(said)
+    assert (HOSTS[name].facts.tells_person in said) is waits

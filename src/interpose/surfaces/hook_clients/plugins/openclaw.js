@@ -29,7 +29,7 @@ export default {
         if (said.decision === "allow") return said.arguments === undefined ? undefined : { params: said.arguments };
         const reason = said.reason || "refused by Interpose";
         if (said.decision === "ask")
-          return { requireApproval: { title: `${event.toolName} needs approval`, description: reason, severity: "warning" } };
+          return { requireApproval: { title: `Interpose asks about ${event.toolName}`, description: reason, severity: "warning" } };
         return { block: true, blockReason: reason };
       },
       gate,
