@@ -4,83 +4,89 @@ Every tool call, message and parameter choice passes one pipeline of interceptor
 person, or refuse it.
 """
 
-from interpose.approvals import (
-    AutoApprove,
-    AutoDeny,
-    BatchAnswer,
-    CallbackConfirmation,
-    ConfirmationHandler,
-    InteractiveConfirmation,
-    StandingAnswer,
-)
-from interpose.build import (
-    add_builtin_interceptors,
-    add_policy,
-    get_global_interceptor_registry,
-    initialize_global_interceptors,
-    load_config,
-    open_engine,
-    open_ledger,
-    open_service,
-    reset_global_interceptors,
-)
-from interpose.chain import InterceptorChain
-from interpose.engine import Engine, Recorder, Run, ToolRun
-from interpose.errors import (
-    BlockedError,
-    ConfigError,
-    DuplicateIdError,
-    ExecutionFailedError,
-    InterceptError,
-    InterposeError,
-    InvalidCallError,
-    InvalidModificationError,
-    LedgerError,
-    MatcherError,
-    PluginError,
-    PolicyError,
-    RefusedError,
-    RegistrationError,
-    StoreError,
-    ToolError,
-    ToolSetError,
-    UnknownHookPointError,
-)
-from interpose.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
-from interpose.guarded import guarded
-from interpose.interceptor import Interceptor, Registration
-from interpose.registry import InterceptorRegistry, create_interceptor_registry
-from interpose.tools import (
-    KNOWN_TOOL_NAMES,
-    TOOL_ALIASES,
-    TOOL_GROUPS,
-    command_of,
-    mcp_name,
-    normalize_tool_name,
-    paths_of,
-    urls_of,
-)
-from interpose.toolsets import ToolSet
-from interpose.types import (
-    Allow,
-    Approved,
-    Confirm,
-    Context,
-    Decision,
-    Deny,
-    Effect,
-    Finding,
-    HookPoint,
-    Message,
-    Params,
-    Pending,
-    PermissionRequest,
-    Report,
-    ToolCall,
-    ToolOutcome,
-    Transform,
-    Verdict,
-)
+from __future__ import annotations
+
+TYPE_CHECKING = False  # as in `typing`, without importing it
+
+if TYPE_CHECKING:
+    from interpose.approvals import (
+        AutoApprove,
+        AutoDeny,
+        BatchAnswer,
+        CallbackConfirmation,
+        ConfirmationHandler,
+        InteractiveConfirmation,
+        StandingAnswer,
+    )
+    from interpose.build import (
+        add_builtin_interceptors,
+        add_policy,
+        get_global_interceptor_registry,
+        initialize_global_interceptors,
+        load_config,
+        open_engine,
+        open_ledger,
+        open_service,
+        reset_global_interceptors,
+    )
+    from interpose.chain import InterceptorChain
+    from interpose.engine import Engine, Recorder, Run, ToolRun
+    from interpose.errors import (
+        BlockedError,
+        ConfigError,
+        DuplicateIdError,
+        ExecutionFailedError,
+        InterceptError,
+        InterposeError,
+        InvalidCallError,
+        InvalidModificationError,
+        LedgerError,
+        MatcherError,
+        PluginError,
+        PolicyError,
+        RefusedError,
+        RegistrationError,
+        StoreError,
+        ToolError,
+        ToolSetError,
+        UnknownHookPointError,
+    )
+    from interpose.flow.status_lines import InterceptorEvent, format_event, logging_sink, terminal_sink
+    from interpose.guarded_functions import guarded
+    from interpose.interceptor import Interceptor, Registration
+    from interpose.plugins import load_plugins
+    from interpose.registry import InterceptorRegistry, create_interceptor_registry
+    from interpose.tools import (
+        KNOWN_TOOL_NAMES,
+        TOOL_ALIASES,
+        TOOL_GROUPS,
+        command_of,
+        mcp_name,
+        normalize_tool_name,
+        paths_of,
+        urls_of,
+    )
+    from interpose.toolsets import ToolSet
+    from interpose.types import (
+        Allow,
+        Approved,
+        Confirm,
+        Context,
+        Decision,
+        Deny,
+        Effect,
+        Finding,
+        HookPoint,
+        Message,
+        Params,
+        Pending,
+        PermissionRequest,
+        Report,
+        ToolCall,
+        ToolOutcome,
+        Transform,
+        Verdict,
+    )
 
 __version__ = "0.1.0"
 
@@ -163,9 +169,49 @@ __all__ = [
     "urls_of",
 ]
 
+_HOMES = {
+    "approvals": (
+        "AutoApprove", "AutoDeny", "BatchAnswer", "CallbackConfirmation", "ConfirmationHandler",
+        "InteractiveConfirmation", "StandingAnswer",
+    ),
+    "build": (
+        "add_builtin_interceptors", "add_policy", "get_global_interceptor_registry", "initialize_global_interceptors",
+        "load_config", "open_engine", "open_ledger", "open_service", "reset_global_interceptors",
+    ),
+    "chain": ("InterceptorChain",),
+    "engine": ("Engine", "Recorder", "Run", "ToolRun"),
+    "errors": (
+        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "InterceptError", "InterposeError",
+        "InvalidCallError", "InvalidModificationError", "LedgerError", "MatcherError", "PluginError", "PolicyError",
+        "RefusedError", "RegistrationError", "StoreError", "ToolError", "ToolSetError", "UnknownHookPointError",
+    ),
+    "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
+    "guarded_functions": ("guarded",),
+    "interceptor": ("Interceptor", "Registration"),
+    "plugins": ("load_plugins",),
+    "registry": ("InterceptorRegistry", "create_interceptor_registry"),
+    "tools": (
+        "KNOWN_TOOL_NAMES", "TOOL_ALIASES", "TOOL_GROUPS", "command_of", "mcp_name", "normalize_tool_name",
+        "paths_of", "urls_of",
+    ),
+    "toolsets": ("ToolSet",),
+    "types": (
+        "Allow", "Approved", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
+        "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
+    ),
+}  # fmt: skip
+"""Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""
 
-def load_plugins(registry: InterceptorRegistry, names: list[str]) -> None:
-    """Switch on the interceptors of other packages by name. Imported on use: metadata is slow to read."""
-    from interpose.plugins import load_plugins as load
+if not TYPE_CHECKING:  # or a misspelt name would have a type
 
-    load(registry, names)
+    def __getattr__(name: str) -> object:
+        for home, names in _HOMES.items():
+            if name in names:
+                from importlib import import_module
+
+                found = globals()[name] = getattr(import_module(f"interpose.{home}"), name)
+                return found
+        raise AttributeError(f"module 'interpose' has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

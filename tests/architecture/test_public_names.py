@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 import tomllib
@@ -15,12 +16,24 @@ from interpose.types import HookPoint
 ROOT = Path(__file__).parents[2]
 
 
-def test_all_is_sorted_complete_and_importable() -> None:
-    public = [
-        name for name in vars(interpose) if not name.startswith("_") and not inspect.ismodule(getattr(interpose, name))
-    ]
-    assert set(interpose.__all__) == set(public)
-    assert len(interpose.__all__) == len(set(interpose.__all__))
+def test_all_is_complete_and_importable() -> None:
+    """What type checkers see, what is looked up on use and what is listed are the same names."""
+    seen = {
+        (node.module or "").removeprefix("interpose."): {alias.name for alias in node.names}
+        for node in ast.walk(ast.parse(Path(interpose.__file__).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("interpose.")
+    }
+    homes = vars(interpose)["_HOMES"]
+    assert {home: set(names) for home, names in homes.items()} == seen
+    assert sorted(name for names in homes.values() for name in names) == sorted(interpose.__all__)
+    assert set(interpose.__all__) <= set(dir(interpose))
+    for name in interpose.__all__:
+        assert not inspect.ismodule(getattr(interpose, name)), f"a module called {name} hides what has its name"
+
+
+def test_a_name_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'guard'"):
+        getattr(interpose, "guard")  # noqa: B009 - a type checker would not let it pass
 
 
 def test_every_public_class_and_function_says_what_it_is() -> None:

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 import sys
 from collections.abc import Sequence
 
+from interpose.cli.verbs import HELPS
+
 __all__ = ["VERBS", "main"]
 
-VERBS = (
-    "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
-    "operator", "policy", "redact", "run", "serve", "status", "token", "uninstall",
-)  # fmt: skip
+VERBS = tuple(sorted(HELPS))
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_CONFIG = 78
 EXIT_INTERRUPTED = 130
 
+_OURS = """
+interpose {version} failed here. That is our mistake, not yours. Please open an issue in the repository of Interpose,
+with the lines above and without what is private in them. `interpose doctor` says whether your agents are guarded.
+"""
+
 
 def version() -> str:
-    """The version of the package, without importing it."""
+    """The version of the package, without importing the rest of it."""
     from interpose import __version__
 
     return __version__
@@ -37,22 +40,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if argv is None:
             os._exit(code)  # everything is written; taking the interpreter apart would only make the agent wait
         return code
-    from interpose.cli.parser import Parser
-
-    parser = Parser(prog="interpose", description="The layer between AI agents and their tools.")
-    parser.add_argument("--version", action="version", version=f"interpose {version()}")
-    verbs = parser.add_subparsers(dest="verb", metavar="verb", required=True)
-    wanted = next((word for word in given if not word.startswith("-")), None)
-    for name in VERBS:
-        # Only the verb that was asked for is imported, unless help has to describe them all.
-        if wanted in (name, None):
-            module = importlib.import_module(f"interpose.cli.{name}")
-            module.add_arguments(verbs.add_parser(name, help=module.HELP, description=module.HELP))
-        else:
-            verbs.add_parser(name)
-    args = parser.parse_args(given)
     try:
-        status: int = importlib.import_module(f"interpose.cli.{args.verb}").run(args)
+        status = _run(given)
         if sys.stdout is not None:
             sys.stdout.flush()  # a reader that went away shows now, not when the interpreter ends
     except BrokenPipeError:
@@ -61,9 +50,62 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_INTERNAL
     except KeyboardInterrupt:
         return EXIT_INTERRUPTED
-    except Exception:  # noqa: BLE001 - the exit code must say that it was us
-        import traceback
-
-        traceback.print_exc()
-        return EXIT_INTERNAL
+    except Exception as error:  # noqa: BLE001 - the exit code must say that it was us
+        return _failed(error, *given[:1])
     return status
+
+
+def _run(given: list[str]) -> int:
+    match given:
+        case [] | ["-h" | "--help", *_] | ["help"]:
+            from interpose.cli.overview import overview
+
+            print(overview())
+        case ["-V" | "--version", *_]:
+            print(f"interpose {version()}")
+        case ["help", verb, *_]:
+            return _verb(verb, ["--help"])
+        case _:
+            return _verb(given[0], given[1:])
+    return 0
+
+
+def _verb(verb: str, rest: list[str]) -> int:
+    if verb not in HELPS:
+        return _no_such(verb, rest)
+    from importlib import import_module
+
+    from interpose.cli.parser import Parser
+
+    module = import_module(f"interpose.cli.{verb}")
+    parser = Parser(prog=f"interpose {verb}", description=module.HELP)
+    module.add_arguments(parser)
+    status: int = module.run(parser.parse_args(rest))
+    return status
+
+
+def _no_such(word: str, rest: list[str]) -> int:
+    from interpose.cli.suggestions import did_you_mean, shown
+
+    if word.startswith("-"):
+        verb = next((each for each in rest if each in HELPS), "")
+        behind = f" Options stand behind the verb: interpose {verb} {word[:60]}" if verb and word.isprintable() else ""
+        said = f"there is no option {shown(word)}.{behind or did_you_mean(word, ['--help', '--version'])}"
+    else:
+        said = f"there is no verb {shown(word)}.{did_you_mean(word, VERBS)}"
+    print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
+    return EXIT_USAGE
+
+
+def _failed(error: Exception, verb: str = "") -> int:
+    if isinstance(error, ImportError):
+        from interpose.cli.missing_packages import missing_extra
+
+        if said := missing_extra(error, verb):
+            print(f"interpose {verb}: {said}", file=sys.stderr)
+            return EXIT_CONFIG
+    import traceback
+
+    traceback.print_exception(error)
+    print(_OURS.format(version=version()), end="", file=sys.stderr)
+    return EXIT_INTERNAL

@@ -15,9 +15,10 @@ from interpose.approvals.scopes import ONCE, SESSION, Scope, scope
 from interpose.cli.approvals_desk import EPILOG, AnyDesk, LatestDesk, add_place, answered, opened
 from interpose.cli.approvals_text import now, question_line, question_text
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.cli.server_client import user_name
-from interpose.cli.verdict_text import Ink, colours_wanted
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink
 
 HELP = "answer what agents ask: list, show, approve, deny, or watch and answer as it comes"
 

@@ -9,8 +9,9 @@ import msgspec
 
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question
-from interpose.cli.check import encoded
+from interpose.cli.json_output import encoded
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
+from interpose.formats.counted import plural
 
 MOST_LINES = 200
 _STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2", "invalid": "31"}
@@ -60,7 +61,7 @@ def _subject(question: Question, ink: Ink, width: int) -> list[str]:
     if isinstance(arguments, str):
         shown.append(ink("this is not all: the rest was too long to be kept", "1;31"))
     if len(shown) > MOST_LINES:
-        shown = [*shown[:MOST_LINES], ink(f"this is not all: {len(shown) - MOST_LINES} more lines", "1;31")]
+        shown = [*shown[:MOST_LINES], ink(f"this is not all: {plural(len(shown) - MOST_LINES, 'more line')}", "1;31")]
     return shown
 
 

@@ -18,7 +18,8 @@ from interpose.cli import EXIT_INTERRUPTED
 from interpose.cli.approvals_desk import AnyDesk
 from interpose.cli.approvals_text import now, question_text
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import ApprovalError, StoreError, text_of
 
 POLL_SECONDS = 0.3

@@ -29,11 +29,13 @@ from interpose.cli.audit_query import (
 from interpose.cli.audit_stats import drawn
 from interpose.cli.audit_text import lines, page
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import encoded
 from interpose.cli.closed_values import one_of
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import encoded
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
+from interpose.formats.counted import plural
 from interpose.install.canary import SESSION, is_canary
 from interpose.install.situation import grant_flaws
 from interpose.ledger import OLD_FORMATS, Broken, Format, Record, named, search, shapes, verify_directory
@@ -279,7 +281,8 @@ def _recover(args: argparse.Namespace) -> int:
     for why in done.waiting:
         print(f"refused calls, and goes on now: {visible(why)}")
     if done.chain:
-        print(f"{done.entries:,} entries can be searched; new ones go to the chain of writer {visible(done.chain)}")
+        searched = plural(done.entries, "entry", "entries")
+        print(f"{searched} can be searched; new ones go to the chain of writer {visible(done.chain)}")
     if not (done.set_aside or done.broken or done.waiting):
         print("nothing was damaged")
     return 0

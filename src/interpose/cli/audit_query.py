@@ -16,6 +16,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.config.load import load
 from interpose.errors import LedgerError, StoreError, text_of
+from interpose.formats.counted import plural
 from interpose.ledger import AnchorPlace, RecoveryReport, places_of, recover_all, recover_ledger
 from interpose.ledger.times import moment_ns
 from interpose.store import POSTGRES_SCHEMES, open_store
@@ -92,7 +93,7 @@ def add_canaries(parser: argparse.ArgumentParser) -> None:
 
 def canaries(count: int) -> str:
     """So many of them."""
-    return "1 canary of `interpose doctor`" if count == 1 else f"{count:,} canaries of `interpose doctor`"
+    return f"{plural(count, 'canary', 'canaries')} of `interpose doctor`"
 
 
 def query_of(args: argparse.Namespace, now: float) -> Query:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from interpose.cli.audit_query import canaries, time_text
 from interpose.cli.audit_text import COLOURS, duration
 from interpose.cli.verdict_text import Ink, columns, cut, visible
+from interpose.formats.counted import plural
 from interpose.ledger.stats import Stats
 
 _DECISIONS = ("deny", "ask", "rewrite", "allow")
@@ -19,7 +20,7 @@ def drawn(shown: Stats, ink: Ink, width: int) -> str:
     """The statistics with bars, for a terminal of this width."""
     if not shown.total:
         return f"no decisions{_left_out(shown)}"
-    parts = [f"{ink(_decisions(shown.total), '1')}   {_legend(shown.decisions, ink)}{_left_out(shown)}"]
+    parts = [f"{ink(plural(shown.total, 'decision'), '1')}   {_legend(shown.decisions, ink)}{_left_out(shown)}"]
     parts += ["", ink("over time", "1")]
     rows = [(time_text(stretch.start_ns), stretch.decisions) for stretch in shown.over_time]
     parts += _bars(rows, ink, width)
@@ -28,7 +29,7 @@ def drawn(shown: Stats, ink: Ink, width: int) -> str:
             parts += ["", ink(title, "1"), *_bars([(name, {"": count}) for name, count in counted.items()], ink, width)]
     parts += ["", ink("agents", "1"), *_bars(list(shown.agents.items()), ink, width)]
     if shown.interceptors:
-        parts += ["", ink(f"slowest interceptors of the newest {shown.interceptors_of:,} calls", "1")]
+        parts += ["", ink(f"slowest interceptors of the newest {plural(shown.interceptors_of, 'call')}", "1")]
         names = [_name(each.interceptor) for each in shown.interceptors]
         wide = max(map(columns, names))
         slowest = max(each.p50_ns for each in shown.interceptors)
@@ -38,10 +39,6 @@ def drawn(shown: Stats, ink: Ink, width: int) -> str:
             bar = "█" * _length(each.p50_ns, slowest, room)
             parts.append(f"  {name}{' ' * (wide - columns(name))}  {figures}  {ink(bar, '35')}".rstrip())
     return "\n".join(parts)
-
-
-def _decisions(count: int) -> str:
-    return "1 decision" if count == 1 else f"{count:,} decisions"
 
 
 def _left_out(shown: Stats) -> str:

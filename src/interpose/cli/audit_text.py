@@ -9,7 +9,7 @@ import msgspec
 from msgspec import UNSET
 
 from interpose.cli.audit_query import time_text
-from interpose.cli.check import encoded
+from interpose.cli.json_output import encoded
 from interpose.cli.verdict_text import Ink, columns, cut, visible
 from interpose.ledger import Record
 from interpose.types import Finding

@@ -7,23 +7,24 @@ import os
 import re
 import sys
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 from msgspec import Struct
 
-from interpose.build import open_engines, open_guards
-from interpose.carried_calls import canonical
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError, given_arguments
 from interpose.cli.closed_values import one_of
+from interpose.cli.json_output import encoded, print_json
 from interpose.cli.jsonl_rows import BadRow, Row, decode, lines
-from interpose.cli.verdict_text import Ink, JudgedCall, colours_wanted, explain
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, JudgedCall, explain
 from interpose.config.load import load
-from interpose.engine import Engine
 from interpose.errors import InterposeError, InvalidCallError
-from interpose.reading import home_directory, reading_of
 from interpose.types import Context, Effect, ToolCall, Verdict
+
+if TYPE_CHECKING:
+    from interpose.engine import Engine
 
 HELP = "say what is decided about a command or tool call here and now, and what it would do"
 
@@ -99,6 +100,9 @@ class CallJudge:
 
     def __call__(self, tool: str, arguments: dict[str, Any], cwd: str, home: str) -> JudgedCall:
         """What is decided about a call. Raises what keeps an engine from being opened."""
+        from interpose.carried_calls import canonical
+        from interpose.reading import reading_of
+
         os.environ["HOME"] = home  # guards and rules take the home of whoever runs them
         if home not in self._by_home:
             self._by_home[home] = self._open()
@@ -116,12 +120,15 @@ class _Everywhere(Struct, frozen=True):
 
 
 def _product(profile: str | None) -> CallJudge:
+    from interpose.build import open_engines
+
     flags = {"interceptors.builtin:command-safety-guard.profile": profile} if profile else {}
     config = load(flags=flags).config
     return CallJudge(lambda: open_engines(config))
 
 
 def _guards(profile: str | None) -> CallJudge:
+    from interpose.build import open_guards
     from interpose.config.settings import BUILTIN_INTERCEPTORS, Config
 
     settings: Any = dict(BUILTIN_INTERCEPTORS)
@@ -143,6 +150,8 @@ def _judged(verdict: Verdict[ToolCall], effects: tuple[Effect, ...]) -> JudgedCa
 
 
 def _judge_one(args: argparse.Namespace, judge: CallJudge) -> int:
+    from interpose.reading import home_directory
+
     arguments = given_arguments(args.command, args.arg)
     if not arguments:
         raise UsageError("nothing to check: give a command, or --tool with --arg")
@@ -158,11 +167,16 @@ def _judge_one(args: argparse.Namespace, judge: CallJudge) -> int:
 
 def _subject(tool: str, arguments: dict[str, Any]) -> str:
     """The text that was judged, with all that the arguments put around a command."""
+    from interpose.carried_calls import canonical
+    from interpose.reading import home_directory, reading_of
+
     script = reading_of(canonical(ToolCall(tool, arguments)), home_directory()).script
     return script[0] if script else " ".join(f"{name}={value}" for name, value in arguments.items())
 
 
 def _judge_rows(args: argparse.Namespace, judge: CallJudge) -> int:
+    from interpose.reading import home_directory
+
     out = bytearray()
     stdin, stdout = sys.stdin.fileno(), sys.stdout.fileno()
 
@@ -227,34 +241,6 @@ def _details(judged: JudgedCall) -> dict[str, Any]:
         "interceptor": judged.interceptor,
         **({} if judged.arguments is None else {"arguments": judged.arguments}),
     }
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def encoded(answer: Any) -> bytes:
-    """An answer as JSON. A command can spell characters that are none (`$'\\ud800'`); these are shown escaped."""
-    try:
-        return _encode(answer)
-    except UnicodeEncodeError:
-        return _encode(_writable(msgspec.to_builtins(answer)))
-
-
-def print_json(data: Any) -> None:
-    """Print an answer for programs that people may look at."""
-    sys.stdout.buffer.write(msgspec.json.format(encoded(data), indent=2) + b"\n")
-
-
-def _writable(value: Any) -> Any:
-    match value:
-        case str():
-            return value.encode("utf-8", "backslashreplace").decode()
-        case dict():
-            return {_writable(key): _writable(item) for key, item in value.items()}
-        case list() | tuple():
-            return [_writable(item) for item in value]
-        case _:
-            return value
 
 
 def _row(line: bytes | BadRow) -> Row:

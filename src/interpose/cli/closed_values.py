@@ -3,31 +3,27 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Iterable
 
-from interpose.cli.verdict_text import visible
-
-_LONGEST = 64
-"""Letters that are compared: nobody mistypes more, and comparing takes longer the more there are."""
+from interpose.cli.suggestions import unknown
 
 
-def one_of(what: str, known: Iterable[str], *, empty: bool = False) -> Callable[[str], str]:
-    """What argparse calls to read such a word. `empty`: nothing may be said, too."""
-    words = tuple(known)
+class OneOf:
+    """What argparse calls to read such a word."""
 
-    def read(text: str) -> str:
-        if text in words or (empty and not text):
+    def __init__(self, what: str, known: Iterable[str], *, empty: bool = False) -> None:
+        self.known = tuple(known)
+        """What is offered by completion and listed in the manual."""
+        self._what, self._empty = what, empty
+        self.__name__ = what
+
+    def __call__(self, text: str) -> str:
+        """The word, if it is one of them."""
+        if text in self.known or (self._empty and not text):
             return text
-        raise argparse.ArgumentTypeError(unknown(what, text, words))
-
-    read.__name__ = what
-    return read
+        raise argparse.ArgumentTypeError(unknown(self._what, text, self.known))
 
 
-def unknown(what: str, text: str, known: Iterable[str]) -> str:
-    """What is said to a word that means nothing."""
-    words = tuple(known)
-    near = get_close_matches(text[:_LONGEST].lower(), words, 1)
-    meant = f". Did you mean {near[0]}?" if near else "."
-    return f"there is no {what} {visible(text[:_LONGEST])!r}{meant} Known are {', '.join(words)}."
+def one_of(what: str, known: Iterable[str], *, empty: bool = False) -> OneOf:
+    """A reader of such words. `empty`: nothing may be said, too."""
+    return OneOf(what, known, empty=empty)

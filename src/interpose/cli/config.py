@@ -10,12 +10,14 @@ from pathlib import Path
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
-from interpose.cli.check import print_json
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import print_json
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.config.places import places_of
 from interpose.config.render import all_values, json_schema, nested, template
 from interpose.errors import ConfigError
+from interpose.formats.counted import plural
 
 HELP = "show what is set and where, check interpose.yaml, or begin one"
 
@@ -88,7 +90,7 @@ def _check(args: argparse.Namespace) -> int:
         print_json({"ok": True, "problems": [], "file": str(loaded.file), "set": len(loaded.origins)})
     else:
         file = visible(str(loaded.file)) if loaded.file.exists() else "no file"
-        print(f"{file}: nothing wrong, {len(loaded.origins)} values are set")
+        print(f"{file}: nothing wrong, {plural(len(loaded.origins), 'value is', 'values are')} set")
     return 0
 
 

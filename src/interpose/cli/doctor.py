@@ -9,11 +9,14 @@ from time import time
 from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
-from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
+from interpose.cli.suggestions import unknown
+from interpose.cli.terminal import colours_wanted, hanging
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError
+from interpose.formats.counted import plural
 from interpose.install.believed_files import loose_files
 from interpose.install.doctor import Around, Examined, examine, installed_targets, since_when
 from interpose.install.places import spoken_path, target_of
@@ -50,10 +53,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose doctor`."""
     host = host_named(args.host) if args.host else None
     if args.host and host is None:
-        print(
-            f"interpose doctor: there is no agent {visible(args.host)!r}. Known are {', '.join(HOSTS)}.",
-            file=sys.stderr,
-        )
+        print(f"interpose doctor: {unknown('agent', args.host, HOSTS)}", file=sys.stderr)
         return EXIT_USAGE
     try:
         loaded = load()
@@ -98,7 +98,11 @@ def _around(now: Situation, loaded: Loaded, project: Path) -> list[HostCheck]:
     config = str(loaded.places.config / "interpose.yaml")
     checks = [
         HostCheck("policy", "open", problem_text(each), file=str(each.get("file") or config)) for each in problems
-    ] or [HostCheck("policy", "ok", f"revision {policy['policy']['revision']}, {policy['policy']['rules']} rules")]
+    ] or [
+        HostCheck(
+            "policy", "ok", f"revision {policy['policy']['revision']}, {plural(policy['policy']['rules'], 'rule')}"
+        )
+    ]
     checks += [
         HostCheck("ledger", "open" if ledger.problem else "ok", ledger_line(ledger), todo=ledger.todo),
         HostCheck("chain", "note", "not looked at here: interpose audit verify")
@@ -113,9 +117,8 @@ def _around(now: Situation, loaded: Loaded, project: Path) -> list[HostCheck]:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))
     checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     if now.opened:
-        calls = "1 call" if now.opened == 1 else f"{now.opened} calls"
-        spool = str(spool_of(loaded.config))
-        checks.append(HostCheck("let through", "open", f"{calls} ran undecided, as --fail-open wants it", file=spool))
+        told = f"{plural(now.opened, 'call')} ran undecided, as --fail-open wants it"
+        checks.append(HostCheck("let through", "open", told, file=str(spool_of(loaded.config))))
     return checks
 
 
@@ -131,6 +134,7 @@ def _show(found: list[Examined], around: list[HostCheck], ink: Ink) -> None:
 
 def _line(check: HostCheck, ink: Ink) -> None:
     word, colour = _MARKS[check.level]
-    print(f"  {ink(word, colour)}  {check.name:16} {visible(check.text)}")
+    print(hanging(f"  {ink(word, colour)}  {check.name:16} ", visible(check.text)))
     if check.todo:
-        print(f"        {'':16} {ink(visible(spoken_path(check.file)), '2')}: {visible(check.todo)}")
+        file = ink(visible(spoken_path(check.file)), "2")
+        print(hanging(" " * 25, f"{file}: {visible(check.todo)}"))

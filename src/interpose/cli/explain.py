@@ -12,11 +12,13 @@ import msgspec
 from interpose.build import load_config, open_rules
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError, given_arguments
-from interpose.cli.check import EXIT_CODES, encoded
+from interpose.cli.check import EXIT_CODES
 from interpose.cli.explain_call import Explanation, explanation, without_judge
 from interpose.cli.explain_text import explanation_text
+from interpose.cli.json_output import encoded
 from interpose.cli.jsonl_rows import BadRow, strict_json
-from interpose.cli.verdict_text import Ink, colours_wanted
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink
 from interpose.errors import InvalidCallError, UnloadableError
 from interpose.policy.file_format import CallForm
 from interpose.policy.load import RulePlace

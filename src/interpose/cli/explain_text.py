@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from interpose.cli.explain_call import Explanation, InterceptorAnswer
+from interpose.cli.terminal import hanging
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 from interpose.policy_trials.rule_accounts import Account
 
@@ -36,7 +37,7 @@ def _head(told: Explanation, ink: Ink) -> Iterator[str]:
         else ""
     )
     yield ink(told.outcome.upper(), f"1;{colour}") + by
-    yield from (f"  {line}" for line in visible_lines(told.reason))
+    yield from (hanging("  ", line) for line in visible_lines(told.reason))
     if told.approver:
         yield f"  answered by {visible(told.approver)}: it would run"
     yield ""
@@ -64,7 +65,7 @@ def _guards(guards: Sequence[InterceptorAnswer], ink: Ink) -> Iterator[str]:
     for heard in guards:
         line = f"  {_word(heard.said, ink)}{heard.interceptor:{names}}"
         if heard.rule or heard.reason:
-            line += f"  {heard.rule}  {visible(heard.reason)}"
+            line = hanging(f"{line}  {heard.rule}  ", visible(heard.reason))
         yield line.rstrip()
         if heard.skipped:
             yield " " * (2 + _WORD) + ink(f"not asked, since {heard.skipped} had refused", "2")
@@ -88,7 +89,7 @@ def _seen(rules: Sequence[Account], ink: Ink) -> Iterator[str]:
 def _refused(refused: Sequence[str], ink: Ink) -> Iterator[str]:
     if refused:
         yield from ("", ink("Refused: a lower level can't loosen", "1"))
-        yield from (f"  {visible(why)}" for why in refused)
+        yield from (hanging("  ", visible(why)) for why in refused)
 
 
 def _rules(told: Explanation, ink: Ink) -> Iterator[str]:
@@ -115,7 +116,7 @@ def _rule(account: Account, names: int, ink: Ink) -> Iterator[str]:
         yield f"  {_word('-', ink)}{rule.id:{names}}  {ink(told, '2')}"
         return
     said = rule.text if account.said not in ("failed", "not-asked") else account.why
-    yield f"  {_word(account.said, ink)}{rule.id:{names}}  {visible(said)}{watching}"
+    yield hanging(f"  {_word(account.said, ink)}{rule.id:{names}}  ", f"{visible(said)}{watching}")
     yield margin + ink(visible(f"{rule.source.file}:{rule.source.line}, {rule.source.level}, {rule.severity}"), "2")
     causes = account.causes or account.saw
     yield from (
@@ -146,7 +147,7 @@ def _instead(told: Explanation, ink: Ink) -> Iterator[str]:
     widths = [columns(visible(change.command)) for change in told.changes]
     for change, width in zip(told.changes, widths, strict=True):
         yield f"  {visible(change.command)}{' ' * (max(widths) - width)}  {ink(visible(change.how), '2')}"
-    yield from (f"  {visible(text)}" for text in told.advice)
+    yield from (hanging("  ", visible(text)) for text in told.advice)
     if not told.changes and not told.advice:
         yield "  no smaller form of this call is allowed"
 

@@ -10,8 +10,9 @@ import msgspec
 
 from interpose.cli.approvals_desk import EPILOG, EXIT_NOT_DONE, AnyDesk, add_place, answered, opened
 from interpose.cli.approvals_text import given_line
-from interpose.cli.check import print_json
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import print_json
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible
 
 HELP = "what was approved and still counts: list it, or revoke it"
 

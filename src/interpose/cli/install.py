@@ -6,14 +6,11 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from interpose.cli.check import print_json
 from interpose.cli.install_shared import add_place, carried_out, done, target_in
+from interpose.cli.json_output import print_json
 from interpose.cli.verdict_text import visible
 from interpose.config.load import Loaded
-from interpose.install.advice import advice
 from interpose.install.places import spoken_path, target_of
-from interpose.install.plan import plan_install
-from interpose.install.records import Records
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 HELP = "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the byte"
@@ -34,6 +31,10 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _install(args: argparse.Namespace, loaded: Loaded) -> int:
+    from interpose.install.advice import advice
+    from interpose.install.plan import plan_install
+    from interpose.install.records import Records
+
     target = target_in(args, "install")
     if isinstance(target, int):
         return target
@@ -42,6 +43,8 @@ def _install(args: argparse.Namespace, loaded: Loaded) -> int:
 
 
 def _list(args: argparse.Namespace, loaded: Loaded) -> int:
+    from interpose.install.records import Records
+
     records = Records(loaded.places).all()
     told: list[dict[str, Any]] = []
     for host in HOSTS.values():

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpose.cli import EXIT_CONFIG, EXIT_USAGE
-from interpose.cli.check import print_json
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.json_output import print_json
+from interpose.cli.suggestions import unknown
+from interpose.cli.terminal import colours_wanted, hanging
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded, load
 from interpose.errors import ConfigError, SetupError
-from interpose.install.apply import apply
 from interpose.install.places import InstallTarget, spoken_path, target_of
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
@@ -74,8 +75,8 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
     """The place that is meant, or the exit code if there is no such host."""
     host = host_named(args.host or "")
     if host is None:
-        named = f"there is no agent {visible(args.host)!r}" if args.host else "which agent?"
-        print(f"interpose {verb}: {named} Known are {', '.join(HOSTS)}.", file=sys.stderr)
+        said = unknown("agent", args.host, HOSTS) if args.host else f"which agent? Known are {', '.join(HOSTS)}."
+        print(f"interpose {verb}: {said}", file=sys.stderr)
         return EXIT_USAGE
     target = target_of(host.facts, args.scope, Path(args.cwd).absolute())
     if args.scope == "managed" and not args.dry_run and os.geteuid() != 0:
@@ -87,6 +88,8 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
 
 def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[str], verb: str) -> int:
     """Show a plan, ask, and carry it out."""
+    from interpose.install.apply import apply
+
     told = list(advice)
     if not args.json:
         show(plan)
@@ -112,7 +115,7 @@ def done(plan: Plan, loaded: Loaded, args: argparse.Namespace, advice: Iterable[
     for path in backups:
         print(f"What was there before is kept in {_spoken(path)}.")
     for line in told:
-        print(f"- {visible(line)}")
+        print(hanging("- ", visible(line)))
     return 0
 
 

@@ -4,14 +4,81 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import NoReturn
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from interpose.cli.suggestions import did_you_mean, shown, unknown
+from interpose.cli.terminal import WIDEST, page_width, wrapped
 
 EXIT_USAGE = 64
 
 
+class WrappedHelp(argparse.HelpFormatter):
+    """Help that fits the terminal: paragraphs are wrapped, lines that are indented stay as they are."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=28, width=page_width() or WIDEST)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        filled: list[str] = []
+        for paragraph in text.split("\n\n"):
+            if paragraph.startswith(" "):
+                filled.append(paragraph)
+            else:
+                filled.append("\n".join(wrapped(" ".join(paragraph.split()), width, first=indent, later=indent)))
+        return "\n\n".join(filled)
+
+
 class Parser(argparse.ArgumentParser):
-    """Wrong usage has one exit code everywhere."""
+    """Wrong usage has one exit code everywhere, and says what was probably meant."""
+
+    def format_help(self) -> str:
+        """The page about this verb."""
+        self.formatter_class = WrappedHelp
+        return super().format_help()
+
+    def format_usage(self) -> str:
+        """The line that shows how it is called."""
+        self.formatter_class = WrappedHelp
+        return super().format_usage()
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> tuple[Any, list[str]]:
+        """Understand a command line. Whoever parses the innermost verb knows best what a word may have meant."""
+        parsed, rest = super().parse_known_args(args, namespace)
+        if rest:
+            self.error(self._unrecognised(rest))
+        return parsed, rest
+
+    def _unrecognised(self, rest: Sequence[str]) -> str:
+        typed = next((word for word in rest if word.startswith("-") and word != "-"), "").partition("=")[0]
+        if meant := did_you_mean(typed, self._option_string_actions):
+            return f"there is no option {shown(typed)}.{meant}"
+        takes_command = any(action.dest == "command" and action.nargs == "?" for action in self._actions)
+        quoting = f" Put a command into quotes: {self.prog} 'rm -rf build'" if takes_command else ""
+        return f"there is no option {shown(typed)}.{quoting}" if typed else f"what is {shown(rest[0])}?{quoting}"
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        """As in the parent, with the value that was probably meant."""
+        if action.choices is not None and value not in action.choices:
+            what = "verb" if isinstance(action, argparse._SubParsersAction) else "value"  # noqa: SLF001 - no other way
+            known = [str(choice) for choice in action.choices]
+            raise argparse.ArgumentError(None if what == "verb" else action, unknown(what, str(value), known))
 
     def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and end."""
+        acts = self.acts()
+        if acts and message == "the following arguments are required: act":
+            message = f"what about it? Say one of {', '.join(acts)}"
         self.print_usage(sys.stderr)
-        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n")
+        self.exit(EXIT_USAGE, f"{self.prog}: {message}\n`{self.prog} --help` says more.\n")
+
+    def parts(self) -> list[argparse.Action]:
+        """Options, arguments, and the verbs below this one, in the order in which they were added."""
+        return list(self._actions)
+
+    def acts(self) -> dict[str, Parser]:
+        """The verbs below this one."""
+        for action in self._actions:
+            if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001 - argparse has no other name for it
+                return dict(action.choices)
+        return {}

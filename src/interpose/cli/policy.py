@@ -10,11 +10,13 @@ from typing import Any
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
-from interpose.cli.closed_values import unknown
+from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.suggestions import unknown
+from interpose.cli.terminal import colours_wanted, hanging
+from interpose.cli.verdict_text import Ink, visible
 from interpose.errors import UnloadableError
+from interpose.formats.counted import plural
 from interpose.policy.load import RulePlace, pack_names, pack_text, read
 from interpose.policy.pack_catalogue import Pack, pack, packs, switch
 from interpose.policy.parsing import json_schema
@@ -91,7 +93,8 @@ def _list(args: argparse.Namespace) -> int:
     for each in found:
         word = ink("on ", "32") if each.on else ink("off", "2")
         by = ink(f"  ({_by(each)})", "2") if each.on else ""
-        print(f"{word}  {each.name:{names}}  {len(each.rules):2} rules  {each.summary}{by}")
+        counted = f"{plural(len(each.rules), 'rule'):>8}"
+        print(hanging(f"{word}  {each.name:{names}}  {counted}  ", f"{each.summary}{by}"))
     return 0
 
 
@@ -117,9 +120,9 @@ def _show(args: argparse.Namespace) -> int:
         print(f"{ink(shown.name, '1')}: {shown.summary}\n")
         names = max(len(rule.id) for rule in shown.rules)
         for rule in shown.rules:
-            print(f"{rule.action:6}  {rule.id:{names}}  {rule.severity:8}  {rule.text}")
+            print(hanging(f"{rule.action:6}  {rule.id:{names}}  {rule.severity:8}  ", rule.text))
             if rule.instead:
-                print(" " * (names + 20) + ink(rule.instead, "2"))
+                print(hanging(" " * (names + 20), ink(rule.instead, "2")))
     return 0
 
 

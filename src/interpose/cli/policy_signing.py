@@ -9,9 +9,9 @@ from base64 import b64decode, b64encode
 from binascii import Error as NoBase64Error
 from pathlib import Path
 
-from interpose.cli import EXIT_USAGE
+from interpose.cli import EXIT_CONFIG
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
+from interpose.cli.json_output import print_json
 from interpose.formats.own_files import why_not_ours
 from interpose.formats.signatures import KEY_BYTES, SignaturesMissingError, new_key, sign
 from interpose.policy.rule_file_trust import SIGNATURE_SUFFIX, signed_text
@@ -92,4 +92,4 @@ def _private(file: Path) -> bytes:
 
 def _missing(error: SignaturesMissingError) -> int:
     print(f"interpose policy: {error}", file=sys.stderr)
-    return EXIT_USAGE
+    return EXIT_CONFIG

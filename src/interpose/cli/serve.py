@@ -9,10 +9,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
+from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.last_resort import GRACE, end_within
-from interpose.cli.verdict_text import Ink, colours_wanted, visible, visible_lines
+from interpose.cli.terminal import colours_wanted
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
+from interpose.formats.counted import plural
 
 if TYPE_CHECKING:
     from interpose.config.load import Loaded
@@ -27,7 +29,7 @@ server.shutdown_timeout, whatever hangs. SIGHUP reads the configuration, the rul
 again.
 
 exit codes: 0 stopped, 64 wrong usage, 69 it can't listen there or the ledger can't be used, 70 internal error, 78 a
-configuration or rules that can't be loaded"""
+configuration or rules that can't be loaded, or a package that is missing"""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,10 +51,6 @@ def run(args: argparse.Namespace) -> int:
         return _refused(error, EXIT_CONFIG)
     except (ServerError, LedgerError, StoreError) as error:
         return _refused(error, EXIT_UNAVAILABLE)
-    except ImportError as error:
-        return _refused(
-            InterposeError(f"a package is missing ({error}): pip install 'interpose[server]'"), EXIT_INTERNAL
-        )
 
 
 def _refused(error: InterposeError, code: int) -> int:
@@ -102,7 +100,7 @@ def _show(addresses: tuple[str, ...], service: Service) -> None:
     store = "PostgreSQL" if config.store.url else "SQLite"
     lines: list[tuple[str, Any]] = [
         *(("listens", address) for address in addresses),
-        ("policy", f"revision {status.revision}, {status.rules} rules"),
+        ("policy", f"revision {status.revision}, {plural(status.rules, 'rule')}"),
         ("ledger", f"{_short(config.ledger.directory)} ({config.ledger.level}, {store})"),
         (
             "tokens",

@@ -10,11 +10,13 @@ from typing import Any
 import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
-from interpose.cli.check import encoded
+from interpose.cli.json_output import encoded
 from interpose.cli.status_text import ledger_line, policy_of, problem_text, server_line
-from interpose.cli.verdict_text import Ink, colours_wanted, visible
+from interpose.cli.terminal import colours_wanted, hanging
+from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
+from interpose.formats.counted import plural
 from interpose.install.doctor import installed_targets, since_when
 from interpose.install.last_heard import span
 from interpose.install.places import InstallTarget, spoken_path
@@ -66,14 +68,13 @@ def run(args: argparse.Namespace) -> int:
 def _show(told: dict[str, Any], now: Situation | None, targets: _Targets, ink: Ink) -> None:
     print(f"interpose {told['version']}")
     for word, text in _lines(told, now, targets, ink):
-        print(f"{ink(f'{word:10}', '2')} {text}")
+        print(hanging(f"{ink(f'{word:10}', '2')} ", text))
     for warning in told["unguarded"]:
-        print(
-            f"{ink(f'{warning.level.upper():10}', '1;31' if warning.level == 'open' else '33')} {visible(warning.text)}"
-        )
+        label = ink(f"{warning.level.upper():10}", "1;31" if warning.level == "open" else "33")
+        print(hanging(f"{label} ", visible(warning.text)))
     for word, colour, found in (("problem", "31", told["problems"]), ("refused", "33", told["refused"])):
         for problem in found:
-            print(f"{ink(f'{word:10}', colour)} {visible(problem_text(problem))}")
+            print(hanging(f"{ink(f'{word:10}', colour)} ", visible(problem_text(problem))))
 
 
 def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Unguarded]:
@@ -97,7 +98,7 @@ def _lines(
     lines = [("guards", ", ".join(told["guards"]))]
     if policy:
         levels = ", ".join(f"{count} {name}" for name, count in told["levels"].items() if count)
-        lines.append(("policy", f"revision {policy['revision']}, {policy['rules']} rules ({levels})"))
+        lines.append(("policy", f"revision {policy['revision']}, {plural(policy['rules'], 'rule')} ({levels})"))
         lines.append(("packs", ", ".join(told["packs"]) or "none"))
     else:
         lines.append(("policy", f"{ink('cannot be loaded', '31')}: every engine that starts now refuses to"))
@@ -106,7 +107,7 @@ def _lines(
     lines.append(("server", visible(server_line(now.hooks, time()))))
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
-        lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+        lines.append(("questions", f"{plural(now.approvals, 'waits', 'wait')} for an answer: interpose approvals list"))
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
     if now.unapproved.count:
         lines.append(("ALARM", ink(visible(now.unapproved.text), "1;31")))

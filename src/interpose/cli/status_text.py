@@ -8,6 +8,7 @@ import msgspec
 
 from interpose.build import load_config, open_guards, open_rules
 from interpose.errors import UnloadableError
+from interpose.formats.counted import plural
 from interpose.install.last_heard import span
 from interpose.install.places import spoken_path
 from interpose.install.situation import LedgerState, ListeningServer
@@ -66,7 +67,7 @@ def ledger_line(ledger: LedgerState) -> str:
     if ledger.problem:
         return f"{spoken_path(ledger.place)}: {ledger.problem}"
     real = ledger.decisions - ledger.canaries
-    decisions = "1 decision" if real == 1 else f"{real} decisions"
+    decisions = plural(real, "decision")
     tried = f" (and {ledger.canaries} of doctor)" if ledger.canaries else ""
     return f"{decisions}{tried}, {_size(ledger.bytes)}, {spoken_path(ledger.place)}"
 

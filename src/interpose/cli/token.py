@@ -14,8 +14,8 @@ from typing import get_args
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.call_arguments import UsageError
-from interpose.cli.check import print_json
 from interpose.cli.closed_values import one_of
+from interpose.cli.json_output import print_json
 from interpose.cli.server_client import connection_to
 from interpose.config.load import load
 from interpose.errors import ConfigError, ServerError, text_of

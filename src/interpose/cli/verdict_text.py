@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import unicodedata
 from typing import Any
 
 import msgspec
 from msgspec import Struct
 
+from interpose.cli.terminal import hanging
 from interpose.types import Effect, Outcome, Severity
 
 COLOURS = {"allow": "32", "rewrite": "36", "ask": "33", "deny": "31"}
@@ -27,11 +26,6 @@ class Ink:
 
     def __call__(self, text: str, code: str) -> str:
         return f"\x1b[{code}m{text}\x1b[0m" if self._on else text
-
-
-def colours_wanted() -> bool:
-    """Whether stdout is a terminal whose owner did not ask for plain text."""
-    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 class JudgedCall(Struct, frozen=True):
@@ -58,7 +52,7 @@ def explain(command: str, judged: JudgedCall, ink: Ink) -> str:
         head += f"  {judged.rule}  {ink(f'({judged.severity})', '2')}"
     parts = [head]
     if judged.reason:
-        parts.append(f"  {visible_lines(judged.reason)}")
+        parts += [hanging("  ", visible(line)) for line in judged.reason.split("\n")]
     if judged.effects:
         parts += ["", *_effects(command, judged, ink)]
     else:
@@ -67,7 +61,7 @@ def explain(command: str, judged: JudgedCall, ink: Ink) -> str:
         shown = msgspec.json.encode(judged.arguments).decode()
         parts += ["", f"{ink('Runs as', '1')}  {visible(shown)}"]
     if judged.instead:
-        parts += ["", f"{ink('Safer', '1')}  {visible(judged.instead)}"]
+        parts += ["", hanging(f"{ink('Safer', '1')}  ", visible(judged.instead))]
     return "\n".join(parts)
 
 

@@ -38,5 +38,5 @@ def _ed25519() -> Any:
     try:
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError as error:
-        raise SignaturesMissingError("signatures need `pip install interpose[signatures]`") from error
+        raise SignaturesMissingError("cryptography is missing: pip install 'interpose[signatures]'") from error
     return ed25519

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.errors import SetupError, text_of
+from interpose.formats.counted import plural
 from interpose.install.canary import ALLOWED, REFUSED, CanaryAnswer, canary, sent
 from interpose.install.careful_files import found_at
 from interpose.install.hooks_file import HooksFile
@@ -295,7 +296,9 @@ def _trust(target: InstallTarget) -> Iterator[HostCheck]:
         trusted = {}
     if trusted:
         yield HostCheck(
-            "trust", "note", f"{config} trusts {len(trusted)} hooks; /hooks in Codex shows whether ours are among"
+            "trust",
+            "note",
+            f"{config} trusts {plural(len(trusted), 'hook')}; /hooks in Codex shows whether ours are among",
         )
     else:
         yield HostCheck(

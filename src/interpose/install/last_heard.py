@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Struct
 
+from interpose.formats.counted import plural
 from interpose.install.canary import SESSION
 from interpose.ledger.entry import Decided
 from interpose.store.protocols import Query, Store
@@ -30,7 +31,7 @@ def span(seconds: float) -> str:
     for unit, length in (("days", 86400), ("hours", 3600), ("minutes", 60)):
         if seconds >= 2 * length:
             return f"{int(seconds // length)} {unit}"
-    return f"{max(0, int(seconds))} seconds"
+    return plural(max(0, int(seconds)), "second")
 
 
 def seen_hosts(store: Store) -> dict[str, LastHeard]:

@@ -17,6 +17,7 @@ from interpose.approvals.seal import open_verifier
 from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
 from interpose.errors import DamagedStoreError, InterposeError, text_of
+from interpose.formats.counted import plural
 from interpose.install.canary import SESSION
 from interpose.install.last_heard import LastHeard, seen_hosts
 from interpose.install.unheard_sessions import UnheardSession, unheard_sessions
@@ -231,7 +232,11 @@ def _says_anything(connected: socket.socket) -> bool:
 def _gone(directory: Path) -> str:
     """What is wrong with a ledger that has no database."""
     count = len(list((directory / "heads").glob("*")))
-    return f"ledger.db is gone, and {count} chains had entries in it. See `interpose audit recover`" if count else ""
+    return (
+        f"ledger.db is gone, and {plural(count, 'chain')} had entries in it. See `interpose audit recover`"
+        if count
+        else ""
+    )
 
 
 def listening(path: str) -> ListeningServer:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from interpose.agents.off_variables import off_in_environment
 from interpose.agents.switch_reader import FoundSwitch, found_switches
+from interpose.formats.counted import plural
 from interpose.install.last_heard import LastHeard, span
 from interpose.install.last_worked import last_trace
 from interpose.install.running_agents import RunningAgent
@@ -79,7 +80,7 @@ def unasked_work(
                         f"({each.path}): it was started with hooks off, or before they were installed",
                         each.path)  # fmt: skip
     if len(own) > _SHOWN:
-        more = f"{len(own) - _SHOWN} more sessions of {facts.title} never asked"
+        more = f"{plural(len(own) - _SHOWN, 'more session')} of {facts.title} never asked"
         yield Unguarded("never asked", "open", more, own[_SHOWN].path)
     trace_ns = last_trace(facts.setup)
     if not own and trace_ns > max(heard_ns, installed_ns) + _SILENT_NS:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.errors import PolicyError
+from interpose.formats.counted import plural
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
@@ -66,10 +67,11 @@ class PolicyStatus(Struct, frozen=True):
     """Attempts of a lower level to loosen, which were left out."""
 
     def __str__(self) -> str:
-        told = f"policy {self.revision}, {self.rules} rules"
+        told = f"policy {self.revision}, {plural(self.rules, 'rule')}"
         if self.state == "current":
             return told
-        return f"{told}: the last good one, since the files have {len(self.problems)} problem(s): {self.problems[0]}"
+        problems = plural(len(self.problems), "problem")
+        return f"{told}: the last good one, since the files have {problems}: {self.problems[0]}"
 
 
 class PolicyReload:

@@ -35,7 +35,7 @@ from interpose.store.state import Undone
 try:
     import asyncpg
 except ImportError as missing:
-    raise StoreError("PostgreSQL needs `pip install interpose[postgres]`") from missing
+    raise StoreError("asyncpg is missing, which PostgreSQL needs: pip install 'interpose[postgres]'") from missing
 
 R = TypeVar("R")
 Connection = Any  # asyncpg's own, or the pool's proxy of it

@@ -153,7 +153,7 @@ MISTYPED = [
     ("a role", ["token", "new", "ann", "--role", "approvr"], "no role 'approvr'. Did you mean approver?"),
     ("a profile", ["check", "--profile", "strikt", "ls"], "no profile 'strikt'. Did you mean strict?"),
     ("a pack", ["policy", "show", "basline"], "no pack 'basline'. Did you mean baseline?"),
-    ("what steers a terminal", ["audit", "search", "--decision", "\x1b[2Jdeny"], "no decision '\\\\x1b[2Jdeny'."),
+    ("what steers a terminal", ["audit", "search", "--decision", "\x1b[2Jdeny"], "no decision '\\x1b[2Jdeny'."),
     ("one that is very long", ["audit", "search", "--decision", "deny" * 10_000], "Known are allow"),
 ]
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from interpose.build import open_engines
-from interpose.cli import check, main
+from interpose.cli import main
 from interpose.cli.check import CallJudge, home_of, judge_rows
 from interpose.cli.jsonl_rows import MAX_ROW_BYTES
 from interpose.cli.verdict_text import Ink, columns, explain, visible
@@ -73,7 +73,7 @@ def test_a_failure_of_ours_has_its_own_exit_code(run: Run, monkeypatch: pytest.M
     def broken(*_args: object) -> None:
         raise RuntimeError("broken")
 
-    monkeypatch.setattr(check, "reading_of", broken)
+    monkeypatch.setattr("interpose.reading.reading_of", broken)
     status, _, err = run("ls")
     assert status == 70
     assert "broken" in err
@@ -219,7 +219,7 @@ def test_a_failure_on_one_row_is_a_refusal_of_that_row(monkeypatch: pytest.Monke
             raise RuntimeError
         return real(call, home)
 
-    monkeypatch.setattr(check, "reading_of", fragile)
+    monkeypatch.setattr("interpose.reading.reading_of", fragile)
     answers = _rows(_row("a", "boom") + _row("b", "ls"))
     assert [(a["decision"], a["rule"]) for a in answers] == [("deny", "internal-error"), ("allow", "")]
 

@@ -6,10 +6,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
+from pathlib import Path
 
 import pytest
 
-from interpose.cli import EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, main
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_INTERRUPTED, EXIT_USAGE, main
+from interpose.cli.missing_packages import EXTRAS
 
 # Tests may be run where interrupts are ignored, as in the background of a shell: who is started here heeds them.
 HEEDING = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)"
@@ -73,3 +76,57 @@ def test_the_text_that_is_explained_is_the_text_that_was_judged(capsys: pytest.C
 def test_a_relative_directory_is_seen_from_here(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", "--cwd", ".", "rm -rf node_modules"]) == 0
     assert "/node_modules" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("missing", "verb", "extra", "code"),
+    [
+        ("httptools", ["serve"], "server", EXIT_CONFIG),
+        ("cryptography", ["policy", "keygen", "key"], "signatures", EXIT_CONFIG),
+        ("asyncpg", ["audit", "tail", "--ledger", "postgresql://127.0.0.1/none"], "postgres", EXIT_INTERNAL),
+    ],
+)
+def test_a_missing_extra_is_one_line_that_says_what_to_install(
+    missing: str, verb: list[str], extra: str, code: int, tmp_path: Path
+) -> None:
+    without = f"import sys; sys.modules[{missing!r}] = None; from interpose.cli import main; sys.exit(main())"
+    done = subprocess.run(
+        [sys.executable, "-c", without, *verb],
+        capture_output=True, text=True, check=False, cwd=tmp_path, env={"HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (code, "")
+    assert f"pip install 'interpose[{extra}]'" in done.stderr
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert list(tmp_path.rglob("key*")) == []
+
+
+def test_every_optional_package_has_its_extra() -> None:
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    for package, extra in EXTRAS.items():
+        wanted = project["optional-dependencies"][extra]
+        assert any(one.startswith((package, package.replace("_", "-"))) for one in wanted), (package, extra)
+
+
+def test_a_failure_of_ours_ends_with_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_args: object) -> int:
+        raise ZeroDivisionError("a mistake")
+
+    monkeypatch.setattr("interpose.cli.status.run", broken)
+    assert main(["status"]) == EXIT_INTERNAL
+    said = capsys.readouterr().err
+    assert "ZeroDivisionError: a mistake" in said
+    assert "open an issue" in said.splitlines()[-2]
+    assert "interpose doctor" in said.splitlines()[-1]
+
+
+def test_a_package_of_nobody_that_is_missing_is_a_failure_of_ours(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_args: object) -> int:
+        raise ModuleNotFoundError("No module named 'msgspec'", name="msgspec")
+
+    monkeypatch.setattr("interpose.cli.status.run", broken)
+    assert main(["status"]) == EXIT_INTERNAL
+    assert "pip install" not in capsys.readouterr().err

@@ -79,5 +79,5 @@ def _new_transport() -> httpx2.AsyncHTTPTransport:
     try:
         import httpx2
     except ImportError:
-        raise UnavailableError("the HTTP client is missing: install interpose[judge]") from None
+        raise UnavailableError("httpx2 is missing: pip install 'interpose[judge]'") from None
     return httpx2.AsyncHTTPTransport(verify=True, trust_env=False, limits=httpx2.Limits(max_connections=64))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 
+from interpose.formats.counted import plural
 from interpose.policy.rules import Level, PolicyProblem
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
 
@@ -72,7 +73,9 @@ def routes(service: Service) -> tuple[Route, ...]:
         await asyncio.to_thread(service.reload)
         everywhere, *projects = _rule_sets(service)
         if everywhere.state == "broken":
-            message = f"the rule files have {len(everywhere.problems)} problem(s); policy {everywhere.revision} holds"
+            message = (
+                f"the rule files have {plural(len(everywhere.problems), 'problem')}; policy {everywhere.revision} holds"
+            )
             return json_response(PolicyNotReloaded(BROKEN, message, everywhere.problems), 409)
         return json_response(PolicyReloaded(everywhere.revision != before, before, everywhere, tuple(projects)))
 

@@ -1,0 +1,70 @@
+"""Every verb by what people do with it, and what each does in a line: known without importing any of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+# INVARIANT: the line of a verb is the HELP of its module; tests/unit/cli/test_verbs.py holds this.
+GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
+    "Guard an agent": (
+        "interpose install claude-code",
+        {
+            "install": "put Interpose into an agent's hooks: shows the difference, keeps a copy, can be undone to the "
+            "byte",
+            "uninstall": "take Interpose out of an agent's hooks; nothing else in the file changes",
+            "doctor": "run every installed hook with a harmless canary and say whether it holds, how fast, and what "
+            "would open it",
+            "status": "show in one screen what holds here: rules, server, ledger, questions, agents, and what "
+            "stands in their way",
+        },
+    ),
+    "Ask what is decided": (
+        "interpose check 'rm -rf build'",
+        {
+            "check": "say what is decided about a command or tool call here and now, and what it would do",
+            "explain": "show what every guard and rule says to a call, who decides, and what would be allowed instead",
+            "run": "run a command if the rules let it",
+            "demo": "watch your guards and rules decide calls, then type your own",
+        },
+    ),
+    "Answer questions": (
+        "interpose approvals watch",
+        {
+            "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "grants": "what was approved and still counts: list it, or revoke it",
+            "operator": "set up who answers: a passphrase, or a second system user",
+        },
+    ),
+    "Write rules": (
+        "interpose policy test",
+        {
+            "policy": "switch packs of rules on and off; test rule files, and read them for mistakes",
+            "config": "show what is set and where, check interpose.yaml, or begin one",
+        },
+    ),
+    "Read the record": (
+        "interpose audit tail -f",
+        {
+            "audit": "what was decided and what came of it: search it, count it, verify it, export it",
+            "redact": "hide secrets in text that passes through",
+        },
+    ),
+    "Run the server": (
+        "interpose serve",
+        {
+            "serve": "start the decision server: an HTTP API on loopback and a Unix socket",
+            "token": "make, list and take back the tokens of those who may ask the server",
+        },
+    ),
+    "For hooks and shells": (
+        "interpose completion bash",
+        {
+            "hook": "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard "
+            "output",
+            "completion": "print completion for your shell (bash, zsh, fish), or the manual page",
+        },
+    ),
+}
+"""What people do, an example of it, and the verbs for it."""
+
+HELPS: Mapping[str, str] = {verb: line for _, verbs in GROUPS.values() for verb, line in verbs.items()}

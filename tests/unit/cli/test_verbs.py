@@ -1,0 +1,150 @@
+"""The table of verbs says what each verb says of itself, and help and version import none of them."""
+
+from __future__ import annotations
+
+import importlib
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import interpose.cli
+from interpose.cli import EXIT_USAGE, VERBS, main
+from interpose.cli.verbs import GROUPS, HELPS
+
+HEAVY = {
+    "argparse", "asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "msgspec", "re2", "socket",
+    "sqlite3", "ssl", "subprocess", "typing", "yaml", "httptools", "cryptography", "interpose.build", "interpose.types",
+    "interpose.errors", "interpose.config", "interpose.shell", "interpose.surfaces",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_table_says_what_the_verb_says(verb: str) -> None:
+    module = importlib.import_module(f"interpose.cli.{verb}")
+    assert HELPS[verb] == module.HELP
+
+
+def test_every_module_that_is_a_verb_is_in_the_table() -> None:
+    place = Path(interpose.cli.__file__).parent
+    made = {path.stem for path in place.glob("*.py") if "\nHELP = " in path.read_text(encoding="utf-8")}
+    assert made == set(VERBS)
+
+
+def test_a_verb_stands_in_one_group_and_each_group_has_an_example_of_it() -> None:
+    listed = [verb for _, verbs in GROUPS.values() for verb in verbs]
+    assert len(listed) == len(set(listed))
+    for title, (example, verbs) in GROUPS.items():
+        assert example.split()[:2][1] in verbs, title
+
+
+@pytest.mark.parametrize("given", [[], ["--help"], ["-h"], ["--version"], ["help"], ["instal"]], ids=" ".join)
+def test_nothing_heavy_is_imported_for_help_and_version(given: list[str]) -> None:
+    """What takes time is imported modules: these can be counted where milliseconds can't."""
+    code = f"import sys; from interpose.cli import main; main({given!r}); print(); print(' '.join(sys.modules))"
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert "interpose.cli" in loaded
+    assert loaded & (HEAVY - {"difflib"} if given == ["instal"] else HEAVY) == set()
+
+
+@pytest.mark.parametrize("verb", ["check", "install", "uninstall", "completion"])
+def test_the_help_of_what_newcomers_type_first_loads_no_engine(verb: str) -> None:
+    code = f"""
+import sys
+from interpose.cli import main
+try:
+    main([{verb!r}, "--help"])
+except SystemExit:
+    print()
+    print(" ".join(sys.modules))
+"""
+    done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert f"interpose.cli.{verb}" in loaded
+    assert loaded & {"interpose.build", "interpose.shell", "interpose.ledger", "interpose.reading", "asyncio"} == set()
+
+
+def test_the_page_names_every_verb_and_every_example(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    shown = capsys.readouterr().out
+    for verb, line in HELPS.items():
+        assert f"  {verb} " in shown
+        assert line in shown, "what is piped is not wrapped"
+    for title, (example, _) in GROUPS.items():
+        assert title in shown
+        assert f"$ {example}\n" in shown
+    assert main(["--help"]) == 0
+    assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(("columns", "want"), [("60", 60), ("100", 100), ("4000", 100), ("1", 40)])
+def test_the_page_fits_the_width_that_is_said(
+    columns: str, want: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    main(["--help"])
+    lines = capsys.readouterr().out.splitlines()
+    wrapped = [line for line in lines if " $ " not in line and not line.startswith(("interpose ", "man "))]
+    assert max(map(len, wrapped)) <= want
+    assert len(lines) > 40 or want == 100
+
+
+@pytest.mark.parametrize(
+    ("note", "given", "said"),
+    [
+        ("a verb", ["instal"], "there is no verb 'instal'. Did you mean install?"),
+        ("nothing near", ["xyzzy"], "there is no verb 'xyzzy'."),
+        ("an option before the verb", ["--verison"], "there is no option '--verison'. Did you mean --version?"),
+        ("an option of a verb", ["--json", "check", "ls"], "Options stand behind the verb: interpose check --json"),
+        ("a verb of a verb", ["audit", "tial"], "there is no verb 'tial'. Did you mean tail?"),
+        ("no verb of a verb", ["audit"], "Say one of tail, search, show"),
+        ("an option", ["check", "--josn", "ls"], "there is no option '--josn'. Did you mean --json?"),
+        ("an option of an inner verb", ["audit", "tail", "--folow"], "Did you mean --follow?"),
+        ("with its value", ["audit", "tail", "--lmit=3"], "there is no option '--lmit'. Did you mean --limit?"),
+        ("a word of few", ["check", "--profile", "strct", "ls"], "there is no profile 'strct'. Did you mean strict?"),
+        ("a choice", ["completion", "bahs"], "there is no value 'bahs'. Did you mean bash?"),
+        ("an agent", ["install", "claud"], "there is no agent 'claud'. Did you mean claude-code?"),
+        ("an agent to doctor", ["doctor", "gemni-cli"], "there is no agent 'gemni-cli'. Did you mean gemini-cli?"),
+        ("a command without quotes", ["check", "rm", "-rf", "build"], "Put a command into quotes"),
+        ("a word too many", ["status", "now"], "what is 'now'?"),
+        ("a terminal's commands", ["\x1b[2J"], "there is no verb '\\x1b[2J'."),
+    ],
+)
+def test_wrong_usage_says_what_was_meant(
+    note: str, given: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    try:
+        code: object = main(given)
+    except SystemExit as ended:
+        code = ended.code
+    shown = capsys.readouterr()
+    assert (code, shown.out) == (EXIT_USAGE, ""), note
+    assert said in shown.err
+    assert "\x1b" not in shown.err
+
+
+def test_help_is_a_word_that_people_type(capsys: pytest.CaptureFixture[str]) -> None:
+    for given in (["help", "audit"], ["audit", "--help"]):
+        with pytest.raises(SystemExit) as ended:
+            main(given)
+        assert ended.value.code == 0
+        assert "usage: interpose audit" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_help_of_a_verb_fits_a_narrow_terminal(
+    verb: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "72")
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    lines = capsys.readouterr().out.splitlines()
+    too_long = [line for line in lines if len(line) > 72 and not line.startswith(("  ", "usage: interpose run"))]
+    assert too_long == []
+
+
+def test_the_version_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"interpose {interpose.__version__}\n"
