@@ -12,7 +12,7 @@ from msgspec import Struct
 from interpose import Context, Engine, InteractiveConfirmation, InterceptorRegistry, ToolCall
 from interpose.build import open_engine
 from interpose.cli import EXIT_CONFIG
-from interpose.cli.verdict_text import COLOURS, Ink, colours_wanted, visible
+from interpose.cli.verdict_text import COLOURS, Ink, visible
 from interpose.errors import InterposeError
 
 HELP = "watch your guards and rules decide calls, then type your own"
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo."""
-    ink = Ink(colours_wanted())
+    ink = Ink(sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     person = InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() and not args.tour else None
     try:
         engine = open_engine(confirm=person)
