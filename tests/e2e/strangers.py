@@ -26,6 +26,8 @@ from msgspec import Struct
 from tests.e2e.terminals import Terminal
 
 ROOT = Path(__file__).parents[2]
+FOLLOWED = ("README.md", "docs/getting-started.md", "docs/which-verb.md")
+"""The pages whose every line is typed (test_pages.py)."""
 COLUMNS = 120
 BROKEN = {64: "wrong usage", 70: "an internal error", 78: "no configuration", 126: "no program", 127: "no such command"}
 """Exit codes that no line of a page may end with."""

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.strangers import ROOT, Line, Saved, Stranger, Wheel, differs, steps
+from tests.e2e.strangers import FOLLOWED, ROOT, Line, Saved, Stranger, Wheel, differs, steps
 
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
 INSTEAD: Mapping[str, str] = {
@@ -19,7 +19,6 @@ INSTEAD: Mapping[str, str] = {
     ".venv/bin/interpose status": f"{CHECKOUT} status",
 }
 """What is typed in the place of lines that need a checkout, which a stranger's directory is not."""
-PAGES = ("docs/getting-started.md", "docs/which-verb.md")
 SETTINGS = '{\n  // mine\n  "model": "opus"\n}\n'
 
 
@@ -50,10 +49,14 @@ def test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was(stranger: 
 
 
 @pytest.mark.timeout(180)
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", FOLLOWED[1:])
 def test_every_line_of_a_page_runs_and_shows_what_the_page_shows(name: str, stranger: Stranger) -> None:
     assert stranger.enter("pip install --quiet interpose")[0] == 0
-    stranger.follow((ROOT / name).read_text(encoding="utf-8"), INSTEAD)
+    page = (ROOT / name).read_text(encoding="utf-8")
+    if code := "".join(re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)):
+        (stranger.project / "example.py").write_text(code, encoding="utf-8")
+        assert stranger.enter("python -W error example.py")[0] == 0
+    stranger.follow(page, INSTEAD)
 
 
 def test_the_first_script_starts_what_the_pages_say() -> None:
