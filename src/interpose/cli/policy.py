@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_adding, policy_signing
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.check import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.errors import UnloadableError
-from interpose.install.places import spoken_path
 from interpose.policy.load import RulePlace, pack_names, pack_text, read
-from interpose.policy.own_rules import OwnRules, add_rules, own_files, remove_rules
 from interpose.policy.pack_catalogue import Pack, pack, packs, switch
 from interpose.policy.parsing import json_schema
 from interpose.policy.rule_places import standard_places
@@ -60,13 +58,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act.add_argument(
             "--pack", action="append", default=[], metavar="NAME", help="a pack to look at; may be repeated"
         )
-    adding = acts.add_parser("add", help="make a rule file hold for all that your agents do, if its examples pass")
-    adding.add_argument("files", nargs="+", metavar="FILE")
-    removing = acts.add_parser("remove", help="take a rule file of yours out again")
-    removing.add_argument("name", metavar="NAME", help="of the file, with or without .yaml")
+    policy_adding.add_acts(acts)
     policy_signing.add_acts(acts)
     acts.add_parser("schema", help="the JSON Schema of rule files")
-    for act in (listing, show, enable, disable, adding, removing, test, reading):
+    for act in (listing, show, enable, disable, test, reading):
         act.add_argument("--json", action="store_true", help="print the answer as JSON")
 
 
@@ -158,37 +153,6 @@ def _switch(args: argparse.Namespace) -> int:
     return EXIT_FAILED if now.on and not on else 0
 
 
-def _add(args: argparse.Namespace) -> int:
-    for file in args.files:
-        if not Path(file).is_file():
-            raise UsageError(f"there is no file {file}")
-    return _say_own(args, [add_rules(Path(file)) for file in args.files])
-
-
-def _remove(args: argparse.Namespace) -> int:
-    there = own_files()
-    found = next((file for file in there if args.name in (file.name, file.stem)), None)
-    if found is None:
-        known = f"there are {', '.join(file.name for file in there)}" if there else "there are none"
-        raise UsageError(f"{args.name!r} is no rule file of yours; {known}")
-    return _say_own(args, [remove_rules(found)])
-
-
-def _say_own(args: argparse.Namespace, changed: Sequence[OwnRules]) -> int:
-    if args.json:
-        print_json([{"file": str(own.file), "change": own.change, "rules": own.rules} for own in changed])
-        return 0
-    for own in changed:
-        rules, examples = _counted(len(own.rules), "rule"), _counted(own.examples, "example")
-        passed = f", {examples} passed" if own.examples else ""
-        print(f"{own.change}  {visible(spoken_path(str(own.file)))}  {rules}{passed}")
-    return 0
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"
-
-
 def _places(args: argparse.Namespace) -> tuple[RulePlace, ...]:
     if not args.paths:
         return () if args.pack else standard_places()
@@ -248,6 +212,7 @@ def _schema(_args: argparse.Namespace) -> int:
 
 
 _ACTS = {
-    "list": _list, "show": _show, "enable": _switch, "disable": _switch, "add": _add, "remove": _remove, "test": _test,
-    "lint": _lint, "schema": _schema, "keygen": policy_signing.keygen, "sign": policy_signing.sign_files,
+    "list": _list, "show": _show, "enable": _switch, "disable": _switch, "test": _test, "lint": _lint,
+    "schema": _schema, "keygen": policy_signing.keygen, "sign": policy_signing.sign_files,
+    "add": policy_adding.add, "remove": policy_adding.remove,
 }  # fmt: skip
