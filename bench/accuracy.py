@@ -65,7 +65,7 @@ def main() -> None:
             return
         if len(commands) < len(rows):
             _table("interpose, commands only", commands, peers.Peer("interpose", ours, home), line_of, 0)
-        for install in (peers.nah, peers.cc_safety_net):
+        for install in (peers.nah, peers.cc_safety_net, peers.dippy, peers.dcg):
             peer = install(Path(place))
             if isinstance(peer, str):
                 print(f"\nleft out: {peer}")

@@ -36,7 +36,6 @@ ANSWERS = (("exec>", "\n"), ("[y/N]", "y\n"), ("q ends", "q"))
 
 _BLOCK = re.compile(r"^```(console|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w.-]+)`:\s*$")
-_PURGE = "interpose uninstall --all --purge"
 _PROMPT = re.compile(r"@@(\d+)@@")
 
 
@@ -153,8 +152,16 @@ class Stranger(Terminal):
             server.terminate()
             server.communicate(timeout=20)
         for address in self.home.rglob("hook.addr"):
-            _, pid, *_ = address.read_text().split()
-            os.kill(int(pid), signal.SIGTERM)
+            _, pid, *_ = address.read_text(encoding="ascii").split()
+            if self._is_ours(pid):
+                os.kill(int(pid), signal.SIGTERM)
+
+    def _is_ours(self, pid: str) -> bool:
+        """Whether a process is a server of this home: its number may be another's by now."""
+        try:
+            return f"HOME={self.home}\0".encode() in Path("/proc", pid, "environ").read_bytes()
+        except OSError:
+            return False
 
     def follow(self, page: str, instead: Mapping[str, str]) -> None:
         """Do all that a page says. `instead` has what is typed in the place of lines that can't be typed here; an empty
@@ -166,8 +173,6 @@ class Stranger(Terminal):
                 case Line(command, shown):
                     plain = command.partition(" #")[0].strip()
                     command = instead.get(plain, command)
-                    if plain == _PURGE and "--purge" not in self.enter("interpose uninstall --help")[1]:
-                        command = "interpose uninstall claude-code"
                     if command:
                         self._do(command, shown)
 
@@ -195,10 +200,8 @@ class Stranger(Terminal):
             for wanted, answer in ANSWERS:
                 if seen.rstrip().endswith(wanted):
                     self.type(answer)
-                    before, seen = (
-                        before + seen.rstrip() + f" {answer.strip()}\n",
-                        "",
-                    )  # as it is seen while it is typed
+                    echo = f" {answer}" if answer.endswith("\n") else "\n"  # a key is not shown while it is typed
+                    before, seen = before + seen.rstrip() + echo, ""
         return int(prompt[1]), (before + seen[: prompt.start()]).replace("\r\n", "\n")
 
     def _more(self) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,9 @@ import pytest
 from tests.e2e.strangers import FOLLOWED, ROOT, Line, Saved, Stranger, Wheel, differs, steps
 
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
-INSTEAD: Mapping[str, str] = {
+PURGE = "interpose uninstall --all --purge"
+UNTIL_THEN = "interpose uninstall claude-code"
+INSTEAD = {
     "scripts/test": "",  # runs this very test
     "scripts/run": "interpose serve",  # which is what it starts when it has made .venv: see below
     ".venv/bin/interpose status": f"{CHECKOUT} status",
@@ -43,9 +45,19 @@ def test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was(stranger: 
     settings = stranger.home / ".claude" / "settings.json"
     settings.parent.mkdir()
     settings.write_text(SETTINGS, encoding="utf-8")
-    stranger.follow((ROOT / "README.md").read_text(encoding="utf-8"), INSTEAD)
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    first_hour, heading, more = readme.partition("## Beside others")
+    assert heading
+    installing, line, removing = first_hour.partition(f"$ {PURGE}")
+    assert line
+    stranger.follow(f"{installing}```\n", INSTEAD)
+    known = "--purge" in stranger.enter("interpose uninstall --help")[1]
+    stranger.follow(f"```console\n{line}{removing}", INSTEAD if known else INSTEAD | {PURGE: UNTIL_THEN})
     assert settings.read_text(encoding="utf-8") == SETTINGS
     assert stranger.enter("interpose --version")[0] == 127
+    if known:
+        assert {entry.name for entry in stranger.home.iterdir()} == {".claude", "project"}
+    stranger.follow(more, INSTEAD)
 
 
 @pytest.mark.timeout(180)
