@@ -54,7 +54,8 @@ for line in sys.stdin:
     }
     done = subprocess.run(sys.argv[1:], input=json.dumps(event).encode(), capture_output=True)
     try:
-        said = json.loads(done.stdout)["hookSpecificOutput"].get("permissionDecision", "allow") if done.stdout else "allow"
+        answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        said = answer.get("permissionDecision", "allow")
     except (ValueError, KeyError):
         said = "error"
     print(json.dumps({"id": row["id"], "decision": "deny" if done.returncode == 2 else said}))
