@@ -31,8 +31,8 @@ FOLLOWED = ("README.md", "docs/getting-started.md", "docs/which-verb.md")
 COLUMNS = 120
 BROKEN = {64: "wrong usage", 70: "an internal error", 78: "no configuration", 126: "no program", 127: "no such command"}
 """Exit codes that no line of a page may end with."""
-ANSWERS = (("exec>", "\n"), ("[y/N]", "y\n"), ("q ends", "q"))
-"""What a stranger answers where a program waits."""
+ANSWERS = {"exec>": "\n", "[y/N]": "y\n", "q ends": "q"}
+"""What a stranger answers where a program waits, if the page shows nothing else."""
 
 _BLOCK = re.compile(r"^```(console|yaml)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 _SAVED = re.compile(r"[Ss]ave (?:this|it) as `([\w.-]+)`:\s*$")
@@ -180,7 +180,8 @@ class Stranger(Terminal):
         if shlex.split(command, comments=True) == ["interpose", "serve"]:
             self._serve()
             return
-        code, came = self.enter(command.replace("localhost:8080", f"localhost:{self._port}"))
+        said = {"[y/N]": f"{answer[1]}\n"} if (answer := re.search(r"\[y/N\] (\w)$", shown, re.MULTILINE)) else {}
+        code, came = self.enter(command.replace("localhost:8080", f"localhost:{self._port}"), said)
         where = f"$ {command}\n(exit code {code})\n"
         assert code not in BROKEN, f"{where}{BROKEN[code]}: {came}"
         assert "Traceback" not in came, where + came
@@ -188,16 +189,16 @@ class Stranger(Terminal):
             why = differs(shown, came)
             assert not why, where + why
 
-    def enter(self, command: str) -> tuple[int, str]:
+    def enter(self, command: str, answers: Mapping[str, str] | None = None) -> tuple[int, str]:
         """Type a command line, answer what it asks, and give its exit code and what it showed."""
         self.type(command + "\n")
-        return self._until_prompt()
+        return self._until_prompt(ANSWERS | dict(answers or {}))
 
-    def _until_prompt(self) -> tuple[int, str]:
+    def _until_prompt(self, answers: Mapping[str, str] | None = None) -> tuple[int, str]:
         before, seen = "", ""
         while not (prompt := _PROMPT.search(seen)):
             seen += self._more()
-            for wanted, answer in ANSWERS:
+            for wanted, answer in (answers or {}).items():
                 if seen.rstrip().endswith(wanted):
                     self.type(answer)
                     echo = f" {answer}" if answer.endswith("\n") else "\n"  # a key is not shown while it is typed
