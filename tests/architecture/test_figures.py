@@ -21,7 +21,7 @@ def tables(name: str) -> Iterator[dict[str, list[str]]]:
     """The tables of a page about several guards: rows by their first cell, guards by the heading."""
     for table in re.findall(r"(?:^\|.*\n)+", (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
         rows = [[cell.strip() for cell in line.strip("|\n").split("|")] for line in table.splitlines()]
-        if "nah" in rows[0][2 if len(rows[0]) > 2 else 0]:
+        if any("nah" in head for head in rows[0]):
             yield {row[0] or "head": row[1:] for row in rows}
 
 
