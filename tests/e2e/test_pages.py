@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.strangers import FOLLOWED, ROOT, Line, Saved, Stranger, Wheel, differs, steps
+from tests.hooked import event_of
 
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
 PURGE = "interpose uninstall --all --purge"
@@ -69,6 +71,24 @@ def test_every_line_of_a_page_runs_and_shows_what_the_page_shows(name: str, stra
         (stranger.project / "example.py").write_text(code, encoding="utf-8")
         assert stranger.enter("python -W error example.py")[0] == 0
     stranger.follow(page, INSTEAD)
+
+
+def test_an_agent_is_told_what_the_readme_says(stranger: Stranger) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    said, told = (
+        re.search(r"^Run this: (.+)$", readme, re.MULTILINE),
+        re.search(r"^It is told `(.+?)`", readme, re.MULTILINE),
+    )
+    assert said is not None
+    assert told is not None
+    (stranger.project / "event.json").write_bytes(event_of(said[1], cwd=str(stranger.project)))
+    for line in ("pip install --quiet interpose", "interpose install claude-code --yes"):
+        assert stranger.enter(line)[0] == 0
+    (settings,) = (stranger.home / ".claude").iterdir()
+    hook = json.loads(settings.read_text(encoding="utf-8"))["hooks"]["PreToolUse"][0]["hooks"][0]["command"]
+    answer = json.loads(stranger.enter(f"({hook}) < event.json")[1])["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "deny"
+    assert told[1] in answer["permissionDecisionReason"]
 
 
 def test_the_first_script_starts_what_the_pages_say() -> None:
