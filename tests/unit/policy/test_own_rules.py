@@ -93,6 +93,12 @@ def test_a_signature_goes_with_its_rules(run: Run, own: Path) -> None:
     assert run("policy", "sign", "pnpm.yaml", "--key", "key")[0] == 0
     assert run("policy", "add", "pnpm.yaml")[0] == 0
     assert run("check", "npm ci")[0] == 2
+    # One that need not be signed takes the place of both: the old signature would make it be refused.
+    (own.parent / "interpose.yaml").write_text(f"policy: {{public_keys: ['{key}']}}\n")
+    Path("pnpm.yaml.sig").unlink()
+    Path("pnpm.yaml").write_text(RULE.replace("deny", "ask"))
+    assert run("policy", "add", "pnpm.yaml")[1].startswith("replaced")
+    assert run("check", "npm ci")[0] == 1
     assert run("policy", "remove", "pnpm.yaml")[0] == 0
     assert list(own.iterdir()) == []
 
