@@ -5,9 +5,10 @@
     python -m bench.accuracy --show 20 CASES.jsonl ...  with the first rows of each line that were answered otherwise
 
 Each row is one decision of the whole engine in its default configuration, from call to verdict: guards, rules and
-configuration. `guards only` leaves the rules out, as peers have none. Sources are never pooled: what one calls
-dangerous another calls honest. Our tables count the calls of every tool; those of peers count commands (`exec`), which
-is all they read, and ours stand beside them for the same rows.
+configuration. `guards only` leaves the rules out, as peers have none. Read the lines of the sources: what one calls
+dangerous another calls honest, and `all` adds them up as they stand. Our tables count the calls of every tool; those of
+peers count commands (`exec`), which is all they read, and ours stand beside them for the same rows. Peers look at the
+directory and the home they run in: a new Git repository in an empty home.
 
 A case is {"id", "source", "tool", "args", "cwd"?, "expect": allow|ask|deny, "accept": [...], "tags"?: [...]}.
 """
@@ -47,9 +48,12 @@ def main() -> None:
     rows = [row for path in options.files for row in _load(path)]
     commands = [row for row in rows if row["tool"] == "exec"]
     line_of = _technique if options.by_tag else _source
-    with tempfile.TemporaryDirectory() as place:
+    # Not below /tmp: peers let everything be deleted there, and would let a home go.
+    with tempfile.TemporaryDirectory(dir=Path.home(), prefix=".interpose-bench-") as place:
         home = Path(place, "home")
-        home.mkdir()
+        project = home / "project"
+        project.mkdir(parents=True)
+        subprocess.run(["git", "init", "--quiet", project], check=True)
         # Nobody's rules and configuration but the shipped ones.
         os.environ.update(HOME=str(home), XDG_CONFIG_HOME=str(home / "config"), XDG_STATE_HOME=str(home / "state"))
         ours = [sys.executable, "-m", "interpose", "check", "--jsonl"]
@@ -61,12 +65,12 @@ def main() -> None:
             return
         if len(commands) < len(rows):
             _table("interpose, commands only", commands, peers.Peer("interpose", ours, home), line_of, 0)
-        for install in (peers.nah, peers.cc_safety_net):
+        for install in (peers.nah, peers.cc_safety_net, peers.dippy, peers.dcg):
             peer = install(Path(place))
             if isinstance(peer, str):
                 print(f"\nleft out: {peer}")
             else:
-                _table(peer.name, commands, peer, line_of, 0)
+                _table(peer.name, commands, peer._replace(cwd=project), line_of, 0)
 
 
 def _load(path: Path) -> list[Row]:
@@ -111,6 +115,8 @@ def _table(name: str, rows: list[Row], peer: peers.Peer, line_of: Callable[[Row]
         print(f"{line:{width}} {_shares(counts[line])}")
         for text in failed[line][:show]:
             print(f"    {text}")
+    if len(counts) > 1:
+        print(f"{'all':{width}} {_shares(sum(counts.values(), Counter()))}")
 
 
 def _count(counter: Counter[str], row: Row, word: str) -> None:

@@ -44,6 +44,25 @@ for await (const line of createInterface({ input: process.stdin })) {
 """
 
 
+_HOOK_DRIVER = """
+import json, os, subprocess, sys
+for line in sys.stdin:
+    row = json.loads(line)
+    event = {
+        "session_id": "bench", "cwd": os.getcwd(), "hook_event_name": "PreToolUse", "permission_mode": "default",
+        "tool_name": "Bash", "tool_use_id": str(row["id"]), "tool_input": {"command": row["args"]["command"]},
+    }
+    done = subprocess.run(sys.argv[1:], input=json.dumps(event).encode(), capture_output=True)
+    try:
+        answer = json.loads(done.stdout)["hookSpecificOutput"] if done.stdout else {}
+        said = answer.get("permissionDecision", "allow")
+    except (ValueError, KeyError):
+        said = "error"
+    print(json.dumps({"id": row["id"], "decision": "deny" if done.returncode == 2 else said}))
+"""
+"""Asks a hook as Claude Code does: a process for each row, nothing said is a yes, exit code 2 a no."""
+
+
 class Peer(NamedTuple):
     """An installed peer: its name with version, and how it is started."""
 
@@ -73,6 +92,26 @@ def cc_safety_net(place: Path) -> Peer | str:
     driver = place / "ccsn_driver.mjs"
     driver.write_text(_CCSN_DRIVER)
     return Peer(CC_SAFETY_NET, [node, str(driver)], place)
+
+
+def dippy(place: Path) -> Peer | str:
+    """Dippy, if it is on this machine: it comes from Homebrew or its repository, and from no registry of packages."""
+    return by_hook(place, "dippy")
+
+
+def dcg(place: Path) -> Peer | str:
+    """dcg, if it is on this machine: it comes from its own releases, and from no registry of packages."""
+    return by_hook(place, "dcg")
+
+
+def by_hook(place: Path, *hook: str) -> Peer | str:
+    """A peer that is asked through its Claude Code hook, or that its program is not on this machine."""
+    program = shutil.which(hook[0])
+    if not program:
+        return f"{hook[0]}: not on this machine, and in no registry of packages"
+    driver = place / "hook_driver.py"
+    driver.write_text(_HOOK_DRIVER)
+    return Peer(hook[0], [sys.executable, str(driver), program, *hook[1:]], place)
 
 
 def python_with(place: Path, *packages: str) -> Path | str:

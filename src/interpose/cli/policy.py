@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_signing
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE, policy_adding, policy_signing
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
@@ -33,7 +33,8 @@ EXIT_FAILED = 1
 _EPILOG = """exit codes: 0 done or clean, 1 a test failed or lint has remarks, 64 wrong usage, 70 internal error,
 78 rules that can't be loaded
 
-Packs are switched on and off in ~/.config/interpose/policy/packs.yaml (XDG_CONFIG_HOME is respected)."""
+Packs are switched on and off in ~/.config/interpose/policy/packs.yaml (XDG_CONFIG_HOME is respected); `add` copies rule
+files beside it."""
 
 _COLOURS = {"passed": "32", "failed": "31", "skipped": "33"}
 
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act.add_argument(
             "--pack", action="append", default=[], metavar="NAME", help="a pack to look at; may be repeated"
         )
+    policy_adding.add_acts(acts)
     policy_signing.add_acts(acts)
     acts.add_parser("schema", help="the JSON Schema of rule files")
     for act in (listing, show, enable, disable, test, reading):
@@ -216,4 +218,5 @@ def _schema(_args: argparse.Namespace) -> int:
 _ACTS = {
     "list": _list, "show": _show, "enable": _switch, "disable": _switch, "test": _test, "lint": _lint,
     "schema": _schema, "keygen": policy_signing.keygen, "sign": policy_signing.sign_files,
+    "add": policy_adding.add, "remove": policy_adding.remove,
 }  # fmt: skip

@@ -9,6 +9,7 @@ __all__ = [
     "interceptor",
     "interceptor_ids",
     "load",
+    "own_rules",
     "pack_catalogue",
     "parsing",
     "reload",

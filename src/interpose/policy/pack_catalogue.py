@@ -1,19 +1,18 @@
 """The packs that come with Interpose, and which of them are on.
 
-`packs.yaml` among the user's own rules says so. It is the only file that is ever written here, and never in the
-project.
+`packs.yaml` among the user's own rules says so. Nothing is ever written in the project.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
 from interpose.errors import PolicyError
 from interpose.policy.load import RulePlace, pack_names, pack_text, parsed, read
+from interpose.policy.own_rules import write_whole
 from interpose.policy.rule_places import DEFAULT_PACKS, PACKS, packs_text, user_directory
 from interpose.policy.rules import Level, PolicyProblem, Rule, RuleFile
 
@@ -70,22 +69,5 @@ def switch(name: str, *, on: bool, environ: Mapping[str, str] = os.environ) -> b
     after = tuple(dict.fromkeys((*before, name))) if on else tuple(other for other in before if other != name)
     if after == before:
         return False
-    _write(user_directory(environ) / PACKS, packs_text(after))
+    write_whole(user_directory(environ) / PACKS, packs_text(after))
     return True
-
-
-def _write(file: Path, text: str) -> None:
-    """Replace a file whole: whoever reads it sees the old text or the new one, never a part."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    import tempfile  # only whoever switches packs writes, and it takes long to load
-
-    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as out:
-            out.write(text)
-            out.flush()
-            os.fsync(out.fileno())
-        Path(name).replace(file)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

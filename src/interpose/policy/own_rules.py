@@ -1,0 +1,112 @@
+"""Rule files of the user's own: put among those that hold, or taken out, whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from interpose.config.load import load
+from interpose.errors import PolicyError
+from interpose.policy.load import SUFFIXES, RulePlace, RuleText, load_texts, parsed, read
+from interpose.policy.rule_file_trust import SIGNATURE_SUFFIX
+from interpose.policy.rule_places import PACKS, shared_places, user_directory
+from interpose.policy.rules import PolicyProblem
+
+
+class OwnRules(Struct, frozen=True):
+    """A rule file of the user, and what became of it."""
+
+    file: Path
+    rules: tuple[str, ...]
+    examples: int
+    change: Literal["added", "replaced", "unchanged", "removed"]
+
+
+def add_rules(given: Path, *, environ: Mapping[str, str] = os.environ) -> OwnRules:
+    """Put a copy of a rule file where it holds for all that this user's agents do. Raises PolicyError and OSError.
+
+    INVARIANT: it holds beside all other rules and its examples are as they say, or nothing is written: a file that does
+    not load would make every call be refused.
+    """
+    policy = load(environ=environ).config.policy
+    place = Path(policy.directory) / given.name
+    _require_name(given)
+    shared = shared_places(policy)
+    signature = given.with_name(given.name + SIGNATURE_SUFFIX)
+    signed = signature.exists() or policy.require_signature
+    (text,) = read([RulePlace(str(given), standing=shared[-1].standing if signed else None)])
+    others = [other for other in read(shared) if other.file not in (str(place), str(given))]
+    load_texts([*others, text])
+    rules = _held(text)
+    before = place.read_text(encoding="utf-8") if place.exists() else None
+    if before == text.text:
+        change: Literal["added", "replaced", "unchanged"] = "unchanged"
+    else:
+        change = "added" if before is None else "replaced"
+        _replace(place, text, signature.read_text("ascii") if signature.exists() else "")
+    return OwnRules(place, tuple(rules), sum(rules.values()), change)
+
+
+def _replace(place: Path, text: RuleText, signature: str) -> None:
+    beside = place.with_name(place.name + SIGNATURE_SUFFIX)
+    beside.unlink(missing_ok=True)  # that of the old text would make the new one be refused
+    write_whole(place, text.text)
+    if signature:
+        write_whole(beside, signature)
+
+
+def remove_rules(file: Path) -> OwnRules:
+    """Take a file out of the user's rules. Raises OSError."""
+    try:
+        (text,) = read([RulePlace(str(file))])
+        rules = _held(text)
+    except PolicyError:
+        rules = {}  # what does not load goes all the same: it may be why nothing else does
+    file.unlink()
+    file.with_name(file.name + SIGNATURE_SUFFIX).unlink(missing_ok=True)
+    return OwnRules(file, tuple(rules), 0, "removed")
+
+
+def own_files(environ: Mapping[str, str] = os.environ) -> list[Path]:
+    """The rule files of this user, without the one that switches packs. Raises ConfigError and OSError."""
+    directory = user_directory(environ)
+    if not directory.is_dir():
+        return []
+    return sorted(file for file in directory.iterdir() if file.suffix in SUFFIXES and file.name != PACKS)
+
+
+def _held(text: RuleText) -> dict[str, int]:
+    """The rules of a file by id, with the number of their examples."""
+    return {rule.id: len(rule.examples) for rule in parsed(text).rules}
+
+
+def _require_name(given: Path) -> None:
+    if given.name == PACKS:
+        raise _problem(given, "is the name of the file that switches packs: give yours another one")
+    if given.suffix not in SUFFIXES:
+        raise _problem(given, f"must end with {' or '.join(SUFFIXES)}, or its rules are not looked for")
+
+
+def _problem(file: Path, why: str) -> PolicyError:
+    return PolicyError((PolicyProblem(str(file), 1, "", why),))
+
+
+def write_whole(file: Path, text: str) -> None:
+    """Replace a file whole: whoever reads it sees the old text or the new one, never a part."""
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    import tempfile  # only whoever changes rules writes, and it takes long to load
+
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as out:
+            out.write(text)
+            out.flush()
+            os.fsync(out.fileno())
+        Path(name).replace(file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
