@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
-EVERYWHERE = {"late_patterns"}
+EVERYWHERE = {"late_loggers", "late_names", "late_patterns"}
 LEAVES = {"types", "errors"}
 CORE = {
     *LEAVES,
@@ -39,6 +39,8 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 MAY_USE: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
+    "late_loggers": set(),
+    "late_names": set(),
     "late_patterns": set(),
     "formats": {"types"},
     "agents": set(),
@@ -365,4 +367,4 @@ def test_importing_the_package_stays_light() -> None:
     loaded = subprocess.run(
         [sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True
     ).stdout.split()
-    assert sorted(loaded) == ["__future__", "interpose"]
+    assert sorted(loaded) == ["__future__", "collections.abc", "interpose", "interpose.late_names"]
