@@ -7,7 +7,6 @@ from functools import cache
 from typing import Any
 
 from interpose.secrets.effort import MATCH, spend
-from interpose.secrets.needed_texts import needed_in
 
 _ROOM = 64 * 1024 * 1024
 """With less, the states of so many patterns are thrown away and built again, over and over."""
@@ -127,9 +126,10 @@ class Gate:
     much text, it looks for what each pattern needs, and only then for those patterns.
     """
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._patterns = tuple(patterns)
-        self._needed = [needed_in(pattern) for pattern in patterns]
+    def __init__(self, patterns: Sequence[str], needed: Sequence[Sequence[bytes]]) -> None:
+        """`needed` are texts in lower case for each pattern, of which one is in every match of it; none if that is
+        not known."""
+        self._patterns, self._needed = tuple(patterns), tuple(needed)
         self._set: Any = None
         self._seen = 0
 

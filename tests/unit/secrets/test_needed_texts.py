@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from interpose.secrets.needed_texts import needed_in
 from interpose.secrets.patterns import Gate, Pattern
 from interpose.secrets.scanner import Scanner, scanner
+from tests.unit.secrets.needed_texts import needed_in, written
 
 GATES = [finder.gate for _, finders in vars(Scanner())["_rooms"] for finder in finders]
 
@@ -60,6 +61,13 @@ def test_every_match_has_what_it_needs(gate: str) -> None:
     holds()
 
 
+def test_the_table_is_what_the_patterns_say() -> None:
+    """After a change to the patterns: python -m tests.unit.secrets.needed_texts"""
+    from interpose.secrets.kinds import needed
+
+    assert Path(needed.__file__).read_text(encoding="utf-8") == written()
+
+
 def test_most_gates_need_something() -> None:
     """Else nothing is gained."""
     assert sum(not needed_in(gate) for gate in GATES) <= 3
@@ -78,7 +86,8 @@ TEXTS = [
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_a_gate_that_looks_says_what_one_that_is_compiled_says(text: bytes) -> None:
-    looking, compiled = Gate(GATES), Gate(GATES)
+    needed = [needed_in(gate) for gate in GATES]
+    looking, compiled = Gate(GATES, needed), Gate(GATES, needed)
     compiled.hits(b"x" * (1 << 17))
     assert vars(compiled)["_set"] is not None
     assert list(looking.hits(text)) == list(compiled.hits(text))

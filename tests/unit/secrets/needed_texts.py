@@ -1,7 +1,6 @@
 """What every match of a pattern has in it, read off the pattern itself.
 
-To compile hundreds of patterns into one takes longer than a hook has. A text in which nothing stands that a pattern
-needs is no match of it, and that can be seen without compiling anything.
+Writes `src/interpose/secrets/kinds/needed.py`: python -m tests.unit.secrets.needed_texts
 """
 
 from __future__ import annotations
@@ -9,16 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_BEGINNING = re.compile(
-    r"""
-    (?:\\b)? (?:\(\?P<secret>)?
-    ( (?: [\w/:=~-] | \\[.$+] ){2,} )
-    (?= [\[(] )
-    (?: [^|()\[\\] | \\. | \[[^\]\\]*\] | \(\?:[^()\[\\]*\) | \(\?P<secret> | \)(?![?*{]) )* \Z
-    """,
-    re.VERBOSE,
-)
-"""How most patterns begin: with the letters that the secrets of a service begin with, and no choice but in groups."""
 _PARTS = re.compile(
     r"""
     \\.                                   # an escape
@@ -40,8 +29,7 @@ def needed_in(pattern: str) -> tuple[bytes, ...]:
 
     INVARIANT: what is not understood is not needed. A text that is named without need would hide secrets.
     """
-    begins = _BEGINNING.match(pattern)
-    texts = (begins[1].replace("\\", ""),) if begins else _needed([*_PARTS.findall(pattern), ")"], 0)[0]
+    texts = _needed([*_PARTS.findall(pattern), ")"], 0)[0]
     return tuple(dict.fromkeys(text.lower().encode("latin-1") for text in texts))
 
 
@@ -91,3 +79,45 @@ def _times(parts: Sequence[str], at: int) -> tuple[int, bool, int]:
     if times[0] == "{" and times != "{":
         return int(times[1:-1].split(",")[0] or 0), False, at + 1
     return 1, True, at
+
+
+_HEAD = '''"""What is in every match of a gate: texts in lower case, of which one at least is there.
+
+To compile hundreds of patterns into one takes longer than a hook has. A text in which nothing stands that a pattern
+needs is no match of it, and that is seen without compiling anything. Written by tests/unit/secrets/needed_texts.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+NEEDED: Mapping[str, tuple[bytes, ...]] = {
+'''
+
+
+def written() -> str:
+    """The table as it is written."""
+    from interpose.secrets.scanner import Scanner, name_of
+
+    lines = [_HEAD]
+    for _, finders in vars(Scanner())["_rooms"]:
+        for finder in finders:
+            row = f'    "{name_of(finder)}": ('
+            for text in needed_in(finder.gate):
+                word = f"{_literal(text)}, "
+                if len(row) + len(word) > 118:
+                    lines.append(f"{row.rstrip()}\n")
+                    row = "        "
+                row += word
+            lines.append(f"{row.rstrip()}),\n".replace(",),", ",),") if row.strip() else "")
+    return "".join([*lines, "}  # fmt: skip\n"])
+
+
+def _literal(text: bytes) -> str:
+    return f'b"{text.decode("latin-1")}"' if b'"' not in text else repr(text)
+
+
+if __name__ == "__main__":
+    from pathlib import Path
+
+    Path("src/interpose/secrets/kinds/needed.py").write_text(written(), encoding="utf-8")
