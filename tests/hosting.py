@@ -68,7 +68,7 @@ def unhidden(facts: HostFacts, tool: str, reason: str) -> str:
 class Queue:
     """Every question goes to a queue in which it waits."""
 
-    def confirm(self, _request: PermissionRequest) -> Pending:
+    async def confirm(self, _request: PermissionRequest) -> Pending:
         return Pending("K3M9QX2A")
 
 
@@ -114,7 +114,7 @@ class Scripted(Service):
         self.recorder = Recording()
         parts: dict[str, Any] = {
             "store": Memory(), "ledger": SimpleNamespace(open_call=lambda *_: ""),
-            "desk": SimpleNamespace(waiting=lambda _seconds: Queue()),
+            "desk": lambda: SimpleNamespace(waiting=lambda _seconds: Queue()),
             "policies": SimpleNamespace(engine=self._chosen), "activity": Activity(),
         }  # fmt: skip
         super().__init__(Config(approvals=ApprovalSettings(ask=cast("Any", ask))), **parts)

@@ -6,6 +6,8 @@ person, or refuse it.
 
 from __future__ import annotations
 
+from interpose.late_names import late_names
+
 TYPE_CHECKING = False  # as in `typing`, without importing it
 
 if TYPE_CHECKING:
@@ -203,15 +205,7 @@ _HOMES = {
 """Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""
 
 if not TYPE_CHECKING:  # or a misspelt name would have a type
-
-    def __getattr__(name: str) -> object:
-        for home, names in _HOMES.items():
-            if name in names:
-                from importlib import import_module
-
-                found = globals()[name] = getattr(import_module(f"interpose.{home}"), name)
-                return found
-        raise AttributeError(f"module 'interpose' has no attribute {name!r}")
+    __getattr__ = late_names(__name__, _HOMES)
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -331,7 +331,10 @@ def open_service(
     activity = Activity(ledger.recorder)
     try:
         answering = _answering(config, store) if serving else None
-        desk = _desk(config, store, ledger, answering)
+        desk: Callable[[], Desk] = partial(_desk, config, store, ledger, answering)
+        if serving:  # at once: what is wrong with it is said at the start
+            opened = desk()
+            desk = lambda: opened  # noqa: E731 - as short as a function gets
         told = _loosening(ledger, store)
         policies = open_engines(config, activity, follow=follow, memory=memory, store=store, on_refused=told)
     except BaseException:

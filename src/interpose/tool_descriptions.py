@@ -6,12 +6,13 @@ A server's word is the word of a stranger. INVARIANT: it only ever tightens: `de
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from threading import Lock
 from typing import Any
 
 from msgspec import Struct
+
+from interpose.late_patterns import late
 
 _MOST_TOOLS, _MOST_KEYS = 10_000, 500
 _LONGEST_TEXT = 2_000
@@ -26,7 +27,7 @@ class ToolDescription(Struct, frozen=True):
 
 
 _NOTHING_SAID = ToolDescription()
-_SERVER = re.compile(r"__|[.:/]")
+_SERVER = late(r"__|[.:/]")
 _lock = Lock()
 _described: dict[str, ToolDescription] = {}
 

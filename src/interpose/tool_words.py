@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from interpose.late_patterns import late
 
 
 def word_set(text: str) -> frozenset[str]:
@@ -11,7 +12,7 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-_WORDS = re.compile(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z0-9]|$)|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
+_WORDS = late(r"[A-Z]{2,}(?=[A-Z][a-z]|[^A-Za-z0-9]|$)|[A-Z]?[a-z0-9]+|[A-Z]+|[0-9]+")
 _LONGEST = 200
 _JOINED = ("execute", "delete", "remove", "destroy", "transfer", "publish", "deploy", "revoke", "send", "drop", "run")
 """Verbs that are also found at the start of a name which is written as one word, such as `deleterepository`."""

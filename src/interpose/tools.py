@@ -7,7 +7,6 @@ Every agent has its own names for the same few tools. Interceptors see one canon
 from __future__ import annotations
 
 import os
-import re
 import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -17,6 +16,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.formats.patches import Patched, patched
+from interpose.late_patterns import late
 from interpose.tool_words import file_tool, words_of
 from interpose.types import FrozenDict, FrozenList, ToolCall, thaw
 
@@ -437,7 +437,7 @@ def plain_arguments(call: ToolCall) -> dict[str, Any]:
 
 
 _KNOWN = frozenset(KNOWN_TOOL_NAMES)
-_NAMESPACE = re.compile(r"__|[.:/]")
+_NAMESPACE = late(r"__|[.:/]")
 _BY_PLAIN_NAME = {
     _plain_key(name): TOOL_ALIASES.get(name, name)
     for name in (*WRAPPER_TOOLS, *BATCH_TOOLS, *TOOL_ALIASES, *KNOWN_TOOL_NAMES)

@@ -21,7 +21,7 @@ def test_all_is_complete_and_importable() -> None:
     seen = {
         (node.module or "").removeprefix("interpose."): {alias.name for alias in node.names}
         for node in ast.walk(ast.parse(Path(interpose.__file__).read_text(encoding="utf-8")))
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("interpose.")
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("interpose.") and node.col_offset
     }
     homes = vars(interpose)["_HOMES"]
     assert {home: set(names) for home, names in homes.items()} == seen

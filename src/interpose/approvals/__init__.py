@@ -1,6 +1,7 @@
 """Answers to questions: confirmation handlers, batches, standing answers."""
 
-from interpose.approvals.batch import BATCH_DENIED, BatchAnswer, BatchConfirmation, ask_for_batch
+from typing import TYPE_CHECKING
+
 from interpose.approvals.handlers import (
     AutoApprove,
     AutoDeny,
@@ -13,7 +14,11 @@ from interpose.approvals.handlers import (
     question,
     standing_answer,
 )
-from interpose.approvals.terminal import InteractiveConfirmation
+from interpose.late_names import late_names
+
+if TYPE_CHECKING:
+    from interpose.approvals.batch import BATCH_DENIED, BatchAnswer, BatchConfirmation, ask_for_batch
+    from interpose.approvals.terminal import InteractiveConfirmation
 
 # The modules are named and not imported, so that each is loaded by who needs it.
 __all__ = [
@@ -42,3 +47,12 @@ __all__ = [
     "uses",
     "webhook",
 ]
+
+_HOMES = {
+    "batch": ("BATCH_DENIED", "BatchAnswer", "BatchConfirmation", "ask_for_batch"),
+    "terminal": ("InteractiveConfirmation",),
+}
+"""Who asks nobody needs none of these."""
+
+if not TYPE_CHECKING:  # or a misspelt name would have a type
+    __getattr__ = late_names(__name__, _HOMES)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 
-log = logging.getLogger("interpose.approvals")
+from interpose.late_loggers import late_logger
+
+log = late_logger("interpose.approvals")
 
 MOST_KEPT = 200
 

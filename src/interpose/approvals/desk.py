@@ -12,7 +12,6 @@ that it binds and its uses are more than those that are known to be spent. What 
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from time import monotonic
@@ -44,11 +43,12 @@ from interpose.approvals.uses import REVOKED, Uses
 from interpose.approvals.waiters import MOST_WAITERS, Waiters
 from interpose.errors import AnsweredError, NoQuestionError, NotProvenError, TooLateError, UnboundError
 from interpose.formats.plain_text import plain
+from interpose.late_loggers import late_logger
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grant, Grants
 from interpose.types import Approved, Deny, Pending, PermissionRequest
 
-log = logging.getLogger("interpose.approvals")
+log = late_logger("interpose.approvals")
 
 REST_SECONDS = 60
 """How long a no, or nobody's answer, stands before the same call is asked about again."""

@@ -6,7 +6,6 @@ start, the latest time that is known is kept in a file, and in what the store an
 
 from __future__ import annotations
 
-import logging
 import os
 import secrets
 import threading
@@ -15,8 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from interpose.approvals.scopes import LONGEST
+from interpose.late_loggers import late_logger
 
-log = logging.getLogger("interpose.approvals")
+log = late_logger("interpose.approvals")
 
 _TOLERATED_NS = 5_000_000_000
 _LONGEST_NS = round(LONGEST.total_seconds()) * 1_000_000_000

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any, Literal
 
@@ -14,6 +13,7 @@ from msgspec import json as fast
 from interpose.approvals.binding import Bound, Subject
 from interpose.approvals.scopes import Scope
 from interpose.approvals.seal import Seal, Sealed, Verifier
+from interpose.late_patterns import late
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval
 from interpose.types import Finding, HookPoint, PermissionRequest, thaw
@@ -30,7 +30,7 @@ _ID_LENGTH = 8
 _MISREAD = str.maketrans({"i": "1", "l": "1", "o": "0", "-": "", " ": ""})
 _QUOTING = ("reason", "part", "instead", "detail", "summary")
 """Texts of a finding that may repeat what a call holds."""
-_HALF = re.compile("[\ud800-\udfff]")
+_HALF = late("[\ud800-\udfff]")
 
 
 class Answer(Struct, frozen=True, kw_only=True):

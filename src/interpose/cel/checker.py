@@ -14,14 +14,15 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.cel.ast import CheckedSyntax, UnsupportedError, decode
+from interpose.late_patterns import late
 
 MAX_LENGTH = 10_000
 MAX_DOUBLINGS = 4
 """How often `optMap` may stand in an expression: each one writes down twice what stands before it."""
 TOO_DEEP = "the expression is nested too deeply"
 
-_DOUBLING = re.compile(r"\bopt(?:Flat)?Map\b")
-_ERROR = re.compile(r"ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?:\n|$)")
+_DOUBLING = late(r"\bopt(?:Flat)?Map\b")
+_ERROR = late(r"ERROR: <input>:(-?\d+):(-?\d+): (.*?)(?:\n|$)")
 
 
 class ExpressionError(ValueError):

@@ -9,13 +9,14 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 from interpose.cel.runtime_values import EvaluationError, no_overload
+from interpose.late_patterns import late
 
 _MAX_INT = 2**63 - 1
-_WHOLE = re.compile(r"\s*[-+]?[0-9]{1,19}\s*", re.ASCII)
-_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|ns|m|s)", re.ASCII)
+_WHOLE = late(r"\s*[-+]?[0-9]{1,19}\s*", re.ASCII)
+_PART = late(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(h|ms|us|ns|m|s)", re.ASCII)
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
-_OFFSET = re.compile(r"([-+]?)([0-9]{1,2}):([0-9]{2})", re.ASCII)
-_TIME = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[-+][0-9]{2}:[0-9]{2})")
+_OFFSET = late(r"([-+]?)([0-9]{1,2}):([0-9]{2})", re.ASCII)
+_TIME = late(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?(Z|[-+][0-9]{2}:[0-9]{2})")
 _BOOLS = {
     "true": True, "True": True, "TRUE": True, "t": True, "1": True,
     "false": False, "False": False, "FALSE": False, "f": False, "0": False,

@@ -23,7 +23,8 @@ class Expression(Struct, frozen=True):
     text: str
     variables: frozenset[str]
     closure: Closure
-    root: Node
+    root: Node | None
+    """Its syntax; None for one that is compiled when it is first asked."""
 
     def value(self, scope: Scope) -> object:
         """Its value for a call. Raises EvaluationError and nothing else."""
@@ -43,6 +44,18 @@ class Expression(Struct, frozen=True):
         if value is True or value is False:
             return value
         raise EvaluationError(f"expected true or false, got {type(value).__name__}")
+
+
+def late_condition(text: str, variables: frozenset[str], make: Callable[[], Expression]) -> Expression:
+    """A condition that is known to be one, and compiled when it is first asked. What fails then is an error of it."""
+    made: list[Closure] = []
+
+    def closure(scope: Scope) -> object:
+        if not made:
+            made.append(make().closure)
+        return made[0](scope)
+
+    return Expression(text, variables, closure, None)
 
 
 def condition(

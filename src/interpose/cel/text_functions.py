@@ -4,17 +4,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
-import re2  # type: ignore[import-untyped]  # the package has no types
-
 from interpose.cel.runtime_values import MAX_SIZE, EvaluationError, no_overload
+
+
+@cache
+def _re2() -> Any:
+    """The package, loaded when the first pattern is made: most calls need none."""
+    import re2  # type: ignore[import-untyped]  # the package has no types
+
+    return re2
 
 
 @lru_cache(maxsize=512)
 def pattern(text: str) -> Any:
     """A compiled RE2 pattern: linear in time, whatever the text."""
+    re2 = _re2()
     options = re2.Options()
     options.log_errors = False
     try:
@@ -58,13 +65,13 @@ def _glob(expression: str) -> Any:
     """`*` stops at `/`, `**` does not, `?` is one character. The whole text must match."""
     parts = re.split(r"(\*\*/|\*\*|\*|\?)", expression)
     marks = {"**/": "(?:.*/)?", "**": ".*", "*": "[^/]*", "?": "[^/]"}
-    return pattern("(?s)^" + "".join(marks.get(part) or re2.escape(part) for part in parts) + "$")
+    return pattern("(?s)^" + "".join(marks.get(part) or _re2().escape(part) for part in parts) + "$")
 
 
 @lru_cache(maxsize=512)
 def _wildcard(expression: str) -> Any:
     parts = re.split(r"(\*+|\?)", expression)
-    return pattern("(?s)^" + "".join(_ANYTHING.get(part[:1]) or re2.escape(part) for part in parts) + "$")
+    return pattern("(?s)^" + "".join(_ANYTHING.get(part[:1]) or _re2().escape(part) for part in parts) + "$")
 
 
 _ANYTHING = {"*": ".*", "?": "."}

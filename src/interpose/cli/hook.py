@@ -6,6 +6,7 @@ INVARIANT: however this ends, it ends with an answer that an interceptor gave, w
 
 from __future__ import annotations
 
+import gc
 import os
 import select
 import sys
@@ -25,6 +26,8 @@ HELP = "answer one event of an agent's hook: JSON on standard input, the agent's
 
 EXIT_REFUSED = 2
 _LARGEST = 64 << 20
+_MUCH_GARBAGE = 500_000
+"""Objects. A hostile event still can't fill the memory with them."""
 _ENOUGH = 600.0
 """Seconds for whoever runs us without a host behind us."""
 
@@ -70,6 +73,7 @@ def main(words: Sequence[str]) -> int:
     """Run `interpose hook`. Wrong usage is a refusal: a hook that was installed wrongly must not let calls run."""
     host: Host | None = None
     try:
+        _be_brief()
         from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 
         asked = _parsed(words)
@@ -81,6 +85,18 @@ def main(words: Sequence[str]) -> int:
         return _say(*_answered(asked, host))
     except BaseException as error:  # noqa: BLE001 - an interrupt would let the call run as any other error would
         return _refuse(host, error)
+
+
+def _be_brief() -> None:
+    """Spare what only pays in a process that lives on: looking for garbage, and a library that msgspec asks for first
+    and does as well without."""
+    gc.set_threshold(_MUCH_GARBAGE)
+    if "typing_extensions" not in sys.modules:
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # how Python says: not to be imported
+        try:
+            import msgspec  # noqa: F401 - it is loaded now, without the other
+        finally:
+            del sys.modules["typing_extensions"]
 
 
 def _parsed(words: Sequence[str]) -> _HookCommandLine:

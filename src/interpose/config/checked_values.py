@@ -11,11 +11,12 @@ import msgspec
 
 from interpose.config.keys import Key, extras, metas
 from interpose.config.places import Places
+from interpose.late_patterns import late
 
-_INTEGER = re.compile(r"[-+]?[0-9]{1,18}", re.ASCII)
-_NUMBER = re.compile(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
+_INTEGER = late(r"[-+]?[0-9]{1,18}", re.ASCII)
+_NUMBER = late(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", re.ASCII)
 _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
-_DOLLAR = re.compile(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
+_DOLLAR = late(r"\$\$\{|\$\{([A-Za-z_][A-Za-z0-9_]*)\}|\$\{")
 _SHOWN = 60
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path as FilePath
@@ -17,6 +16,7 @@ from interpose.config.maybe_dont_variables import maybe_dont_settings
 from interpose.config.places import DIRECTORY_VARIABLE
 from interpose.config.problems import Problem, unknown
 from interpose.config.settings import BUILTIN_INTERCEPTORS
+from interpose.late_patterns import late
 
 MAX_BYTES = 1_000_000
 
@@ -24,7 +24,7 @@ NOT_CONFIGURATION = frozenset({DIRECTORY_VARIABLE, "INTERPOSE_CLIENT_ID", "INTER
 """Variables of ours that are no keys."""
 
 # A cluster that has a service named `interpose` puts these into every container.
-_OF_A_CLUSTER = re.compile(r"INTERPOSE_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)")
+_OF_A_CLUSTER = late(r"INTERPOSE_(SERVICE_HOST|SERVICE_PORT(_\w+)?|PORT(_\d+_(TCP|UDP)(_(PROTO|PORT|ADDR))?)?)")
 
 
 class Setting(Struct, frozen=True):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
-from typing import Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,16 +22,8 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
-from interpose.flow.batch import run_batch
 from interpose.flow.observing import observe_all
-from interpose.flow.result_streams import TextFilter
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
-from interpose.flow.streamed_calls import (
-    StreamedCall,
-    failed_outcome,
-    may_hold_streams,
-    withheld_result,
-)
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
@@ -61,6 +53,11 @@ from interpose.types import (
     refused,
     thaw,
 )
+
+if TYPE_CHECKING:
+    # Loaded when a result is there: whoever only decides has none.
+    from interpose.flow.result_streams import TextFilter
+    from interpose.flow.streamed_calls import StreamedCall
 
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
@@ -156,6 +153,8 @@ class RunFlow:
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
         """Several calls: all are decided, all questions are put together, then the calls run in order."""
+        from interpose.flow.batch import run_batch
+
         flows = [self.tool(call, execute, None) for call, execute in calls]
         return (yield from run_batch(self._confirm, flows, [call.name for call, _ in calls]))
 
@@ -189,6 +188,8 @@ class RunFlow:
         outcome: ToolOutcome,
     ) -> tuple[StreamedCall, Any] | None:
         """The result with streams of ours in the place of iterators, if it is or holds one and anybody looks at it."""
+        from interpose.flow.streamed_calls import StreamedCall
+
         after = snapshot.select(HookPoint.TOOL_AFTER, outcome.call.name, self._context.agent_id)
         whole = is_stream(outcome.result)
         if not after and not (whole and self._is_looked_at(entries)):
@@ -264,6 +265,8 @@ class RunFlow:
 
         Of a result that comes piece by piece, they follow when it has ended.
         """
+        from interpose.flow.streamed_calls import failed_outcome, may_hold_streams
+
         if not look_only and may_hold_streams(outcome.result):
             try:
                 streamed = self._put_behind(snapshot, entries, verdict, outcome)
@@ -348,6 +351,8 @@ class RunFlow:
         self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
     ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
         """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
+        from interpose.flow.streamed_calls import withheld_result
+
         call = outcome.call
         entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
@@ -413,6 +418,8 @@ class RunFlow:
 
 def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
     if type(answer) is Failure:
+        from interpose.flow.streamed_calls import failed_outcome
+
         return failed_outcome(call, answer.error, duration_ns, approver)
     return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
 

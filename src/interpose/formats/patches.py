@@ -11,6 +11,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from interpose.late_patterns import late
+
 PatchKind = Literal["write", "edit", "delete"]
 
 
@@ -35,7 +37,7 @@ _HEADS: tuple[tuple[str, PatchKind], ...] = (
     ("copy from ", "edit"),
     ("copy to ", "write"),
 )
-_ESCAPE = re.compile(r"\\([0-7]{1,3}|.)")
+_ESCAPE = late(r"\\([0-7]{1,3}|.)")
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import posixpath
 from collections.abc import Iterable, Iterator
@@ -13,6 +12,7 @@ from msgspec.structs import force_setattr
 
 from interpose.guards.directories import directories, is_below, known_as, spellings_of
 from interpose.guards.file_accesses import KINDS, BadPath, touches_of
+from interpose.late_loggers import late_logger
 from interpose.paths import FileSystem, Lookup, Place, Spellings, place_of
 from interpose.reading import home_directory, reading_of
 from interpose.tools import path_arguments
@@ -23,7 +23,7 @@ _RULE = "path-sandbox"
 _HERE = "."
 _EXPANDED = "~$%\\"
 
-_log = logging.getLogger("interpose.guards")
+_log = late_logger("interpose.guards")
 
 
 class PathSandbox(Struct, frozen=True):

@@ -15,6 +15,7 @@ from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
 from interpose.guards.own_resources import judge_named
+from interpose.late_patterns import late
 from interpose.paths import (
     FileSystem,
     Lookup,
@@ -55,7 +56,7 @@ _KEYS_INSIDE = Mark("is a directory in which keys and tokens of the guard itself
 Decision = Allow | Confirm | Deny
 
 
-_ADDRESS = re.compile(r"https?://[\w.:@-]+/[^%\\\s]*", re.IGNORECASE)
+_ADDRESS = late(r"https?://[\w.:@-]+/[^%\\\s]*", re.IGNORECASE)
 
 
 def _leads_nowhere(address: str, path: str) -> bool:

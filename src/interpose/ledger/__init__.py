@@ -7,17 +7,22 @@ Entries are only ever added, in one hash chain for each writer. A record is the 
 
 from __future__ import annotations
 
-from interpose.ledger.anchor_places import AnchorPlace, places_of
-from interpose.ledger.checkpoints import Broken
-from interpose.ledger.formats import OLD_FORMATS, Format, shapes
+from typing import TYPE_CHECKING
+
+from interpose.late_names import late_names
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
-from interpose.ledger.record import Record, named, records, search
-from interpose.ledger.recover_ledger import RecoveryReport, recover_ledger
-from interpose.ledger.recovery import Recovery, recover_all
-from interpose.ledger.retention import retain
 from interpose.ledger.settings import LedgerSettings, LogSettings
-from interpose.ledger.unapproved import ran_unapproved
-from interpose.ledger.verify import Verification, verify, verify_directory, verify_notes
+
+if TYPE_CHECKING:
+    from interpose.ledger.anchor_places import AnchorPlace, places_of
+    from interpose.ledger.checkpoints import Broken
+    from interpose.ledger.formats import OLD_FORMATS, Format, shapes
+    from interpose.ledger.record import Record, named, records, search
+    from interpose.ledger.recover_ledger import RecoveryReport, recover_ledger
+    from interpose.ledger.recovery import Recovery, recover_all
+    from interpose.ledger.retention import retain
+    from interpose.ledger.unapproved import ran_unapproved
+    from interpose.ledger.verify import Verification, verify, verify_directory, verify_notes
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
@@ -26,3 +31,19 @@ __all__ = [
     "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
     "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip
+
+_HOMES = {
+    "anchor_places": ("AnchorPlace", "places_of"),
+    "checkpoints": ("Broken",),
+    "formats": ("OLD_FORMATS", "Format", "shapes"),
+    "record": ("Record", "named", "records", "search"),
+    "recover_ledger": ("RecoveryReport", "recover_ledger"),
+    "recovery": ("Recovery", "recover_all"),
+    "retention": ("retain",),
+    "unapproved": ("ran_unapproved",),
+    "verify": ("Verification", "verify", "verify_directory", "verify_notes"),
+}
+"""Who only records needs none of these."""
+
+if not TYPE_CHECKING:  # or a misspelt name would have a type
+    __getattr__ = late_names(__name__, _HOMES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from msgspec import MsgspecError, Raw, Struct
 from msgspec.json import Decoder, Encoder
 
 from interpose.errors import text_of
+from interpose.late_patterns import late
 from interpose.ledger.entry import NOT_KEPT, Said, SeenEffect
 from interpose.ledger.keys import Keys
 from interpose.reading import home_directory, reading_of
@@ -28,7 +28,7 @@ REQUEST_LIMIT = 256
 _OVERLAP = 8 * 1024
 _NAMES = 1024
 """Names of sessions and the like that are known to hold no secret."""
-_NUMBER = re.compile(r"[0-9a-f-]{1,36}")
+_NUMBER = late(r"[0-9a-f-]{1,36}")
 _PLAIN = frozenset({str, int, float, bool, type(None), dict, FrozenDict, list, FrozenList, tuple})
 
 _encode = Encoder(enc_hook=text_of).encode

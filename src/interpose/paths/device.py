@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
+from interpose.late_patterns import late
 
 _MEMORY = frozenset({"mem", "kmem", "port", "kcore"})
-_BLOCK = re.compile(
+_BLOCK = late(
     r"(?:r?disk\d|[shv]d[a-z*?\[\ufffc]|xvd[a-z*?\[\ufffc]|nvme|mmcblk|mapper/.|disk/by-|dm-|md\d|loop\d|sr\d|zd\d|"
     r"nbd\d|bcache\d|ram\d|vg|ubi|mtd|fd\d|pmem|block/)"
 )
-_WINDOWS = re.compile(r"(?i)(?://|/|\\\\)[.?][/\\](?:physicaldrive|harddisk|[a-z]:$)")
+_WINDOWS = late(r"(?i)(?://|/|\\\\)[.?][/\\](?:physicaldrive|harddisk|[a-z]:$)")
 
 
 def device_of(path: str) -> str:

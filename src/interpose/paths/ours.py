@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
+from interpose.late_patterns import late
 from interpose.paths.catalogue import Catalogue, Mark, could_match, is_wild, says_enough
 from interpose.paths.resolve import UNKNOWN, is_home
 
@@ -54,7 +55,7 @@ _REACHED = (_TELLING - {"interpose.yaml"}) | {"operator.key", "key", "agents", "
 _OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".config", ".local/state", ".local/share"))
 """Our directories below a home, among those of other programs."""
 
-_MENTIONED = re.compile(
+_MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
     r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|grants)|(?:site|dist)-packages/interpose/"

@@ -10,18 +10,20 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 
+from interpose.late_patterns import late
+
 Objects = Callable[[str], str]
 """Says why a command that runs unasked would be wrong; empty if it would not."""
 
 MAX_TEXT = 128 * 1024
 _MAX_STEPS = 400
 
-_UNICODE = re.compile(r"\\u([0-9a-fA-F]{4})")
-_LIFECYCLE = re.compile(
+_UNICODE = late(r"\\u([0-9a-fA-F]{4})")
+_LIFECYCLE = late(
     r'"(?P<name>(?:pre|post)?(?:install|prepare|prepublish)|(?:pre|post)-(?:install|update|autoload-dump)-cmd)"'
     r'\s{0,64}:\s{0,64}(?P<value>"(?:[^"\\]|\\.){0,4096}"|\[)'
 )
-_VERSION = re.compile(r'"(?:[\^~<>=v* ]*\d|\*|latest|next|workspace:|npm:|file:|git|https?:|link:)')
+_VERSION = late(r'"(?:[\^~<>=v* ]*\d|\*|latest|next|workspace:|npm:|file:|git|https?:|link:)')
 _CUSTOMARY = frozenset({
     "husky", "husky install", "husky || true", "patch-package", "lefthook install", "simple-git-hooks", "tsc",
     "npm run build", "yarn build", "pnpm build", "pnpm run build", "yarn run build", "bun run build", "prisma generate",
@@ -30,49 +32,45 @@ _CUSTOMARY = frozenset({
     "nuxi prepare",
 })  # fmt: skip
 
-_STEP = re.compile(
+_STEP = late(
     r"^(?P<indent>[ \t]*(?:-[ \t]+)?)"
     r"(?:run|script|before_script|after_script|command|commands|bash|pwsh|powershell|sh|entrypoint|entry|install|before_install|"
     r"steps)"
     r"[ \t]*:[ \t]*(?P<value>.*)$"
 )
-_BLOCK = re.compile(r"^[|>][-+0-9]*[ \t]*(?:#.*)?$")
-_KEY = re.compile(r"^[\s-]*(?:[\w.-]{1,40}:\s)?\s*")
-_EXPRESSION = re.compile(r"\$\{\{[^}]{0,512}\}\}")
-_ALL_SECRETS = re.compile(r"\$\{\{\s*toJSON\(\s*secrets\s*\)", re.IGNORECASE)
-_REACHES_OUT = re.compile(
+_BLOCK = late(r"^[|>][-+0-9]*[ \t]*(?:#.*)?$")
+_KEY = late(r"^[\s-]*(?:[\w.-]{1,40}:\s)?\s*")
+_EXPRESSION = late(r"\$\{\{[^}]{0,512}\}\}")
+_ALL_SECRETS = late(r"\$\{\{\s*toJSON\(\s*secrets\s*\)", re.IGNORECASE)
+_REACHES_OUT = late(
     r"(?i)\b(?:curl|wget|nc|ncat|netcat|socat|ssh|scp|ftp|telnet|aria2c|httpie|https?|iwr|irm|iex|invoke-\w+|base64|eval|"
     r"python\d?|node|perl|ruby|php|bash|sh|zsh)\b|/dev/(?:tcp|udp)/"
 )
-_FOLDER_OPEN = re.compile(r'"runOn"\s{0,64}:\s{0,64}"folderOpen"')
-_CONTAINER = re.compile(
+_FOLDER_OPEN = late(r'"runOn"\s{0,64}:\s{0,64}"folderOpen"')
+_CONTAINER = late(
     r'"(?:initialize|onCreate|updateContent|postCreate|postStart|postAttach)Command"\s{0,64}:\s{0,64}"((?:[^"\\]|\\.){0,4096})"'
 )
-_SUBMODULE = re.compile(r"(?m)^[ \t]{0,64}update[ \t]{0,64}=[ \t]{0,64}!")
-_BUILD_CLASS = re.compile(r"\bcmdclass\b")
-_STARTS_PROCESS = re.compile(
+_SUBMODULE = late(r"(?m)^[ \t]{0,64}update[ \t]{0,64}=[ \t]{0,64}!")
+_BUILD_CLASS = late(r"\bcmdclass\b")
+_STARTS_PROCESS = late(
     r"\bos\.(?:system|popen|exec\w*|spawn\w*)\s*\(|\bsubprocess\b|\burllib\b|\brequests\b|\bsocket\b|\bexec\s*\(|\beval\s*\("
 )
-_INDEX = re.compile(
+_INDEX = late(
     r"(?im)^[ \t\"<-]{0,64}(?:index-url|extra-index-url|registry|@[\w-]{1,64}:registry|index|url|find-links|"
     r"npmRegistryServer|default-index|distributionUrl|bundle_mirror\S{0,64})[\">]{0,2}[ \t]{0,64}[=:]?[ \t]{0,64}\"?"
     r"(?:sparse\+)?(https?\\?://[^\s\"<]+)"
 )
-_USUAL_INDEX = re.compile(
+_USUAL_INDEX = late(
     r"https?\\?://(?:pypi\.org|test\.pypi\.org|files\.pythonhosted\.org|registry\.npmjs\.org|registry\.yarnpkg\.com|"
     r"npm\.pkg\.github\.com|index\.crates\.io|github\.com/rust-lang/|services\.gradle\.org|repo1?\.maven\.(?:apache\.)?org|"
     r"maven\.google\.com|plugins\.gradle\.org|rubygems\.org|proxy\.golang\.org|api\.nuget\.org|conda\.anaconda\.org|"
     r"download\.pytorch\.org|localhost|127\.0\.0\.1)[/:]?"
 )
-_JENKINS = re.compile(
-    r"\b(?:sh|bat|powershell|pwsh)\b[ \t(]{0,8}(?:script[ \t]{0,8}:[ \t]{0,8})?['\"]{1,3}([^'\"]{1,4096})"
-)
-_TO_SHELL = re.compile(
-    r"(?i)\b(?:system|popen|execute|execsync|shell-command|call-process|start-process|run-shell|run)\b"
-)
-_ESCAPE = re.compile(r"[ \t]{0,64}(?:(?:silent!? )?:?!|\\!|\.(?:shell|system) |(?:platform )?shell |exec )")
+_JENKINS = late(r"\b(?:sh|bat|powershell|pwsh)\b[ \t(]{0,8}(?:script[ \t]{0,8}:[ \t]{0,8})?['\"]{1,3}([^'\"]{1,4096})")
+_TO_SHELL = late(r"(?i)\b(?:system|popen|execute|execsync|shell-command|call-process|start-process|run-shell|run)\b")
+_ESCAPE = late(r"[ \t]{0,64}(?:(?:silent!? )?:?!|\\!|\.(?:shell|system) |(?:platform )?shell |exec )")
 _MAX_TEXTS = 8
-_LITERAL = re.compile(r"\"([^\"\n]{3,4096})\"|'([^'\n]{3,4096})'")
+_LITERAL = late(r"\"([^\"\n]{3,4096})\"|'([^'\n]{3,4096})'")
 
 _WORKFLOWS = (
     "/.github/workflows/", "/.github/actions/", "/.circleci/", "/.woodpecker/", "/.buildkite/", "/.gitea/workflows/",

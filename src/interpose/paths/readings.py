@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Iterator
 from urllib.parse import unquote
 
+from interpose.late_patterns import late
 from interpose.paths.resolve import UNKNOWN
 
 MAX_READINGS = 96
@@ -19,9 +20,9 @@ MAX_READINGS = 96
 _ROUNDS = 2
 """Undoing one disguise can show another: `%24HOME`, a full-width `％`."""
 
-_PLAIN = re.compile(r"/?(?:\.?[A-Za-z0-9_][A-Za-z0-9_.@+=, -]*/)*\.?[A-Za-z0-9_][A-Za-z0-9_.@+=, -]*")
+_PLAIN = late(r"/?(?:\.?[A-Za-z0-9_][A-Za-z0-9_.@+=, -]*/)*\.?[A-Za-z0-9_][A-Za-z0-9_.@+=, -]*")
 
-_INVISIBLE = re.compile(
+_INVISIBLE = late(
     "[\x01-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u2028-\u202e\u2060-\u206f"
     "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff]"
 )
@@ -38,21 +39,21 @@ _BELOW_HOME = {
 }  # fmt: skip
 _HERE = frozenset({"pwd", "cwd", "workspacefolder", "workspaceroot", "project_root"})
 _ELSEWHERE = {"systemroot": "C:/Windows", "windir": "C:/Windows", "systemdrive": "C:", "homedrive": ""}
-_VARIABLE = re.compile(
+_VARIABLE = late(
     r"\$\{(?:env:)?(?P<braced>\w{1,64})(?::?[-=+?][^{}]{0,256})?\}|\$env:(?P<powershell>\w{1,64})|\$(?P<bare>[A-Za-z_]\w{0,63})"
     r"|%(?P<windows>[A-Za-z_]\w{0,63})%",
     re.IGNORECASE,
 )
 
-_FILE_URL = re.compile(r"(?:[a-z][a-z0-9+.-]{0,30}:){0,3}file:", re.IGNORECASE)
-_OTHER_URL = re.compile(r"(?!https?:|ftps?:|wss?:|git:|ssh:|data:)[a-z][a-z0-9+.-]{1,40}://[^/]*(?=/)", re.IGNORECASE)
-_PREFIXES = re.compile(
+_FILE_URL = late(r"(?:[a-z][a-z0-9+.-]{0,30}:){0,3}file:", re.IGNORECASE)
+_OTHER_URL = late(r"(?!https?:|ftps?:|wss?:|git:|ssh:|data:)[a-z][a-z0-9+.-]{1,40}://[^/]*(?=/)", re.IGNORECASE)
+_PREFIXES = late(
     r"/{2,}[?.]/(?:unc/)?(?=.)|/{2,}wsl(?:\$|\.localhost)/[^/]+(?=/)|/{2,}[^/]+/(?P<drive>[a-z])\$(?=/)"
     r"|/System/Volumes/Data(?=/)",
     re.IGNORECASE,
 )
-_SHORT_NAME = re.compile(r"(?P<stem>[^~/]{1,6})~\d(?P<extension>\.[^/.]{1,3})?(?=/|$)")
-_BRACES = re.compile(r"\{[^{}/]{0,256}\}")
+_SHORT_NAME = late(r"(?P<stem>[^~/]{1,6})~\d(?P<extension>\.[^/.]{1,3})?(?=/|$)")
+_BRACES = late(r"\{[^{}/]{0,256}\}")
 
 
 class TooManyReadings(Exception):  # noqa: N818 - an answer, not a failure of ours

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.cel.checker import ExpressionError, check
-from interpose.cel.expression import Check, Expression, condition, value_of
+from interpose.cel.expression import Check, Expression, condition, late_condition, value_of
 from interpose.cel.read_checks import Facts
 from interpose.cel.runtime_values import EvaluationError
 from interpose.cel.text_functions import pattern, wildcard
@@ -98,6 +98,9 @@ def compile_rules(
     problems: list[PolicyProblem] = []
     compiled: list[CompiledRule] = []
     for rule in rules:
+        if memory is not None and (later := _later(rule, memory)) is not None:
+            compiled.append(later)
+            continue
         try:
             ready = compile_rule(rule, check if memory is None else memory.check)
         except PolicyError as error:
@@ -109,10 +112,23 @@ def compile_rules(
         failing = list(failing_examples(ready))
         problems.extend(failing)
         if memory is not None and not failing:
-            memory.held(rule)
+            memory.held(rule, frozenset() if ready.when is None else ready.when.variables, ready.needs)
     if problems:
         raise PolicyError(tuple(problems))
     return Policy(tuple(compiled), refused, judge)
+
+
+def _later(rule: Rule, memory: Memory) -> CompiledRule | None:
+    """A rule of which it is known that it can be compiled and that its examples hold, compiled when it is asked.
+
+    INVARIANT: exactly this rule was compiled before, by this version.
+    """
+    known = memory.held_rule(rule)
+    if known is None or not rule.when or rule.rewrite or rule.redact:
+        return None
+    shapes, always, lenient = _environment(rule)
+    make = partial(condition, rule.when, shapes, always, lenient=lenient, check=memory.check)
+    return CompiledRule(rule, late_condition(rule.when, known.variables, make), needs=known.needs)
 
 
 def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
@@ -148,7 +164,7 @@ def compile_rule(rule: Rule, check: Check = check) -> CompiledRule:
 
 def _needs(rule: Rule, when: Expression | None) -> Needs:
     """Imported rules have other variables: nothing is known of what they need."""
-    return needs_of(when.root) if when is not None and rule.dialect == "interpose" else None
+    return needs_of(when.root) if when is not None and when.root is not None and rule.dialect == "interpose" else None
 
 
 def _environment(rule: Rule) -> tuple[Mapping[str, Shape], Facts, bool]:

@@ -6,7 +6,6 @@ runs, or the text that runs ends with `...` (YAML's end of a document) and it do
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -18,13 +17,14 @@ from msgspec.structs import replace
 from interpose.errors import PolicyError
 from interpose.formats.counted import plural
 from interpose.interceptor import Registration
+from interpose.late_loggers import late_logger
 from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import RulePlace, RuleText, load_texts, read
 from interpose.policy.rules import Level, PolicyProblem
 from interpose.policy.startup_memory import Memory
 
-log = logging.getLogger("interpose.policy")
+log = late_logger("interpose.policy")
 
 _END = "\n..."
 """How YAML says that a document ends here."""

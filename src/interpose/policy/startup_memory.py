@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from interpose.cel.ast import decode
 from interpose.cel.checker import Checked, check
+from interpose.policy.effect_needs import Needs
 from interpose.policy.rules import Level, Rule, RuleFile
 from interpose.types import freeze
 
@@ -26,13 +27,20 @@ _MOST = 5000
 """Entries that are kept. Beyond them only those that were needed last."""
 
 
+class HeldRule(Struct, frozen=True):
+    """What is known of a rule that was compiled, and whose examples hold: what its condition reads and needs."""
+
+    variables: frozenset[str] = frozenset()
+    needs: Needs = None
+
+
 class _Found(Struct, frozen=True):
     """Files as they were read, expressions with their types and syntax as the checker writes it, rules that held."""
 
     version: str
     files: dict[bytes, bytes]
     expressions: dict[bytes, tuple[str, bytes]]
-    held: frozenset[bytes]
+    held: dict[bytes, HeldRule]
     families: tuple[bytes, dict[str, str]] = (b"", {})
     """The families of commands, and of which code that is true."""
 
@@ -46,7 +54,7 @@ class Memory:
         found = _read(file, self._version) if file is not None else None
         self._files = dict(found.files) if found else {}
         self._expressions = dict(found.expressions) if found else {}
-        self._held = set(found.held) if found else set[bytes]()
+        self._held = dict(found.held) if found else dict[bytes, HeldRule]()
         self._families = found.families if found else (b"", {})
         self._used: set[bytes] = set()
         self._changed = False
@@ -79,14 +87,18 @@ class Memory:
 
     def holds(self, rule: Rule) -> bool:
         """Whether the examples of exactly this rule are known to hold."""
+        return self.held_rule(rule) is not None
+
+    def held_rule(self, rule: Rule) -> HeldRule | None:
+        """What is known of exactly this rule, if its examples are known to hold."""
         key = _key(rule)
         if key in self._held:
             self._used.add(key)
-        return key in self._held
+        return self._held.get(key)
 
-    def held(self, rule: Rule) -> None:
+    def held(self, rule: Rule, variables: frozenset[str] = frozenset(), needs: Needs = None) -> None:
         """The examples of this rule hold."""
-        self._held.add(_key(rule))
+        self._held[_key(rule)] = HeldRule(variables, needs)
         self._note(_key(rule))
 
     def families(self, mark: object) -> Mapping[str, str]:
@@ -106,11 +118,11 @@ class Memory:
         """Write what is new. Raises OSError."""
         if self._file is None or not self._changed:
             return
-        files, expressions, held = self._files, self._expressions, frozenset(self._held)
+        files, expressions, held = self._files, self._expressions, self._held
         if len(files) + len(expressions) + len(held) > _MOST:
             files = {key: value for key, value in files.items() if key in self._used}
             expressions = {key: value for key, value in expressions.items() if key in self._used}
-            held &= self._used
+            held = {key: value for key, value in held.items() if key in self._used}
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         draft = self._file.with_name(f".{self._file.name}.{os.getpid()}")
         handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

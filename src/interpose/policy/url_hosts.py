@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-_HOST = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", re.ASCII)
+from interpose.late_patterns import late
+
+_SCHEME = late(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_HOST = late(r"[A-Za-z0-9_](?:[A-Za-z0-9._-]*[A-Za-z0-9_])?\.?", re.ASCII)
 _IPV6 = re.compile(r"\[([0-9A-Fa-f:.%]+)\]")
 
 

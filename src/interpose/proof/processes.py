@@ -11,6 +11,8 @@ from msgspec import Struct
 PROC = Path("/proc")
 _DEEPEST = 256
 _MOST_ENVIRONMENT = 256 << 10
+_MOST_STATUS = 4096
+"""Some fifty numbers and a short name."""
 
 
 class Process(Struct, frozen=True, kw_only=True):
@@ -38,9 +40,12 @@ def process(pid: int) -> Process | None:
     """A process that lives; None if there is none, or nothing can be known of it."""
     if pid <= 0:
         return None
-    directory = PROC / str(pid)
     try:
-        text = (directory / "stat").read_bytes()
+        handle = os.open(f"{PROC}/{pid}/stat", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            text = os.read(handle, _MOST_STATUS)
+        finally:
+            os.close(handle)
         # The name stands in parentheses and may hold some: the last one ends it.
         name = text[text.index(b"(") + 1 : text.rindex(b")")]
         fields = text[text.rindex(b")") + 2 :].split()

@@ -11,6 +11,13 @@ from interpose.secrets.effort import MATCH, spend
 _ROOM = 64 * 1024 * 1024
 """With less, the states of so many patterns are thrown away and built again, over and over."""
 
+_MUCH = 64 * 1024
+"""Letters of text from which on it pays to have all patterns in one."""
+_LOOK = 512
+"""As many letters as a look at even the shortest text counts for."""
+_FEW = 24
+"""Patterns that are compiled one by one rather than with all the others."""
+
 
 @cache
 def _re2() -> Any:
@@ -113,14 +120,37 @@ def escaped(text: bytes) -> str:
 
 
 class Gate:
-    """Which of many patterns occur in a text, found in one pass over it."""
+    """Which of many patterns occur in a text, found in one pass over it.
 
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._set = _re2().Set.SearchSet(_options(roomy=True))
-        for pattern in patterns:
-            self._set.Add(pattern.encode("latin-1"))
-        self._set.Compile()
+    That needs all of them compiled into one, which takes longer than a short text is worth: until it was asked about
+    much text, it looks for what each pattern needs, and only then for those patterns.
+    """
+
+    def __init__(self, patterns: Sequence[str], needed: Sequence[Sequence[bytes]]) -> None:
+        """`needed` are texts in lower case for each pattern, of which one is in every match of it; none if that is
+        not known."""
+        self._patterns, self._needed = tuple(patterns), tuple(needed)
+        self._set: Any = None
+        self._seen = 0
 
     def hits(self, data: bytes) -> Sequence[int]:
         """The numbers of the patterns that occur, in the order of the patterns."""
+        if self._set is None:
+            self._seen += len(data) + _LOOK
+            if self._seen <= _MUCH and len(maybe := self._possible(data)) <= _FEW:
+                return [number for number in maybe if pattern(self._patterns[number]).occurs(data)]
+            self._set = self._compiled()
         return sorted(self._set.Match(data) or ())
+
+    def _possible(self, data: bytes) -> Sequence[int]:
+        lower = data.lower()
+        return [
+            number for number, texts in enumerate(self._needed) if not texts or any(text in lower for text in texts)
+        ]
+
+    def _compiled(self) -> Any:
+        made = _re2().Set.SearchSet(_options(roomy=True))
+        for one in self._patterns:
+            made.Add(one.encode("latin-1"))
+        made.Compile()
+        return made

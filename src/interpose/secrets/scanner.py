@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 
 from interpose.secrets.assignment import Assignments, Flags, Pairs
@@ -21,6 +21,7 @@ from interpose.secrets.http import (
     UrlPasswords,
 )
 from interpose.secrets.kinds import SHAPED, Kind
+from interpose.secrets.kinds.needed import NEEDED
 from interpose.secrets.multiline import KubernetesSecrets, PrivateKeys, PuttyKeys
 from interpose.secrets.patterns import Gate, pattern
 from interpose.secrets.plain_names import PlainKeys
@@ -53,7 +54,7 @@ class Shaped:
 
     def __init__(self, kind: Kind) -> None:
         core = kind.pattern if "(?P<secret>" in kind.pattern else f"(?P<secret>{kind.pattern})"
-        self._kind = kind
+        self._kind, self.name = kind, kind.name
         self._pattern = core if kind.anywhere else rf"\b{core}"
         self.gate = kind.gate or self._pattern
 
@@ -81,7 +82,10 @@ class Scanner:
     def __init__(self) -> None:
         # Some gates instead of one: the states of unlike patterns multiply.
         self._rooms: tuple[tuple[Gate, tuple[AnyFinder, ...]], ...] = tuple(
-            (Gate([finder.gate for finder in finders]), finders)
+            (
+                Gate([finder.gate for finder in finders], [NEEDED.get(name_of(finder), ()) for finder in finders]),
+                finders,
+            )
             for finders in (
                 tuple(Shaped(kind) for kind in SHAPED),
                 (Assignments(), Flags(), Pairs(), PlainKeys(), NearServices()),
@@ -173,6 +177,15 @@ class Scanner:
 
 def _withheld(start: int, data: bytes) -> Hit:
     return Hit(start, len(data), TOO_COMPLEX, TOO_COMPLEX.encode())
+
+
+def _gate(finders: Sequence[AnyFinder]) -> Gate:
+    return Gate([finder.gate for finder in finders], [NEEDED.get(name_of(finder), ()) for finder in finders])
+
+
+def name_of(finder: AnyFinder) -> str:
+    """What it is called in the table of what gates need."""
+    return finder.name if isinstance(finder, Shaped) else type(finder).__name__
 
 
 @cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
@@ -9,7 +10,7 @@ from msgspec import Struct
 from interpose.engine import Run
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
-from interpose.types import Context
+from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
 
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
@@ -44,15 +45,31 @@ class Service:
         *,
         store: Store,
         ledger: Ledger,
-        desk: Desk,
+        desk: Callable[[], Desk],
         policies: ProjectEngines[RuledEngine],
         activity: Activity,
         answering: Answering | None = None,
     ) -> None:
-        """`answering` is what only a server has: without it nobody is asked, and no grant counts."""
-        self.config, self.store, self.ledger, self.desk, self.policies = config, store, ledger, desk, policies
+        """`answering` is what only a server has: without it nobody is asked, and no grant counts.
+
+        `desk` is opened when somebody needs it: most processes that decide once ask nobody.
+        """
+        self.config, self.store, self.ledger, self.policies = config, store, ledger, policies
         self.activity, self.answering = activity, answering
+        self._desk: Desk | None = None
+        self._open_desk = desk
         self._pending = PendingCalls()
+
+    @property
+    def desk(self) -> Desk:
+        """Where questions are put and answered."""
+        if self._desk is None:
+            self._desk = self._open_desk()
+        return self._desk
+
+    @desk.setter
+    def desk(self, desk: Desk) -> None:
+        self._desk = desk
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
@@ -80,7 +97,7 @@ class Service:
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
         if self.config.approvals.ask == "host" and can.ask:
             return TheyAsk()
-        return self.desk.waiting(wait)
+        return _AtTheDesk(self, wait)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""
@@ -100,3 +117,14 @@ class Service:
 
     def __exit__(self, *_error: object) -> None:
         self.close()
+
+
+class _AtTheDesk:
+    """A confirmation handler that opens the desk when there is a question."""
+
+    def __init__(self, service: Service, seconds: float) -> None:
+        self._service, self._seconds = service, seconds
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
+        """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
+        return await self._service.desk.waiting(self._seconds).confirm(request)

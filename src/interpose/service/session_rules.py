@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from queue import Empty, SimpleQueue
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -30,6 +30,8 @@ FRESH_SECONDS = 5.0
 """How long a copy is good: other servers may share the store."""
 STORE_SECONDS = 1.0
 """How long a decision waits for the store, and for how long one that did not answer is not asked again."""
+_IDLE_SECONDS = 10.0
+"""How long its thread waits for the next question."""
 _PREFIX = "rules:"
 _ATTEMPTS = 10
 
@@ -53,7 +55,7 @@ class SessionRules:
         self._store, self._clock = store, clock
         self._lock = threading.Lock()
         self._copies: OrderedDict[str, tuple[float, Files]] = OrderedDict()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="interpose:sessions") if store is not None else None
+        self._worker = _Worker() if store is not None else None
         self._again = 0.0
 
     def seen(self, session: str, here: Files) -> Files:
@@ -75,7 +77,7 @@ class SessionRules:
         if self._clock() < self._again:
             raise StoreError("the store did not answer a moment ago")
         try:
-            return self._worker.submit(work).result(STORE_SECONDS)
+            return self._worker.asked(work, STORE_SECONDS)
         except TimeoutError:
             self._again = self._clock() + STORE_SECONDS
             raise StoreError(f"the store did not answer within {STORE_SECONDS:g} s") from None
@@ -88,6 +90,51 @@ class SessionRules:
             self._copies.move_to_end(session)
             if len(self._copies) > COPIES:
                 self._copies.popitem(last=False)
+
+
+class _Worker:
+    """One thread for all that is asked. Smaller than `concurrent.futures`, which a hook would load for one question."""
+
+    def __init__(self) -> None:
+        self._work = SimpleQueue[Callable[[], None]]()
+        self._lock = threading.Lock()
+        self._runs = False
+
+    def asked(self, work: Callable[[], T], seconds: float) -> T:
+        """What the work gives or raises. TimeoutError if it takes longer; it is done all the same."""
+        given: list[T] = []
+        failed: list[BaseException] = []
+        done = threading.Event()
+
+        def perform() -> None:
+            try:
+                given.append(work())
+            except BaseException as error:  # noqa: BLE001 - whoever asked raises it
+                failed.append(error)
+            done.set()
+
+        with self._lock:
+            self._work.put(perform)
+            if not self._runs:
+                self._runs = True
+                threading.Thread(target=self._run, name="interpose:sessions", daemon=True).start()
+        if not done.wait(seconds):
+            raise TimeoutError
+        if failed:
+            raise failed[0]
+        return given[0]
+
+    def _run(self) -> None:
+        while True:
+            try:
+                work = self._work.get(timeout=_IDLE_SECONDS)
+            except Empty:
+                with self._lock:
+                    if self._work.empty():
+                        self._runs = False
+                        return
+            else:
+                work()
 
 
 def _joined(one: Files, other: Files) -> Files:

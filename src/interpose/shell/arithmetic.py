@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-_TOKEN = re.compile(
+from interpose.late_patterns import late
+
+_TOKEN = late(
     r"\s*+(?:(0[xX][0-9a-fA-F]++|[0-9]++\#[0-9a-zA-Z@_]++|[0-9]++)|([A-Za-z_][A-Za-z0-9_]*+)|"
     r"(<<=|>>=|\*\*|\+\+|--|<=|>=|==|!=|&&|\|\||<<|>>|[-+*/%&|^]=|[-+*/%&|^~!<>=?:,()\[\]]))",
     re.ASCII,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from interpose.late_patterns import late
 from interpose.shell.invocation import UNKNOWN
 from interpose.shell.syntax.budget import CHARACTERS, Budget, ExhaustedError
 from interpose.shell.syntax.tree import LiteralText, Part
@@ -14,7 +15,7 @@ _COPIED = 1024
 """Characters that are copied in the time of an eighth of a step."""
 _FIRST_MARK = 0xF0000
 _MAX_MARKS = 0xFFF0
-_RANGE = re.compile(
+_RANGE = late(
     r"(?:([+-]?[0-9]{1,18})\.\.([+-]?[0-9]{1,18})|([A-Za-z])\.\.([A-Za-z]))(?:\.\.([+-]?[0-9]{1,18}))?\Z", re.ASCII
 )
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.late_patterns import late
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.invocation import UNKNOWN, Invocation, Stream, Word
 from interpose.shell.state import FROM_ENVIRONMENT, MAX_ALTERNATIVES, UNSET, Arguments, Variable
@@ -15,7 +15,7 @@ from interpose.shell.state import FROM_ENVIRONMENT, MAX_ALTERNATIVES, UNSET, Arg
 if TYPE_CHECKING:
     from interpose.shell.walk import Walker
 
-_ESCAPED = re.compile(r"\\(.)")
+_ESCAPED = late(r"\\(.)")
 
 Change = Callable[["Walker", Invocation], None]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from interpose.late_patterns import late
 from interpose.shell.invocation import UNKNOWN, Stream
 from interpose.shell.syntax import parse
 from interpose.shell.syntax.budget import Budget
@@ -12,9 +13,9 @@ EDITED = "edited"
 """The taint of such a file: what is known of it is what was added."""
 
 _LANGUAGES = {"py": "python", "js": "javascript", "mjs": "javascript", "rb": "ruby", "pl": "perl", "php": "php"}
-_PLAIN = re.compile(rf"[\w\s.,:=/@%+\"'#!{UNKNOWN}-]*+")
+_PLAIN = late(rf"[\w\s.,:=/@%+\"'#!{UNKNOWN}-]*+")
 """A line in which Python and JavaScript call nothing."""
-_SPLIT = re.compile(rf"[\w\s.,:=/@%+~*\[\]\"'!;(){{}}{UNKNOWN}-]*+")
+_SPLIT = late(rf"[\w\s.,:=/@%+~*\[\]\"'!;(){{}}{UNKNOWN}-]*+")
 """A piece of shell that can be taken apart: no pipe, no substitution, no redirection."""
 _RESERVED = frozenset({"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "in"})
 

@@ -6,32 +6,27 @@ set of words. Long programs that wait for something have one of the words that p
 
 from __future__ import annotations
 
-import re
-
+from interpose.late_patterns import late
 from interpose.shell.invocation import Lowering
 
 _LONGEST = 4_000
-_LOOP = re.compile(
+_LOOP = late(
     r"\bwhile *\(? *(?:1|true|True|!0|:)\b|\bfor *\( *;[^;\n]{0,40}; *\)|\bloop *(?:do\b|\{)|\biter\( *int *, *1 *\)"
     r"|\bitertools\.(?:count|cycle|repeat)\b|\bsetInterval *\(|\bfork +while\b|\bdo +\{.{0,80}\} *while *\(? *1\b"
     r"|\buntil +false\b|\brepeat\b.{0,80}\buntil +false\b"
 )
-_SPAWN = re.compile(
+_SPAWN = late(
     r"\bfork\b|\bPopen\b|\bspawn\w*|\bpcntl_fork\b|\bchild_process\b|\bThread\b|\bProcess\b"
     r"|\b(?:system|exec|execute|popen|shell_exec)\b.{0,80}&"
 )
-_GROW = re.compile(r"\.append\b|\.push\b|\barray_push\b|\+=|\*=|\.concat\b|<<|\bx *1e\d+|\bstr_repeat\b")
-_WRITE = re.compile(
-    r"\.write\w*\b|\bfwrite\b|\bfputs\b|\bfile_put_contents\b|\bappendFile\w*|\bwriteFile\w*|\bsyswrite\b"
-)
-_PRINT = re.compile(r"\b(?:print|puts|say|echo|printf|console\.log|io\.write)\b")
-_PAUSE = re.compile(
+_GROW = late(r"\.append\b|\.push\b|\barray_push\b|\+=|\*=|\.concat\b|<<|\bx *1e\d+|\bstr_repeat\b")
+_WRITE = late(r"\.write\w*\b|\bfwrite\b|\bfputs\b|\bfile_put_contents\b|\bappendFile\w*|\bwriteFile\w*|\bsyswrite\b")
+_PRINT = late(r"\b(?:print|puts|say|echo|printf|console\.log|io\.write)\b")
+_PAUSE = late(
     r"\b(?:sleep|usleep|wait|waitpid|break|last|join|exit|return|raise|throw|die|await|yield|accept|recv\w*|read\w*"
     r"|getline|input|select|poll|next|getch|get|receive|timeout|gets|STDIN|stdin|quit)\b"
 )
-_HUGE = re.compile(
-    r"\* *10 *\*\* *(?:1\d|[2-9]\d)|\bx *1e(?:1\d|[2-9]\d)|\* *1<< *[3-9]\d|\b(?:allocUnsafe|alloc)\(1e1\d"
-)
+_HUGE = late(r"\* *10 *\*\* *(?:1\d|[2-9]\d)|\bx *1e(?:1\d|[2-9]\d)|\* *1<< *[3-9]\d|\b(?:allocUnsafe|alloc)\(1e1\d")
 
 _WHAT = {
     "fork-bomb": "A loop without an end starts processes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from interpose.late_patterns import late
 from interpose.shell import parameters, patterns
 from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
@@ -24,10 +25,10 @@ from interpose.shell.syntax.tree import (
     Span,
 )
 
-_GLOB = re.compile(r"[*?\[]")
-_GLOB_CHARACTERS = re.compile(r"([*?\[\\\]()|])")
-_NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z", re.ASCII)
-_REFERENCE = re.compile(r"\s*+[A-Za-z_][A-Za-z0-9_]*+\[", re.ASCII)
+_GLOB = late(r"[*?\[]")
+_GLOB_CHARACTERS = late(r"([*?\[\\\]()|])")
+_NUMBER = late(r"[+-]?[0-9]{1,18}\Z", re.ASCII)
+_REFERENCE = late(r"\s*+[A-Za-z_][A-Za-z0-9_]*+\[", re.ASCII)
 _MAX_VALUES_DEPTH = 8
 _MAX_TEXT = 131_072
 """A value longer than any text we analyse has been grown on purpose; it counts as unknown."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
+from interpose.late_patterns import late
 from interpose.paths import (
     Mark,
     Order,
@@ -39,7 +39,7 @@ HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/d
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _TAKE_ALL = frozenset({"grep", "sort", "tac", "tail"})
 """What keeps all that it reads in memory before it prints anything."""
-_TERMINAL = re.compile(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
+_TERMINAL = late(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
 """Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 64
 """How many symbolic links of one text are remembered, and followed one after the other."""

@@ -7,9 +7,9 @@ starts such a program, the catastrophe counts as possible.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from interpose.late_patterns import late
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation
 from interpose.shell.second_looks import is_grave
@@ -46,7 +46,7 @@ FINDERS = words(
     """
 )
 """Programs with a handler or a row of their own that run more files than their rows name."""
-_HINT = re.compile(
+_HINT = late(
     r"\b(?:rm|shred|mkfs|wipefs|dd|chmod|chown|rmtree|rmSync|rm_rf|rmdir|remove_\w+|removeSync|RemoveAll|rimraf|unlink|"
     r"truncate|kill|killall|pkill|nc|ncat|socat|id_\w+|shadow|b64decode|base64|fromCharCode)\b|"
     r"/dev/|\.(?:ssh|aws|env|netrc|gnupg|kube)\b"

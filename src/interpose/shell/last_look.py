@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.late_patterns import late
 from interpose.shell.invocation import UNKNOWN, Invocation, Word
 from interpose.types import EffectKind, FrozenDict
 
@@ -27,7 +28,7 @@ _CHARACTERS = 128
 """Characters of a program that are one step, before any constant in it is tried."""
 _LIST = 12
 """Constants in a row that are tried as the words of one command."""
-_QUOTED = re.compile(
+_QUOTED = late(
     r"""
     "(?P<double>(?:[^"\\]|\\[\s\S])*)(?:"|\\?\Z)
     |'(?P<single>(?:[^'\\]|\\[\s\S])*)(?:'|\\?\Z)
@@ -37,9 +38,9 @@ _QUOTED = re.compile(
     """,
     re.VERBOSE,
 )
-_JOINED = re.compile(r"\s*(?:\+\+?|\.\.?|&|<>|\^|\|\||~|\\)?\s*[bBrRfFuU]?\Z")
-_LISTED = re.compile(r"\s*\)?\s*(?:,|=>|\.args?|\.addArgs?)?[\s\[\](){&:]*[bBrRfFuU]?\Z")
-_ENCODED = re.compile(r"[A-Za-z0-9+/_-]{12,}={0,2}\Z")
+_JOINED = late(r"\s*(?:\+\+?|\.\.?|&|<>|\^|\|\||~|\\)?\s*[bBrRfFuU]?\Z")
+_LISTED = late(r"\s*\)?\s*(?:,|=>|\.args?|\.addArgs?)?[\s\[\](){&:]*[bBrRfFuU]?\Z")
+_ENCODED = late(r"[A-Za-z0-9+/_-]{12,}={0,2}\Z")
 _REFUSED: frozenset[EffectKind] = frozenset(
     {"fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",
      "net.listen", "data.destroy", "infra.destroy", "system", "guard.tamper"}
@@ -47,12 +48,12 @@ _REFUSED: frozenset[EffectKind] = frozenset(
 """Kinds among which something is refused. Of the others the guard never says more than a question."""
 
 _COMPUTED: dict[str, re.Pattern[str]] = {
-    "python": re.compile(
+    "python": late(
         r"getattr\(|__import__|__builtins__|__dict__|globals\(|locals\(|vars\(|__class__|__subclasses__|importlib|"
         r"operator\.|functools|methodcaller|attrgetter|ctypes|pickle|marshal|builtins|compile\(|exec\(|eval\(|"
         r"lambda|\]\s*\(|\)\s*\(|\bmap\(|pty|codecs|cffi|sys\.modules"
     ),
-    "javascript": re.compile(
+    "javascript": late(
         r"\]\s*\(|\)\s*\(|\beval\b|Function|Reflect\.|\.(?:call|apply|bind|constructor)\b|globalThis|\bimport\(|"
         r"process\.(?:binding|mainModule|dlopen)|require\(\s*[^'\"\s]|\bvm\b|\$\.|ObjC|Proxy|=\s*require"
     ),
@@ -78,8 +79,8 @@ _GIVES_CODE = frozenset(
     {"-e", "-c", "-E", "-r", "-x", "-p", "--eval", "--execute", "--exec", "--expr", "--command", "--code", "--run",
      "--script", "--print", "eval", "exec"}
 )  # fmt: skip
-_CALLED = re.compile(r"(?:[(\[{,=]|\b(?:system|exec|execute|shell|run|spawn|popen|eval))\s*\Z")
-_USED = re.compile(r"[(\[{,=]\s*\Z")
+_CALLED = late(r"(?:[(\[{,=]|\b(?:system|exec|execute|shell|run|spawn|popen|eval))\s*\Z")
+_USED = late(r"[(\[{,=]\s*\Z")
 """What stands before a constant that a program does something with, and not before one in plain text."""
 
 

@@ -6,9 +6,9 @@ word that names our keys, tokens or records is touching them, unless the command
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from interpose.late_patterns import late
 from interpose.paths import held, is_one_name, ours_of
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import OUR_NAMES, Invocation, Word
@@ -26,7 +26,7 @@ _NAMES_ONLY = words(
     """
 )
 """Commands that handle names, or whose handlers know which of their words are files."""
-_SEPARATORS = re.compile(r"[=@:,]|(?<=^-[A-Za-z])")
+_SEPARATORS = late(r"[=@:,]|(?<=^-[A-Za-z])")
 _LONGEST = 4096
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from interpose.late_patterns import late
+
 _MAX_STARS = 3
 _MAX_WORK = 250_000
 """Characters that are tried. Beyond these the answer is `unknown`."""
@@ -57,7 +59,7 @@ def _regex(pattern: str, greedy: bool) -> re.Pattern[str] | None:
         return None
 
 
-_EXTENDED = re.compile(r"([@?*+!])\(([^()]*)\)")
+_EXTENDED = late(r"([@?*+!])\(([^()]*)\)")
 _MAX_WORDS = 16
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.late_patterns import late
 from interpose.shell import tool_variables
 from interpose.shell.commands import load
 from interpose.shell.commands.shared.handler_table import HANDLERS, Handler, handler_of
@@ -172,7 +173,7 @@ def run_computed(walker: Walker, inv: Invocation, words: tuple[Word, ...], via: 
     return Stream(None, joined(outs).taints)
 
 
-_FILE_NAME = re.compile(r"(?=.*\w)[\w./~%?!^\[\]-]{1,40}", re.ASCII)
+_FILE_NAME = late(r"(?=.*\w)[\w./~%?!^\[\]-]{1,40}", re.ASCII)
 
 
 def _is_no_program(walker: Walker, word: Word) -> bool:

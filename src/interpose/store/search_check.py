@@ -6,11 +6,11 @@ The chain covers what the columns mean. It does not cover how they are spelled, 
 
 from __future__ import annotations
 
-import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from interpose.late_patterns import late
 from interpose.store.indexing import index_chunk
 from interpose.store.protocols import SearchFlaw
 from interpose.store.rows import COLUMNS, SELECTED, entries_in, row_of
@@ -21,8 +21,8 @@ _PAGE = 2000
 _SHOWN = 20
 """Places that are named. Whoever changed more than that is found out by these."""
 
-_TERMS = re.compile(r"(?:\n(?:effect:[^\n]*\n)*(?:path:[^\n]*\n)*(?:host:[^\n]*\n)*)?")
-_RULES = re.compile(r"(?:\n(?:[^\n]*\n)+)?")
+_TERMS = late(r"(?:\n(?:effect:[^\n]*\n)*(?:path:[^\n]*\n)*(?:host:[^\n]*\n)*)?")
+_RULES = late(r"(?:\n(?:[^\n]*\n)+)?")
 _AT = {name: COLUMNS.index(name) for name in ("terms", "rules")}
 
 Read = Callable[..., list[tuple[Any, ...]]]

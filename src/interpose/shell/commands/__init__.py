@@ -9,7 +9,6 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import import_module
-from pkgutil import walk_packages
 
 # `shared` is the one folder that is used from outside.
 __all__ = ["defer", "families", "fingerprint", "load", "shared"]
@@ -21,6 +20,8 @@ _deferred = False
 def load() -> None:
     """Import every family once: a family registers its commands by existing."""
     if not _deferred:
+        from pkgutil import walk_packages
+
         for module in walk_packages(__path__, f"{__name__}."):
             import_module(module.name)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from abc import abstractmethod
 
+from interpose.late_patterns import late
 from interpose.shell.syntax.redirections import BLANKS, Redirections
 from interpose.shell.syntax.tree import (
     AndOr,
@@ -26,12 +27,12 @@ from interpose.shell.syntax.tree import (
 )
 from interpose.shell.syntax.words import SyntaxFaultError
 
-RESERVED = re.compile(r"(?:[a-z]++|\{|\}|!|\[\[)(?=[ \t\r\n;&|()<>]|\Z)")
-ASSIGN = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)(\+?=)", re.ASCII)
-SUBSCRIPTED = re.compile(r"([A-Za-z_][A-Za-z0-9_]*+)\[", re.ASCII)
-FUNCTION = re.compile(r"([^ \t\n\r;&|<>()$`\"'\\{}!#][^ \t\n\r;&|<>()$`\"'\\]*+)[ \t]*+\([ \t]*+\)")
-TIME_OPTION = re.compile(r"(?:-p|--)(?=[ \t])")
-SEPARATOR = re.compile(r"&&|\|\||;;&|;;|;&|;|&(?!>)|\|&|\|")
+RESERVED = late(r"(?:[a-z]++|\{|\}|!|\[\[)(?=[ \t\r\n;&|()<>]|\Z)")
+ASSIGN = late(r"([A-Za-z_][A-Za-z0-9_]*+)(\+?=)", re.ASCII)
+SUBSCRIPTED = late(r"([A-Za-z_][A-Za-z0-9_]*+)\[", re.ASCII)
+FUNCTION = late(r"([^ \t\n\r;&|<>()$`\"'\\{}!#][^ \t\n\r;&|<>()$`\"'\\]*+)[ \t]*+\([ \t]*+\)")
+TIME_OPTION = late(r"(?:-p|--)(?=[ \t])")
+SEPARATOR = late(r"&&|\|\||;;&|;;|;&|;|&(?!>)|\|&|\|")
 
 CLOSING = frozenset({"then", "fi", "do", "done", "elif", "else", "esac", "}"})
 DECLARERS = frozenset({"declare", "typeset", "local", "export", "readonly", "eval", "alias", "let"})

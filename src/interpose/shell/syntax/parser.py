@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
+from interpose.late_patterns import late
 from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.commands import SEPARATOR, Commands
 from interpose.shell.syntax.tree import (
@@ -29,9 +29,9 @@ from interpose.shell.syntax.tree import (
 from interpose.shell.syntax.words import NAME, Shared, SyntaxFaultError
 
 MAX_PROBLEMS = 8
-FUNCTION_NAME = re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++")
-WORDS = re.compile(r"\s*+[A-Za-z][A-Za-z0-9_./-]*+[ \t]++[^ \t=]")
-EMPTY_PARENTHESES = re.compile(r"[ \t]*+\([ \t]*+\)")
+FUNCTION_NAME = late(r"[^ \t\n\r;&|<>()$`\"'\\]++")
+WORDS = late(r"\s*+[A-Za-z][A-Za-z0-9_./-]*+[ \t]++[^ \t=]")
+EMPTY_PARENTHESES = late(r"[ \t]*+\([ \t]*+\)")
 
 
 class ShellParser(Commands):

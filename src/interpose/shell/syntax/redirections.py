@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Self
 
+from interpose.late_patterns import late
 from interpose.shell.syntax.tree import HereDocument, LiteralText, Part, RawWord, Redirect, Span
 from interpose.shell.syntax.words import SyntaxFaultError, Words
 
-BLANKS = re.compile(r"(?:[ \t]|\\\r?\n|\r(?=\n|\Z))*+(?:\#[^\n]*+)?+")
-REDIRECT = re.compile(
+BLANKS = late(r"(?:[ \t]|\\\r?\n|\r(?=\n|\Z))*+(?:\#[^\n]*+)?+")
+REDIRECT = late(
     r"(?:([0-9]{1,9})|\{([A-Za-z_][A-Za-z0-9_]*+)(?:\[[\w@*]*+\])?\})?(<<<|<<-|<<|<>|<&|<(?!\()|>>|>&|>\||>(?!\()|&>>|&>)"
 )
 

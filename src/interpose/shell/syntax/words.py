@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 
+from interpose.late_patterns import late
 from interpose.shell.syntax.budget import Budget
 from interpose.shell.syntax.escapes import ansi_c
 from interpose.shell.syntax.tree import (
@@ -42,31 +43,31 @@ class SyntaxFaultError(Exception):
         self.rule = rule
 
 
-PLAIN = re.compile(r"[\w./:,@%+\-=^]++(?=[ \t\n;&|)]|[<>](?!\()|\Z)", re.ASCII)
-NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
-PARAMETER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-]", re.ASCII)
-OPERATOR = re.compile(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
-DIGITS_OR_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!_-]", re.ASCII)
-SINGLE = re.compile(r"[^']*+")
-ANSI = re.compile(r"(?:[^'\\]|\\.)*+", re.DOTALL)
-BACKQUOTED = re.compile(r"(?:[^`\\]|\\.)*+", re.DOTALL)
-BACKQUOTE_ESCAPES = re.compile(r"\\([$`\\])")
-BACKQUOTE_ESCAPES_QUOTED = re.compile(r'\\([$`\\"])')
+PLAIN = late(r"[\w./:,@%+\-=^]++(?=[ \t\n;&|)]|[<>](?!\()|\Z)", re.ASCII)
+NAME = late(r"[A-Za-z_][A-Za-z0-9_]*+", re.ASCII)
+PARAMETER = late(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-]", re.ASCII)
+OPERATOR = late(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
+DIGITS_OR_NAME = late(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!_-]", re.ASCII)
+SINGLE = late(r"[^']*+")
+ANSI = late(r"(?:[^'\\]|\\.)*+", re.DOTALL)
+BACKQUOTED = late(r"(?:[^`\\]|\\.)*+", re.DOTALL)
+BACKQUOTE_ESCAPES = late(r"\\([$`\\])")
+BACKQUOTE_ESCAPES_QUOTED = late(r'\\([$`\\"])')
 
-TEMPLATE = re.compile(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*+\}\}")
+TEMPLATE = late(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*+\}\}")
 """The rest of `${{ matrix.python }}`, which workflows fill in before a shell sees it."""
 
 RUNS = {
-    "word": re.compile(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
-    "double": re.compile(r'[^"$`\\]++'),
-    "here": re.compile(r"[^$`\\]++"),
-    "brace": re.compile(r"[^}$`\"'\\<>]++"),
-    "brace-double": re.compile(r'[^}"$`\\]++'),
-    "pattern": re.compile(r"[^}/$`\"'\\<>]++"),
-    "subscript": re.compile(r"[^\[\]$`\"'\\<>]++"),
-    "arithmetic": re.compile(r"[^()$`\"\\]++"),
-    "bracket": re.compile(r"[^\[\]$`\"\\]++"),
-    "glob": re.compile(r"[^()$`\"'\\<>]++"),
+    "word": late(r"[^ \t\n\r;&|<>()$`\"'\\]++"),
+    "double": late(r'[^"$`\\]++'),
+    "here": late(r"[^$`\\]++"),
+    "brace": late(r"[^}$`\"'\\<>]++"),
+    "brace-double": late(r'[^}"$`\\]++'),
+    "pattern": late(r"[^}/$`\"'\\<>]++"),
+    "subscript": late(r"[^\[\]$`\"'\\<>]++"),
+    "arithmetic": late(r"[^()$`\"\\]++"),
+    "bracket": late(r"[^\[\]$`\"\\]++"),
+    "glob": late(r"[^()$`\"'\\<>]++"),
 }
 """The ordinary characters of each context; every other character is looked at."""
 

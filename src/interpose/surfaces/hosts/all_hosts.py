@@ -6,32 +6,43 @@ One settings file may be run by several hosts: Claude Code, Copilot CLI, VS Code
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from importlib import import_module
 from typing import Any
 
-from interpose.surfaces.hosts import (
-    claude_code,
-    cline,
-    codex,
-    copilot,
-    cursor,
-    droid,
-    gemini_cli,
-    kiro,
-    openclaw,
-    opencode,
-    qwen_code,
-    vscode,
-    windsurf,
-)
 from interpose.surfaces.hosts.events import Host
 
-_ALL: tuple[Host, ...] = (
-    claude_code.HOST, gemini_cli.HOST, codex.HOST, copilot.HOST, cursor.HOST, qwen_code.HOST, opencode.HOST,
-    openclaw.HOST, cline.HOST, vscode.HOST, windsurf.HOST, kiro.HOST, droid.HOST,
+_NAMES = (
+    "claude-code", "gemini-cli", "codex", "copilot", "cursor", "qwen-code", "opencode", "openclaw", "cline", "vscode",
+    "windsurf", "kiro", "droid",
 )  # fmt: skip
 
-HOSTS: Mapping[str, Host] = {host.facts.name: host for host in _ALL}
+
+class _Hosts(Mapping[str, Host]):
+    """Each host is in a module of its name, which is imported when it is needed: a hook needs one of them."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Host] = {}
+
+    def __getitem__(self, name: str) -> Host:
+        if name not in self._known:
+            if name not in _NAMES:
+                raise KeyError(name)
+            host: Host = import_module(f"interpose.surfaces.hosts.{name.replace('-', '_')}").HOST
+            self._known[name] = host
+        return self._known[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        return len(_NAMES)
+
+    def __contains__(self, name: object) -> bool:
+        return name in _NAMES
+
+
+HOSTS: Mapping[str, Host] = _Hosts()
 
 ALIASES: Mapping[str, str] = {
     "claude": "claude-code", "gemini": "gemini-cli", "qwen": "qwen-code", "codex-cli": "codex", "vs-code": "vscode",
@@ -70,4 +81,8 @@ def _marked(raw: dict[str, Any]) -> str:
     if raw.keys() & {"transcript_path", "tool_use_id"}:
         return "qwen-code" if raw.keys() & {"tool_call_id", "prompt_id"} else ""
     native = event is None and "toolName" in raw and raw.keys() & {"toolArgs", "toolInput"}
-    return "copilot" if native or (isinstance(event, str) and event in copilot.POINTS) else ""
+    if native or not isinstance(event, str):
+        return "copilot" if native else ""
+    from interpose.surfaces.hosts.copilot import POINTS
+
+    return "copilot" if event in POINTS else ""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.formats.strict_json import StrictJsonError, decode
+from interpose.late_patterns import late
 from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
 from interpose.tools import normalize_tool_name
 from interpose.types import Context, ToolCall
 
 Names = tuple[str, ...]
 _MISSING = object()
-_WINDOWS = re.compile(r"[A-Za-z]:[\\/]|\\\\")
-_SLASHED_DRIVE = re.compile(r"/([A-Za-z]):/")
+_WINDOWS = late(r"[A-Za-z]:[\\/]|\\\\")
+_SLASHED_DRIVE = late(r"/([A-Za-z]):/")
 
 
 class Fields(Struct, frozen=True, kw_only=True):

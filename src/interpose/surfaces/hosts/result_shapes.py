@@ -7,13 +7,13 @@ words and no secrets: other keys are what the tool found.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
 
 from interpose.errors import text_of
+from interpose.late_patterns import late
 from interpose.secrets import Redactor
 
 _MAIN = (
@@ -24,7 +24,7 @@ _MAIN = (
 _KINDS = frozenset({
     "type", "kind", "status", "mode", "role", "mimeType", "mime_type", "media_type", "result_type", "resultType",
 })  # fmt: skip
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_./+-]{0,39}")
+_WORD = late(r"[A-Za-z_][A-Za-z0-9_./+-]{0,39}")
 
 _WITHHELD = "withheld"
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from interpose.driving import Block, Failure, Flow
+from interpose.late_loggers import late_logger
 from interpose.surfaces.hosts.events import Host, HostEvent, Reply
 
 if TYPE_CHECKING:
     from interpose.agents.switch_reader import FoundSwitch
 
-log = logging.getLogger("interpose.hooks")
+log = late_logger("interpose.hooks")
 _SHOWN = 8
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-
+from interpose.late_patterns import late
 from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.packages.managers import (
     PackageCall,
@@ -74,7 +73,7 @@ def _requirement(text: str) -> tuple[str, str]:
     )
 
 
-_NAME = re.compile(r"[a-z0-9][a-z0-9.-]*")
+_NAME = late(r"[a-z0-9][a-z0-9.-]*")
 
 
 def _pip_call(name: str, call: PackageCall, low: Lowering) -> None:

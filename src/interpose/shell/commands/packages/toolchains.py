@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from itertools import dropwhile
 
+from interpose.late_patterns import late
 from interpose.shell.commands.packages.addresses import foreign
 from interpose.shell.commands.packages.build import runs_project
 from interpose.shell.commands.packages.managers import PackageTool, installs, locate, register, state, tool
@@ -203,7 +203,7 @@ def _migrates(word: Word, low: Lowering) -> None:
 _MIGRATIONS = ("flyway:clean", "liquibase:dropAll", "liquibase:rollback")
 
 
-_IMPORTED = re.compile(r"\bimport\b[^;\n\"'`]{0,200}[\"'`](https?://(?!deno\.land/|jsr\.io/|esm\.sh/)[^\"'`]{1,1000})")
+_IMPORTED = late(r"\bimport\b[^;\n\"'`]{0,200}[\"'`](https?://(?!deno\.land/|jsr\.io/|esm\.sh/)[^\"'`]{1,1000})")
 
 
 @command("deno")

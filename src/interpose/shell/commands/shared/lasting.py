@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
-from interpose.shell.commands.shared.word_rows import WordRow, fitting, table
+from interpose.shell.commands.shared.word_rows import WordTable, fitting, table
 from interpose.shell.invocation import Invocation, Lowering
 from interpose.types import EffectKind
 
@@ -18,7 +18,7 @@ class LastingTable(Struct, frozen=True):
     kind: EffectKind
     rule: str
     reason: str
-    rows: dict[str, tuple[WordRow, ...]]
+    rows: WordTable
 
 
 _TABLES = (

@@ -38,7 +38,7 @@ SHOW_NOTHING = words(
 """Programs that copy, mount or count what they read, and show nothing of it."""
 
 
-_SECRETS = table(reveal_tables.STORES) | table(reveal_tables.CLOUDS) | table(reveal_tables.FORGES)
+_SECRETS = table(reveal_tables.STORES, reveal_tables.CLOUDS, reveal_tables.FORGES)
 _ENVIRONMENTS = table(reveal_tables.ENVIRONMENTS)
 _HELPERS = table({"get": "get\nlist\nfill"})["get"]
 _HELPER_NAMES = ("docker-credential-", "git-credential-")

@@ -7,11 +7,11 @@ nobody knows only the clearest form counts: a destructive verb where a subcomman
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 from msgspec.structs import replace
 
+from interpose.late_patterns import late
 from interpose.paths import secret_of
 from interpose.shell.commands.shared.carried_code import state_carried
 from interpose.shell.commands.shared.carriers import CARRIERS
@@ -180,8 +180,8 @@ def only_talks(args: Iterable[Word]) -> bool:
     return False
 
 
-_CAPITAL = re.compile(r"[A-Z]?[a-z]+(?=[A-Z])")
-_DOTTED = re.compile(r"[a-z]+(?:\.[a-z]+)+")
+_CAPITAL = late(r"[A-Z]?[a-z]+(?=[A-Z])")
+_DOTTED = late(r"[a-z]+(?:\.[a-z]+)+")
 
 
 def _last_part(text: str) -> str:

@@ -14,7 +14,7 @@ fits always.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -52,9 +52,31 @@ def _after(sign: str, given: list[str]) -> frozenset[str]:
     return frozenset(part for word in given if word[0] == sign for part in word[1:].split("|"))
 
 
-def table(entries: dict[str, str]) -> dict[str, tuple[WordRow, ...]]:
-    """The rows of each program."""
-    return {name: tuple(_rows(lines)) for names, lines in entries.items() for name in names.split()}
+class WordTable(Mapping[str, tuple[WordRow, ...]]):
+    """The rows of each program, read when a program is met: most are never met."""
+
+    def __init__(self, lines: Mapping[str, str]) -> None:
+        self._lines, self._rows = lines, dict[str, tuple[WordRow, ...]]()
+
+    def __getitem__(self, name: str) -> tuple[WordRow, ...]:
+        rows = self._rows.get(name)
+        if rows is None:
+            rows = self._rows[name] = tuple(_rows(self._lines[name]))
+        return rows
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._lines
+
+
+def table(*parts: Mapping[str, str]) -> WordTable:
+    """The rows of each program. What is said later of a program takes the place of what was said before."""
+    return WordTable({name: lines for entries in parts for names, lines in entries.items() for name in names.split()})
 
 
 def fitting(rows: tuple[WordRow, ...], inv: Invocation) -> WordRow | None:

@@ -63,8 +63,10 @@ fi
 kill -0 "$pid" 2>/dev/null || fall_back nobody
 { exec 3<>"/dev/tcp/127.0.0.1/$port"; } 2>/dev/null || fall_back nobody
 
-printf 'POST /hook/%s%s HTTP/1.1\r\nHost: 127.0.0.1:%s\r\nAuthorization: Bearer %s\r\nX-Interpose-Pid: %d\r\nContent-Length: %d\r\n%s%s' \
-  "$host" "${event:+?event=$event}" "$port" "$token" "$$" "${#body}" $'Connection: close\r\n\r\n' "$body" >&3 2>/dev/null ||
+# The head in one piece: bash writes what a format says line by line, and each piece would wake the server anew.
+crlf=$'\r\n'
+printf %s "POST /hook/$host${event:+?event=$event} HTTP/1.1${crlf}Host: 127.0.0.1:$port${crlf}Authorization: Bearer $token\
+${crlf}X-Interpose-Pid: $$${crlf}Content-Length: ${#body}${crlf}Connection: close$crlf$crlf$body" >&3 2>/dev/null ||
   fall_back broken
 # All of it at once, up to its end: line by line bash reads letter by letter.
 read -r -N @LARGEST@ -t "$patience" -u 3 said
