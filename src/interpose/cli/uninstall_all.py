@@ -26,9 +26,7 @@ def uninstall_all(args: argparse.Namespace) -> int:
     removal = plan_removal(loaded, Path(args.cwd).absolute(), purge=args.purge)
     if not args.json:
         _show(removal, args)
-    if not removal.plans and not removal.entries and not removal.servers:
-        return _told(args, removal, [], [*removal.remaining, *removal.elsewhere], ended=not args.dry_run)
-    if args.dry_run:
+    if args.dry_run or not (removal.plans or removal.entries or removal.servers):
         return _told(args, removal, [], [*removal.remaining, *removal.elsewhere], ended=False)
     if not _agreed(args):
         print("Nothing was changed.")
@@ -59,9 +57,9 @@ def _show(removal: Removal, args: argparse.Namespace) -> None:
             show(plan)
         said = "hooks go" if plan.changed else "is forgotten: there is nothing any more"
         _row(ink, "agent", f"{plan.target.facts.title}, {spoken_path(plan.target.path)} ({plan.target.scope}): {said}")
-    for server in removal.servers:
+    for server in () if removal.held_up else removal.servers:
         _row(ink, "stops", f"the local server, process {server.pid}")
-    for entry in removal.entries:
+    for entry in () if removal.held_up else removal.entries:
         _row(ink, "removes", f"{spoken_path(entry.path):44} {entry.what}{_size(entry)}")
     for each in (*removal.remaining, *removal.elsewhere):
         _row(ink, "stays", f"{spoken_path(each.path)}: {each.why}", "33")
@@ -103,7 +101,12 @@ def _told(
         })  # fmt: skip
         return left
     if not ended:
-        print("Nothing was changed: this was a dry run.")
+        if removal.held_up and args.purge:
+            print(
+                "Nothing that Interpose keeps would go: an agent that stays as it is would ask a program that is gone."
+            )
+        why = "this was a dry run" if args.dry_run else "there is nothing of Interpose to remove"
+        print(f"Nothing was changed: {why}.")
         return left
     ink = Ink(colours_wanted())
     for each in remaining:

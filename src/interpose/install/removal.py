@@ -20,6 +20,7 @@ from interpose.config.places import ORGANISATION, Places
 from interpose.config.settings import Config
 from interpose.errors import SetupError, text_of
 from interpose.install.apply import alone, apply
+from interpose.install.careful_files import drafts_of
 from interpose.install.own_places import OwnEntry, foreign_entries, own_entries
 from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import Plan, plan_uninstall
@@ -109,7 +110,11 @@ def carry_out(removal: Removal, loaded: Loaded, *, purge: bool) -> tuple[list[Pa
     for planned in removal.plans:
         try:
             # Once more: who shares a file with another agent finds it changed by now.
-            backups += apply(plan_uninstall(planned.target, loaded), loaded.places)
+            plan = plan_uninstall(planned.target, loaded)
+            for change in plan.changes:
+                for draft in drafts_of(change.path):
+                    draft.unlink(missing_ok=True)
+            backups += apply(plan, loaded.places)
         except (SetupError, OSError) as error:
             remaining.append(_refused(planned.target, text_of(error)))
     if not purge or any(each.asks for each in remaining):
