@@ -11,6 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[2]
 EPOCH = "1700000000"
@@ -49,8 +50,8 @@ def needed(extras: tuple[str, ...] = (), of: str = "interpose") -> dict[str, Dis
             requirement = Requirement(text)
             marker = requirement.marker
             on = not marker or any(marker.evaluate({"extra": each}) for each in wanted)
-            if on and requirement.name.lower() not in found:
-                found[requirement.name.lower()] = distribution(requirement.name)
+            if on and canonicalize_name(requirement.name) not in found:
+                found[canonicalize_name(requirement.name)] = distribution(requirement.name)
                 waiting.append((requirement.name, ("", *requirement.extras)))
     return found
 
