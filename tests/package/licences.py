@@ -36,7 +36,7 @@ class Licence(Struct, frozen=True):
 def licence_of(dist: Distribution) -> Licence:
     """Its licence, in the words of SPDX where it can be told."""
     told = dist.metadata
-    said = [told.get("License-Expression") or "", told.get("License") or ""]
+    said = [text for name in ("License-Expression", "License") for text in told.get_all(name) or []]
     classified = [text for text in told.get_all("Classifier") or [] if text.startswith("License ::")]
     named = next((text for text in said if text and len(text) < _LONGEST), "")
     if not named and classified:

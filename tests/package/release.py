@@ -66,9 +66,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         release.publish(DIST)
     for line in (DIST / "SHA256SUMS").read_text().splitlines():
         _say(f"  {line}")
-    _say(
-        f"dist/ has {release.version}. Tag the commit (git tag -s v{release.version}) and upload the wheel and the sdist."
-    )
+    _say(f"dist/ has {release.version}. Next: git tag -s v{release.version}, and upload the wheel and the sdist.")
     return 0
 
 
