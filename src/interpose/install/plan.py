@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from interpose.errors import SetupError
 from interpose.install.careful_files import FoundFile, found_at
 from interpose.install.hooks_file import EVERYTHING, HooksFile, Made, is_empty, together
-from interpose.install.jsonc import JsoncError, parse
+from interpose.install.jsonc import JsoncError, departures, error_at, parse
 from interpose.install.places import InstallTarget, file_for
 from interpose.install.records import Installed, Records
 from interpose.surfaces.hook_clients.client_files import (
@@ -179,6 +179,7 @@ def _with_hooks(
     was = Records(loaded.places).get(target.facts.name, found.path)
     text = hooks_text(found)
     try:
+        _refuse_unread(target, found, text)
         _refuse_another_top(target, found, text)
         now = HooksFile(text, setup)
         if now.has(wanted, ours):
@@ -195,6 +196,17 @@ def _with_hooks(
         raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
     created = found.content is None or (was is not None and was.created)
     return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
+
+
+def _refuse_unread(target: InstallTarget, found: FoundFile, text: str) -> None:
+    """INVARIANT: hooks are only put where their host reads them. Hosts pass over a file that they can't read."""
+    for what, at in departures(text):
+        if what not in target.facts.setup.takes:
+            place = str(error_at(text, at, f"a {what}"))
+            raise SetupError(
+                f"{found.path} can't be read by {target.facts.title}: {place}, which is no plain JSON. It would pass"
+                " over the whole file, and over our hooks. Take it out, and try again"
+            )
 
 
 def _refuse_another_top(target: InstallTarget, found: FoundFile, text: str) -> None:
