@@ -7,6 +7,7 @@ __all__ = [
     "believed_files",
     "doctor",
     "last_heard",
+    "own_places",
     "places",
     "plan",
     "records",

@@ -28,7 +28,7 @@ SEEN = {
     "gemini-cli": {"comment"},
     "qwen-code": {"comment", "byte order mark"},
 }
-"""What the real agents were seen to read (`scripts/agents --readers`). Who was not tried is trusted with plain JSON only."""
+"""What the real agents were seen to read (`scripts/agents --readers`). Of others, plain JSON is believed only."""
 
 
 @pytest.fixture
