@@ -94,5 +94,8 @@ def test_a_comment_that_came_later_is_an_open_gate(home: Path, capsys: pytest.Ca
     found = {check["name"]: check for check in host["checks"]}
     assert found["installed"]["level"] == "open"
     assert "line 1, column 3: a comment" in found["installed"]["text"]
+    assert main(["status", "--json"]) == 0
+    (warned,) = json.loads(capsys.readouterr().out)["unguarded"]
+    assert (warned["level"], "line 1, column 3: a comment" in warned["text"]) == ("open", True)
     uninstalled(where)
     assert "interpose" not in where.path.read_text(encoding="utf-8")
