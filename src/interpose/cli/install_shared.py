@@ -35,9 +35,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("host", nargs="?", metavar="HOST", help="the agent: " + ", ".join(HOSTS))
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument(
-        "--user", dest="scope", action="store_const", const="user", default="user", help="for all you do (default)"
-    )
+    scope.add_argument("--user", dest="scope", action="store_const", const="user", help="for all you do (default)")
     scope.add_argument(
         "--project", dest="scope", action="store_const", const="project", help="for the project in this directory"
     )
@@ -78,7 +76,7 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
         said = unknown("agent", args.host, HOSTS) if args.host else f"which agent? Known are {', '.join(HOSTS)}."
         print(f"interpose {verb}: {said}", file=sys.stderr)
         return EXIT_USAGE
-    target = target_of(host.facts, args.scope, Path(args.cwd).absolute())
+    target = target_of(host.facts, args.scope or "user", Path(args.cwd).absolute())
     if args.scope == "managed" and not args.dry_run and os.geteuid() != 0:
         raise SetupError(
             f"{target.path} is the administrator's: run `sudo interpose {verb} {host.facts.name} --managed`"
