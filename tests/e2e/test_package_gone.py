@@ -96,6 +96,7 @@ def test_a_hook_refuses_and_names_the_file(name: str, gone: Left) -> None:
     assert understood(host, body, Reply(done.stdout, said, done.returncode))[0] == "refused", done
     text = json.loads(done.stdout)["errorMessage"] if done.stdout else said
     assert text.endswith(f"{GONE} {CLEAN.get(name, 'take its hooks out of')} {target.path}")
+    assert "printf" not in said
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
