@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import shutil
@@ -15,6 +16,7 @@ import pytest
 from msgspec import Struct
 
 import interpose
+from interpose.config.load import load
 from interpose.install.canary import ALLOWED, canary, understood
 from interpose.install.doctor import _commands
 from interpose.install.places import target_of
@@ -48,13 +50,14 @@ class Left(Struct, frozen=True):
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Left:
-    """Every agent's hooks, installed from an environment with a copy of the package."""
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Left]:
+    """Every agent's hooks, installed from an environment with a copy of the package.
+
+    No server is started, as one is being started already: it would answer when the package is gone, too.
+    """
     root = tmp_path_factory.mktemp("gone")
     home, environment = root / "home", root / "env"
-    settings = home / ".config" / "interpose" / "interpose.yaml"
-    settings.parent.mkdir(parents=True, mode=0o700)
-    settings.write_text("hooks: {idle_timeout: 2}\n")  # a server that a hook starts ends by itself
+    home.mkdir()
     subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True)
     site = next((environment / "lib").glob("python*/site-packages"))
     (site / "others.pth").write_text(sysconfig.get_path("purelib") + "\n")
@@ -64,7 +67,11 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Left:
     for name in HOSTS:
         words = [str(python), "-I", "-m", "interpose", "install", name, "--yes", "--json"]
         subprocess.run(words, env=clean_environment(home), cwd=home, check=True, capture_output=True)
-    return Left(home, package, python)
+    lock = Path(load(environ=clean_environment(home)).config.hooks.socket).with_name("start.lock")
+    lock.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    with lock.open("w") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        yield Left(home, package, python)
 
 
 @pytest.fixture(params=["package", "environment"])
@@ -89,6 +96,7 @@ def test_a_hook_refuses_and_names_the_file(name: str, gone: Left) -> None:
     assert understood(host, body, Reply(done.stdout, said, done.returncode))[0] == "refused", done
     text = json.loads(done.stdout)["errorMessage"] if done.stdout else said
     assert text.endswith(f"{GONE} {CLEAN.get(name, 'take its hooks out of')} {target.path}")
+    assert "printf" not in said
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs node")

@@ -23,7 +23,7 @@ answer() {
 
 # The program in our place, with the same event: what we have read of it, and what is left.
 hand_over() {
-  @ENVIRONMENT@"$@" ${event:+"$event"} < <(printf %s "$body"; if [[ $more ]]; then exec @CAT@; fi)
+  @ENVIRONMENT@"$@" ${event:+"$event"} < <(printf %s "$body" 2>/dev/null; if [[ $more ]]; then exec @CAT@; fi)
   case $? in
     0) answer 0 ;;
     2) answer 2 ;;
