@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 from time import sleep
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,17 +22,18 @@ from interpose.ledger.checkpoints import Broken, Head, Heads, recovered
 from interpose.ledger.folder import Folder
 from interpose.ledger.journal import SEGMENT_BYTES, Damage, Journal
 from interpose.ledger.keys import make_keys
-from interpose.ledger.log import Log
-from interpose.ledger.record import unfinished
 from interpose.ledger.recorder import LedgerRecorder
 from interpose.ledger.recovery import Recovery, claim, recover, recover_all
-from interpose.ledger.retention import Retention
-from interpose.ledger.settings import LedgerSettings
+from interpose.ledger.settings import LedgerSettings, LogSettings
 from interpose.ledger.shipping import Shipping
 from interpose.ledger.steady_clock import SteadyClock
 from interpose.ledger.writer import Storage, Writer
 from interpose.store.protocols import EntryStore
 from interpose.types import Context, ToolCall
+
+if TYPE_CHECKING:
+    from interpose.ledger.log import Log
+    from interpose.ledger.retention import Retention
 
 CLOSING = 10.0
 _BATCH = 1000
@@ -82,10 +83,10 @@ class Ledger:
         self.writer = Writer(storage, self.settings, self._renewed)
         bodies = Bodies(self.keys, include_argument_values=self.settings.include_argument_values)
         log = self.settings.log
-        self._log = Log(directory, log, self.settings.deadline) if log.path else None
+        self._log = _log(directory, log, self.settings.deadline) if log.path else None
         self.recorder = LedgerRecorder(self.writer, bodies, self.settings, self._log)
         self.clock = SteadyClock(directory, int(2e9 * self.settings.retain_every))
-        self._retention = Retention(self) if self.settings.retains else None
+        self._retention = _retention(self) if self.settings.retains else None
         self._anchoring: Anchoring | None = None
         if places := places_of(self.settings.anchor):
             every = self.settings.anchor.every
@@ -165,6 +166,8 @@ class Ledger:
 
         Looks into the store: what another process recorded is found there when it has ended.
         """
+        from interpose.ledger.record import unfinished
+
         who, digest = self.recorder.bodies.recognised(replace(call, context=context))
         try:
             return unfinished(self.store, session=who.session, tool=call.name, source=context.source, digest=digest)
@@ -201,6 +204,18 @@ class Ledger:
             self._heads.keep(head)
         except OSError:
             pass  # the head is one more proof; the chain holds without it
+
+
+def _log(directory: Path, settings: LogSettings, deadline: float) -> Log:
+    from interpose.ledger.log import Log
+
+    return Log(directory, settings, deadline)
+
+
+def _retention(ledger: Ledger) -> Retention:
+    from interpose.ledger.retention import Retention
+
+    return Retention(ledger)
 
 
 def make_directory(directory: Path) -> None:

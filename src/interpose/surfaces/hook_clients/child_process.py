@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 from collections.abc import Callable
 from time import monotonic
 
@@ -16,6 +15,7 @@ from interpose.errors import text_of
 Send = Callable[[bytes], None]
 
 _DONE, _FAILED = b"+", b"-"
+_KILL = 9  # SIGKILL, without a module for one number
 _LINGER = 2.0
 """Seconds that a child has to close what it opened, once it has said everything."""
 
@@ -89,6 +89,6 @@ def _end(child: int, reading: int) -> None:
     poll = select.poll()
     poll.register(reading, select.POLLHUP)
     if not poll.poll(_LINGER * 1000):
-        os.kill(child, signal.SIGKILL)
+        os.kill(child, _KILL)
     os.close(reading)
     os.waitpid(child, 0)
