@@ -16,7 +16,6 @@ from tests.hooked import event_of
 
 CHECKOUT = f"{Path(sys.executable).parent}/interpose"
 PURGE = "interpose uninstall --all --purge"
-UNTIL_THEN = "interpose uninstall claude-code"
 INSTEAD = {
     "scripts/test": "",  # runs this very test
     "scripts/run": "interpose serve",  # which is what it starts when it has made .venv: see below
@@ -53,12 +52,10 @@ def test_every_line_of_the_readme_runs_and_leaves_the_agent_as_it_was(stranger: 
     installing, line, removing = first_hour.partition(f"$ {PURGE}")
     assert line
     stranger.follow(f"{installing}```\n", INSTEAD)
-    known = "--purge" in stranger.enter("interpose uninstall --help")[1]
-    stranger.follow(f"```console\n{line}{removing}", INSTEAD if known else INSTEAD | {PURGE: UNTIL_THEN})
+    stranger.follow(f"```console\n{line}{removing}", INSTEAD)
     assert settings.read_text(encoding="utf-8") == SETTINGS
     assert stranger.enter("interpose --version")[0] == 127
-    if known:
-        assert {entry.name for entry in stranger.home.iterdir()} == {".claude", "project"}
+    assert {entry.name for entry in stranger.home.iterdir()} == {".claude", "project"}
     stranger.follow(more, INSTEAD)
 
 

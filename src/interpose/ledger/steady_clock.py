@@ -8,6 +8,7 @@ that is wrong for an hour removes nothing, and one that is right costs a day.
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 from msgspec import MsgspecError, Struct
@@ -50,6 +51,7 @@ class SteadyClock:
             return None
 
     def _write(self, looked: _Looked) -> None:
-        draft = self._file.with_name(f".clock.{os.getpid()}")
+        # Retention may look by itself while somebody else asks for it: a draft is one thread's.
+        draft = self._file.with_name(f".clock.{os.getpid()}.{threading.get_ident()}")
         draft.write_bytes(encode(looked))
         draft.replace(self._file)

@@ -18,4 +18,4 @@ SHAPED: tuple[Kind, ...] = (
     *keys.KINDS,
 )
 
-__all__ = ["NAMED", "SERVICES", "SHAPED", "Kind", "Named"]
+__all__ = ["NAMED", "SERVICES", "SHAPED", "Kind", "Named", "needed"]
