@@ -80,11 +80,11 @@ def ways(environment: Mapping[str, str]) -> list[Way]:
     return [
         Way("/bin/true", ["/bin/true"]),
         Way("bash -p -c :", ["/bin/bash", "-p", "-c", ":"]),
-        Way("bash client", [client.program], "/bin/true", 5.0),
+        Way("bash client", [client.program], "/bin/true", 3.5),
         Way("python3 -I -S -c pass", [sys.executable, "-I", "-S", "-c", "pass"]),
         Way("Python client", client.without_bash, "python3 -I -S -c pass", 1.3),
         Way("interpose hook, server", hook, "python3 -I -S -c pass"),
-        Way("interpose hook, in process", [*hook, "--in-process"], "", 150.0),
+        Way("interpose hook, in process", [*hook, "--in-process"], "python3 -I -S -c pass", 10.0),
     ]
 
 

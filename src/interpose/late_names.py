@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+
+TYPE_CHECKING = False  # as in `typing`, without importing it
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
 
 
 def late_names(package: str, homes: Mapping[str, Sequence[str]]) -> Callable[[str], object]:

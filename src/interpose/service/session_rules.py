@@ -55,7 +55,7 @@ class SessionRules:
         self._store, self._clock = store, clock
         self._lock = threading.Lock()
         self._copies: OrderedDict[str, tuple[float, Files]] = OrderedDict()
-        self._worker = _OneThread() if store is not None else None
+        self._worker = _StoreThread() if store is not None else None
         self._again = 0.0
 
     def seen(self, session: str, here: Files) -> Files:
@@ -92,7 +92,7 @@ class SessionRules:
                 self._copies.popitem(last=False)
 
 
-class _OneThread:
+class _StoreThread:
     """One thread for all that is asked. Smaller than `concurrent.futures`, which a hook would load for one question."""
 
     def __init__(self) -> None:

@@ -18,4 +18,5 @@ SHAPED: tuple[Kind, ...] = (
     *keys.KINDS,
 )
 
+# `needed` is a module that is named and not imported.
 __all__ = ["NAMED", "SERVICES", "SHAPED", "Kind", "Named", "needed"]
