@@ -20,6 +20,7 @@ from interpose.install.own_places import OWN_NAMES, own_entries
 from interpose.install.plan import plan_install
 from interpose.install.records import Records
 from interpose.install.removal import WRITTEN, Remaining, carry_out, plan_removal
+from interpose.install.situation import ListeningServer
 from interpose.install.stopping import stopped
 from interpose.install.trees import remove_tree
 from interpose.surfaces.hosts.all_hosts import HOSTS
@@ -306,6 +307,26 @@ def test_where_we_write_is_a_setting_of_a_path() -> None:
     from interpose.config.keys import tree
 
     assert set(WRITTEN) <= {key.name for key in tree().all_keys() if key.is_path}
+
+
+def test_while_a_server_goes_on_what_it_writes_to_stays(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(home)
+    server = ListeningServer("/run/hook.sock", os.getpid())
+    monkeypatch.setattr("interpose.install.removal.listening", lambda _path: server)
+    monkeypatch.setattr("interpose.install.removal.stopped", lambda _pid, _seconds: "it does not end")
+    assert [(each.path, each.why) for each in removed(home)] == [(f"process {os.getpid()}", "it does not end")]
+    assert (places_of().state / "ledger" / "some").exists()
+
+
+def test_who_installs_in_the_meantime_is_not_cut_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(target("claude-code"))
+    loaded = load()
+    removal = plan_removal(loaded, home / "work", purge=True)
+    installed(target("codex"))
+    _, remaining = carry_out(removal, loaded, purge=True)
+    assert [(each.path, each.asks) for each in remaining] == [(str(target("codex").path), True)]
+    assert (places_of().state / "hooks" / "codex").exists()
+    assert target("claude-code").path.read_bytes() == SETTINGS.encode()
 
 
 # --- processes
