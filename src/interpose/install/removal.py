@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from time import monotonic, sleep
 
 from msgspec import Struct
 
@@ -28,11 +29,13 @@ from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.situation import ListeningServer, listening
 from interpose.install.stopping import stopped
 from interpose.install.trees import remove_empty, remove_tree
+from interpose.surfaces.hook_clients.on_demand import started_server
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
 _ROUNDS = 3
-"""A hook that was on its way may start a server once more."""
+_LATE, _LOOK = 0.5, 0.05
+"""A hook that was on its way may start a server once more: seconds until nobody is expected any more."""
 
 
 WRITTEN = (
@@ -153,9 +156,19 @@ def _removed(loaded: Loaded) -> dict[str, str]:
             return failed  # a server that goes on writes to what is kept
         for entry in entries:
             failed |= remove_tree(entry.path)
-        if not own_entries(loaded.places):
+        if failed or not entries or not _comes_back(loaded):
             break
     return failed
+
+
+def _comes_back(loaded: Loaded) -> bool:
+    """Whether something of ours is there again: a hook that an agent had started before may take until now."""
+    ends = monotonic() + _LATE
+    while monotonic() < ends:
+        if own_entries(loaded.places) or _servers(loaded.config):
+            return True
+        sleep(_LOOK)
+    return False
 
 
 def _targets(loaded: Loaded, project: Path) -> Iterator[tuple[InstallTarget, Installed | None]]:
@@ -208,6 +221,9 @@ def _refused(target: InstallTarget, why: str) -> Remaining:
 
 def _servers(config: Config) -> list[ListeningServer]:
     found = {server.pid: server for server in map(listening, (config.hooks.socket, config.server.socket))}
+    # One that a hook has just started does not listen yet, and would write to what is gone by then.
+    starting = started_server(config.hooks.socket) if config.hooks.socket else 0
+    found.setdefault(starting, ListeningServer(config.hooks.socket, starting))
     return [server for pid, server in found.items() if pid and _is_ours(pid)]
 
 
