@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -224,6 +225,11 @@ def exported(room: str) -> list[str]:
     raise AssertionError(f"{room}/__init__.py has no __all__")
 
 
+def door_text(room: str) -> str:
+    """The text of a package's `__init__.py`."""
+    return (PACKAGE / room.replace(".", "/") / "__init__.py").read_text(encoding="utf-8")
+
+
 PACKAGES = [room for room in MAY_USE if is_package(room) and room != "surfaces"]
 
 
@@ -357,6 +363,15 @@ def test_test_modules_are_short() -> None:
         if (count := len(path.read_text(encoding="utf-8").splitlines())) > TEST_LIMIT
     }
     assert not long
+
+
+@pytest.mark.parametrize("room", [room for room in ("", *PACKAGES) if "_HOMES = {" in door_text(room)])
+def test_a_late_name_is_no_modules_name(room: str) -> None:
+    """Whoever imports the module would put it in the place of what has its name."""
+    names = re.findall(r'"(\w+)"', door_text(room).partition("_HOMES = {")[2].partition("\n}")[0])
+    assert names
+    homes = set(re.findall(r'^    "([\w.]+)":', door_text(room).partition("_HOMES = {")[2], re.MULTILINE))
+    assert [name for name in names if name not in homes and is_module(f"{room}.{name}".lstrip("."))] == []
 
 
 def test_importing_the_package_stays_light() -> None:

@@ -44,8 +44,9 @@ sys.exit(code)
 
 HEAVY = {
     "asyncio", "cel_expr_python", "concurrent.futures", "dataclasses", "email", "http", "httptools", "inspect",
-    "interpose.approvals.desk", "interpose.approvals.seal", "interpose.flow.streamed_calls", "interpose.ledger.verify",
-    "interpose.policy.parsing", "interpose.surfaces.hosts.codex", "interpose.surfaces.http_server", "logging",
+    "interpose.approvals.desk", "interpose.approvals.seal", "interpose.flow.streamed_calls",
+    "interpose.ledger.retention", "interpose.policy.parsing",
+    "interpose.surfaces.hosts.codex", "interpose.surfaces.http_server", "logging",
     "pkgutil", "random", "sqlglot", "ssl", "subprocess", "tempfile", "tree_sitter", "typing_extensions", "yaml",
 }  # fmt: skip
 """None of these is needed to decide about `ls`."""
