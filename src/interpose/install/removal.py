@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from time import monotonic, sleep
 
 from msgspec import Struct
 
@@ -27,15 +26,13 @@ from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import Plan, plan_uninstall
 from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.situation import ListeningServer, listening
-from interpose.install.stopping import stopped
+from interpose.install.stopping import hooks_that_stay, stopped
 from interpose.install.trees import remove_empty, remove_tree
 from interpose.surfaces.hook_clients.on_demand import started_server
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
 _ROUNDS = 3
-_LATE, _LOOK = 0.5, 0.05
-"""A hook that was on its way may start a server once more: seconds until nobody is expected any more."""
 
 
 WRITTEN = (
@@ -148,7 +145,9 @@ def _removed(loaded: Loaded) -> dict[str, str]:
         failed = {}
         entries = own_entries(loaded.places)
         for entry in [each for each in entries if each.path.name == "hooks"]:
-            failed |= remove_tree(entry.path)  # first: whoever is gone starts no server any more
+            failed |= remove_tree(entry.path)  # first, so that no hook begins any more
+        for pid in hooks_that_stay(loaded.places):  # each records its call, and starts a server when it is done
+            failed[f"process {pid}"] = "a hook that does not end"
         for server in _servers(loaded.config):
             if why := stopped(server.pid, loaded.config.server.shutdown_timeout):
                 failed[f"process {server.pid}"] = why
@@ -156,19 +155,9 @@ def _removed(loaded: Loaded) -> dict[str, str]:
             return failed  # a server that goes on writes to what is kept
         for entry in entries:
             failed |= remove_tree(entry.path)
-        if failed or not entries or not _comes_back(loaded):
+        if failed or not own_entries(loaded.places):
             break
     return failed
-
-
-def _comes_back(loaded: Loaded) -> bool:
-    """Whether something of ours is there again: a hook that an agent had started before may take until now."""
-    ends = monotonic() + _LATE
-    while monotonic() < ends:
-        if own_entries(loaded.places) or _servers(loaded.config):
-            return True
-        sleep(_LOOK)
-    return False
 
 
 def _targets(loaded: Loaded, project: Path) -> Iterator[tuple[InstallTarget, Installed | None]]:

@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,7 +17,6 @@ import pytest
 from interpose.agents import switch_reader
 from interpose.config.load import load
 from interpose.config.places import places_of
-from interpose.install import removal
 from interpose.install.own_places import OWN_NAMES, own_entries
 from interpose.install.plan import plan_install
 from interpose.install.records import Records
@@ -163,8 +163,7 @@ def guarded_or_clean(home: Path, before: dict[str, tuple[int, bytes]]) -> None:
                 assert change.before == change.after, f"{file} asks {change.path}, which is gone or not whole"
 
 
-def test_a_crash_leaves_every_agent_guarded_or_clean(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(removal, "_LATE", 0.0)  # nobody comes late here, and it is done hundreds of times
+def test_a_crash_leaves_every_agent_guarded_or_clean(home: Path) -> None:
     before = whole(home)
     moments = 0
     for after in range(1000):
@@ -329,6 +328,24 @@ def test_who_installs_in_the_meantime_is_not_cut_off(home: Path, monkeypatch: py
     assert [(each.path, each.asks) for each in remaining] == [(str(target("codex").path), True)]
     assert (places_of().state / "hooks" / "codex").exists()
     assert target("claude-code").path.read_bytes() == SETTINGS.encode()
+
+
+def test_a_hook_on_its_way_is_waited_for(home: Path) -> None:
+    """It writes to the ledger when it ends: what it made then goes, too."""
+    filled(home)
+    late = places_of().state / "ledger" / "late"
+    code = "import sys; print(flush=True); sys.stdin.read(1); open(sys.argv[-1], 'w').close()"
+    words = [sys.executable, "-c", code, f"{places_of().state}/hooks/claude-code", str(late)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()
+        timer = threading.Timer(0.3, child.stdin.close)
+        timer.start()
+        assert removed(home) == []
+        assert child.wait(5) == 0
+        timer.join()
+    assert own_entries(places_of()) == []
 
 
 def test_a_server_that_does_not_listen_yet_is_ended(home: Path) -> None:
