@@ -23,14 +23,14 @@ class Frame(Struct, frozen=True, omit_defaults=True):
     """One message. `params` and `result` are the bytes that came."""
 
     jsonrpc: str = ""
-    id: RequestId | None | UnsetType = UNSET
+    id: RequestId | UnsetType | None = UNSET
     method: str | UnsetType = UNSET
     params: Raw | UnsetType = UNSET
     result: Raw | UnsetType = UNSET
     error: Raw | UnsetType = UNSET
 
 
-class BadFrame(ValueError):
+class BadFrameError(ValueError):
     """What came is no frame. The text says why, for the peer that sent it."""
 
 
@@ -48,15 +48,15 @@ encode = _encoder.encode
 
 
 def parse(line: bytes) -> Frame:
-    """The frame of these bytes. Raises BadFrame."""
+    """The frame of these bytes. Raises BadFrameError."""
     if len(line) > MAX_FRAME:
-        raise BadFrame(f"a frame has {MAX_FRAME} bytes at most")
+        raise BadFrameError(f"a frame has {MAX_FRAME} bytes at most")
     try:
         frame = _decoder.decode(line)
     except (DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise BadFrame(f"this is no JSON-RPC message: {error}") from None
+        raise BadFrameError(f"this is no JSON-RPC message: {error}") from None
     if frame.jsonrpc != "2.0":
-        raise BadFrame('this is no JSON-RPC message: "jsonrpc" must be "2.0"')
+        raise BadFrameError('this is no JSON-RPC message: "jsonrpc" must be "2.0"')
     return frame
 
 
