@@ -8,4 +8,13 @@ pin_desk        all of it: what the gateway asks, and what people say
 """
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["definitions", "differences", "hidden_text", "oddities", "pin_desk", "pin_files", "pinned_server"]
+__all__ = [
+    "definitions",
+    "differences",
+    "hidden_text",
+    "oddities",
+    "pin_desk",
+    "pin_files",
+    "pin_rows",
+    "pinned_server",
+]

@@ -10,14 +10,15 @@ _FILLERS = frozenset("\u00ad\u115f\u1160\u17b4\u17b5\u180e\u2800\u3164\uffa0")
 """Characters of other classes that show nothing."""
 _JOINER, _NON_JOINER, _EMOJI_STYLE = "\u200d", "\u200c", "\ufe0f"
 _LINES = frozenset("\n\r\t")
-_OUT_OF_SIGHT = re.compile(r"[ \t\u00a0\u2000-\u200a\u3000]{100,}+(?=\S)|(?:[ \t]*+\r?\n){25,}+(?=[ \t]*+\S)")
+_BLANKS = re.compile(r"\s+")
+_MOST_BLANKS, _MOST_LINES = 100, 25
 _ANSI = re.compile(r"\x1b|\u009b")
 
 
 def hidden_in(text: str) -> Iterator[str]:
     """What is hidden in a text, in words; each kind once."""
     if text.isascii() and text.isprintable():
-        if _OUT_OF_SIGHT.search(text):
+        if _is_out_of_sight(text):
             yield "text behind so many blanks that nobody sees it"
         return
     if _ANSI.search(text):
@@ -27,8 +28,17 @@ def hidden_in(text: str) -> Iterator[str]:
         if (what := _hidden(text, place, char)) and what not in said:
             said.add(what)
             yield what
-    if _OUT_OF_SIGHT.search(text):
+    if _is_out_of_sight(text):
         yield "text behind so many blanks that nobody sees it"
+
+
+def _is_out_of_sight(text: str) -> bool:
+    """Whether text follows so many blanks or empty lines that a person has stopped to look."""
+    return any(
+        blanks.end() < len(text)
+        and (max(map(len, blanks.group().split("\n"))) > _MOST_BLANKS or blanks.group().count("\n") > _MOST_LINES)
+        for blanks in _BLANKS.finditer(text)
+    )
 
 
 def is_hidden(text: str, place: int) -> bool:

@@ -55,7 +55,7 @@ def disguise_of(name: str) -> str:
     strange = [char for char in name if not char.isascii() and char.isalpha()]
     if strange and (("LATIN" in scripts and len(scripts) > 1) or latin(unicodedata.normalize("NFKC", name)).isascii()):
         shown = ", ".join(dict.fromkeys(f"{char} is {unicodedata.name(char, 'unnamed')}" for char in strange[:3]))
-        return f"letters in its name are not what they seem: {shown}"
+        return shown
     return ""
 
 

@@ -19,10 +19,19 @@ _NOT_READ = frozenset({"icons", "$ref", "$schema", "$id", "pattern", "uriTemplat
 
 
 class Oddity(Struct, frozen=True):
-    """Something odd. What `holds` keeps a definition back until a person says yes, whenever it comes."""
+    """Something odd. What `holds` keeps a definition back until a person says yes, whenever it comes.
+
+    INVARIANT: `what` has no word of the server's, as agents read it. `said` has, with the place, for people.
+    """
 
     what: str
     holds: bool = True
+    said: str = ""
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        return f"{self.what}: {self.said}" if self.said else self.what
 
 
 class Neighbours(Struct, frozen=True):
@@ -41,11 +50,11 @@ def oddities_of(definition: Definition, server: str, beside: Neighbours) -> tupl
     if definition.kind == "connection":
         found = _server_names(server, beside.servers)
     else:
-        found = _read(item_of(definition.text), beside.others)
+        found = reading_of(item_of(definition.text), beside).oddities
         if definition.kind == "tools":
             found = (*_tool_names(definition.name, beside), *found)
         elif definition.kind == "prompts" and (disguise := disguise_of(definition.name)):
-            found = (Oddity(disguise), *found)
+            found = (Oddity("letters in its name are not what they seem", said=disguise), *found)
     return tuple(dict.fromkeys(found))[:_MOST_ODDITIES]
 
 
@@ -58,54 +67,70 @@ def texts_of(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
             if name not in _NOT_READ or not isinstance(each, str | list):
                 yield at, name
                 yield from texts_of(each, f"{at}.{name}" if at else name)
-    elif isinstance(value, list):
+    elif isinstance(value, list | tuple):
         for each in value:
             yield from texts_of(each, at)
 
 
-def _read(item: dict[str, Any], others: Mapping[str, str]) -> tuple[Oddity, ...]:
+class Reading(Struct, frozen=True):
+    """What was found in a text, and how many characters were read."""
+
+    oddities: tuple[Oddity, ...]
+    read: int
+
+
+def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_READ) -> Reading:
+    """What is odd in all that an item says to a model."""
     found: list[Oddity] = []
-    left = MOST_READ
-    for at, text in texts_of(item):
+    most = left = min(most, MOST_READ)
+    for at, text in texts_of(dict(item)):
         left -= len(text)
         if left < 0:
-            found.append(Oddity(f"it has more than {MOST_READ >> 10} KiB of text, and nobody read the rest"))
+            found.append(Oddity(f"there are more than {most >> 10} KiB of text, and nobody read the rest"))
             break
         if len(text) < 2:
             continue
-        place = f" ({at})" if at not in ("description", "instructions") else ""
-        found += [Oddity(f"it hides {what}{place}") for what in hidden_in(text)]
-        found += [Oddity(f"{what}{place}: “{said}”") for what, said in orders_in(text, others)]
+        place = f"in {at}" if at not in ("description", "instructions") else ""
+        found += [Oddity(f"it hides {what}", said=place) for what in hidden_in(text)]
+        found += [Oddity(what, said=f"“{said}” {place}".strip()) for what, said in orders_in(text, beside.others)]
         if len(found) >= _MOST_ODDITIES:
             break
-    return tuple(found)
+    return Reading(tuple(found), most - left)
 
 
 def _tool_names(name: str, beside: Neighbours) -> tuple[Oddity, ...]:
     found: list[Oddity] = []
     if disguise := disguise_of(name):
-        found.append(Oddity(disguise))
+        found.append(Oddity("letters in its name are not what they seem", said=disguise))
     if any(True for _ in hidden_in(name)):
         found.append(Oddity("its name has characters that nobody sees"))
     if name in BUILT_IN:
         # Spelled as agents spell their own. `bash` or `read` may be anybody's word.
         found.append(Oddity("it has the name of a tool that agents bring along", holds=name[0].isupper()))
     found += [
-        Oddity(f"it looks like `{other}` of the same server", holds=not name.isascii() or not other.isascii())
+        Oddity(
+            "it looks like another tool of the same server",
+            said=f"`{other}`",
+            holds=not name.isascii() or not other.isascii(),
+        )
         for other in beside.own
         if same_for_the_eye(name, other)
     ]
     if (owner := beside.others.get(name)) is not None:
         found.append(Oddity(f"{owner} has a tool of the same name", holds=False))
     found += [
-        Oddity(f"it looks like `{other}` of {beside.others[other]}", holds=are_disguised(name, other))
+        Oddity(f"it looks like a tool of {beside.others[other]}", said=f"`{other}`", holds=are_disguised(name, other))
         for other in alike(name, beside.others)
     ]
     return tuple(found)
 
 
 def _server_names(server: str, servers: Collection[str]) -> tuple[Oddity, ...]:
-    found = [Oddity(disguise)] if (disguise := disguise_of(server)) else []
+    found = (
+        [Oddity("letters in its name are not what they seem", said=disguise)]
+        if (disguise := disguise_of(server))
+        else []
+    )
     found += [
         Oddity(f"the server's name looks like that of `{other}`", holds=skeleton(server) == skeleton(other))
         for other in alike(server, servers)

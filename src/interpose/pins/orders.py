@@ -34,7 +34,8 @@ _RULES = _any(
 _SECRETS = _any(
     r"\.ssh\b, \.aws\b, \.gnupg\b, \.kube/, \.docker/, \.netrc\b, \.npmrc\b, \.pypirc\b, \.git-credentials\b,"
     r" \.pgpass\b, \.(?:bash|zsh)_history\b, \bid_(?:rsa|ed25519|ecdsa)\b, /etc/(?:passwd|shadow|sudoers)\b,"
-    r" (?<![\w/])\.env\b, \bmcp\.json\b, \bclaude_desktop_config\.json\b, \.claude\.json\b, \bwallet\.dat\b, /proc/self/environ"
+    r" (?<![\w/])\.env\b, \bmcp\.json\b, \bclaude_desktop_config\.json\b, \.claude\.json\b, \bwallet\.dat\b,"
+    r" /proc/self/environ"
 )
 _TAKE = _any(
     "read(?:ing)?, cat, open(?:ing)?, load(?:ing)?, fetch(?:ing)?, access, get, include, attach, send, pass, provide, "

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from functools import partial
 
 from msgspec import Struct
 
@@ -14,7 +13,11 @@ from interpose.pins.oddities import Neighbours, Oddity, oddities_of
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pinned_server import Mode, Pin, ServerPins, after_listing, approved, rejected
 
+MOST_OF_A_LISTING = 1 << 20
+"""Characters of one listing that are read for oddities. What is trusted already is not read again."""
+
 Told = Callable[["PinEvent"], object]
+"""Hears what happens, before it does. What it raises as PinError keeps it from happening."""
 
 
 class PinEvent(Struct, frozen=True, kw_only=True):
@@ -108,9 +111,9 @@ class PinDesk:
             if isinstance(known, ServerPins) and not known.generation:
                 raise NoPinError(f"nothing is known of a server {server!r}")
             generation = known.generation if isinstance(known, ServerPins) else 0
+            self._told(PinEvent(what="forgotten", server=server, by=by))
             self._files.write(ServerPins(server=server, generation=generation))
             self._alarmed.discard(server)
-        self._told(PinEvent(what="forgotten", server=server, by=by))
 
     def _answered(
         self,
@@ -124,10 +127,10 @@ class PinDesk:
             known = self.known(server)
             pins = [_chosen(known, choice) for choice in choices]
             keys = {pin.key for pin in pins}
+            items = tuple((pin.kind, pin.name, pin.shown) for pin in pins)
+            self._told(PinEvent(what=what, server=server, by=by, items=items))  # first: no record, no yes
             kept = self._files.write(change(known, keys, by, self._clock()))
             self._cached[server] = (self._files.stamp(server), kept)
-        items = tuple((pin.kind, pin.name, pin.shown) for pin in pins)
-        self._told(PinEvent(what=what, server=server, by=by, items=items))
         return [pin for pin in kept.pins if pin.key in keys]
 
     def _after(
@@ -135,8 +138,8 @@ class PinDesk:
     ) -> ServerPins:
         now = self._clock()
         for kind, found in shown.items():
-            examine = partial(_examined, known.server, self._neighbours(known, kind, found, servers))
-            known = after_listing(known, kind, found, examine, mode=mode, now_ns=now)
+            reader = _Reader(known.server, self._neighbours(known, kind, found, servers))
+            known = after_listing(known, kind, found, reader.examine, mode=mode, now_ns=now)
         return known
 
     def _neighbours(
@@ -197,8 +200,18 @@ def choices_of(pins: Iterable[Pin]) -> list[Choice]:
     return [Choice(kind=pin.kind, name=pin.name, digest=pin.shown) for pin in pins]
 
 
-def _examined(server: str, beside: Neighbours, definition: Definition) -> tuple[Oddity, ...]:
-    return oddities_of(definition, server, beside)
+class _Reader:
+    """Reads what is new in one listing, and no more of it than a server may cost."""
+
+    def __init__(self, server: str, beside: Neighbours) -> None:
+        self._server, self._beside = server, beside
+        self._left = MOST_OF_A_LISTING
+
+    def examine(self, definition: Definition) -> tuple[Oddity, ...]:
+        self._left -= len(definition.text)
+        if self._left < 0:
+            return (Oddity(f"its server shows more than {MOST_OF_A_LISTING >> 20} MiB, and nobody read the rest"),)
+        return oddities_of(definition, self._server, self._beside)
 
 
 def _chosen(known: ServerPins, choice: Choice) -> Pin:
