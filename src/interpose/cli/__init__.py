@@ -11,7 +11,7 @@ __all__ = ["VERBS", "main"]
 
 VERBS = (
     "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
-    "operator", "policy", "redact", "run", "serve", "status", "token", "uninstall",
+    "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70

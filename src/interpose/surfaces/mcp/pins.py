@@ -46,6 +46,7 @@ class PinnedCatalogue:
         self._listed: set[tuple[str, str]] = set()
         self._odd: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str, str, str]] = set()
+        self._views: dict[str, tuple[ServerPins, dict[tuple[str, str], Pin]]] = {}
 
     def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
@@ -81,19 +82,17 @@ class PinnedCatalogue:
         if (server, kind) not in self._listed:
             return f"The {what} can't be used yet: {server} has not listed its {kind} since this gateway was started"
         try:
-            known = self._desk.known(server)
+            pins = self._pins(server)
         except PinError as error:
             return _sentence(server, what, str(error), f"interpose pins show {server}")
-        if not self._is_trusted(known, "connection", ""):
-            pin = known.get("connection", "")
+        if not self._is_trusted(server, pin := pins.get(("connection", "")), "connection", ""):
             odd = next((each.what for each in pin.oddities if each.holds), "") if pin is not None else ""
             why = odd or "the server itself is not what was trusted: its command or address changed"
             if pin is not None and not pin.trusted and not odd:
                 why = "nobody has agreed to this server yet"
             return _sentence(server, what, why, f"interpose pins show {server}")
-        if self._is_trusted(known, kind, name):
+        if self._is_trusted(server, pin := pins.get((kind, name)), kind, name):
             return ""
-        pin = known.get(kind, name)
         why = (reason_of(pin) if pin is not None else "") or "it is not what its server has shown and somebody trusted"
         return _sentence(server, what, why, f"interpose pins show {server} {name}".rstrip())
 
@@ -119,9 +118,18 @@ class PinnedCatalogue:
                 self._seen |= {(server, kind, each.name): each.text for each in found}
                 self._listed.add((server, kind))
 
-    def _is_trusted(self, known: ServerPins, kind: str, name: str) -> bool:
-        text = self._seen.get((known.server, kind, name), "")
-        return known.trusts(kind, name, text)
+    def _pins(self, server: str) -> Mapping[tuple[str, str], Pin]:
+        """By kind and name. Asked at every call, made when the file changes. Raises PinError."""
+        known = self._desk.known(server)
+        view = self._views.get(server)
+        if view is None or view[0] is not known:
+            view = known, {(pin.kind, pin.name): pin for pin in known.pins}
+            self._views[server] = view
+        return view[1]
+
+    def _is_trusted(self, server: str, pin: Pin | None, kind: str, name: str) -> bool:
+        text = self._seen.get((server, kind, name), "")
+        return pin is not None and text != "" and pin.trusted == text
 
     def _without_odd(self, listing: Listing) -> tuple[Mapping[str, Any], ...]:
         kept: list[Mapping[str, Any]] = []
@@ -165,5 +173,5 @@ def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mappin
 def _sentence(server: str, what: str, why: str, look: str) -> str:
     return (
         f"The {what} of the MCP server {server} is held until a person has looked at it: {why}. Tell the user; they "
-        f"can see it with `{look}` and decide with `interpose pins approve` or `reject` in their own terminal. You can't."
+        f"can see it with `{look}`, and decide in their own terminal with `interpose pins approve` or `reject`."
     )
