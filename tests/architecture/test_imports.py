@@ -105,6 +105,9 @@ MAY_USE: dict[str, set[str]] = {
     | {"service", "config", "observability", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
+    "surfaces.mcp": FLOW
+    | {"cel", "config", "formats", "observability", "secrets", "service", "store", "surfaces.hosts"}
+    | {"surfaces.hook_clients", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
