@@ -75,6 +75,7 @@ MAY_USE: dict[str, set[str]] = {
     },
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
+    "pins": LEAVES | {"store"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
@@ -91,7 +92,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | POLICY | {"config", "ledger", "proof", "store"},
+    "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
@@ -102,11 +103,11 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "observability", "proof", "surfaces.http_server"},
+    | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.mcp": FLOW
-    | {"cel", "config", "formats", "observability", "secrets", "service", "store", "surfaces.hosts"}
+    | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"surfaces.hook_clients", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
@@ -116,8 +117,8 @@ MAY_USE: dict[str, set[str]] = {
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "install", "observability", "policy_trials", "proof", "server"}
-    | {"service"}
+    | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
+    | {"server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
     "__init__": FLOW | {"build", "guarded", "plugins"},

@@ -1,0 +1,169 @@
+"""What of a server's listing counts (`contract.Catalogue`), by what is pinned.
+
+INVARIANT: what is used is what this process itself saw, and it is the trusted definition to the letter. What another
+process saw, or a file says of it, opens nothing.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from interpose.errors import PinError
+from interpose.pins.definitions import (
+    KINDS,
+    MOST_ITEMS,
+    Definition,
+    Kind,
+    definitions_of,
+    instructions_of,
+    item_of,
+    name_of,
+)
+from interpose.pins.oddities import Neighbours, reading_of
+from interpose.pins.pin_desk import PinDesk, reason_of
+from interpose.pins.pinned_server import Mode, Pin, ServerPins
+from interpose.surfaces.mcp.contract import Listing
+
+log = logging.getLogger("interpose.gateway")
+
+_WORDS = {"tools": "tool", "prompts": "prompt", "resourceTemplates": "resource template", "resources": "resource"}
+
+
+class PinnedCatalogue:
+    """The pins of the servers behind one gateway. Safe to share by threads.
+
+    Resources come and go, and are not pinned: those with something odd in what is said of them are left out.
+    """
+
+    def __init__(self, desk: PinDesk, connections: Mapping[str, Definition], *, mode: Mode = "first-use") -> None:
+        """`connections` are the servers by name (`definitions.connection_of`)."""
+        self._desk, self._connections, self._mode = desk, connections, mode
+        self._lock = threading.Lock()
+        self._seen: dict[tuple[str, str, str], str] = {}
+        self._listed: set[tuple[str, str]] = set()
+        self._odd: dict[tuple[str, str], str] = {}
+        self._told: set[tuple[str, str, str, str]] = set()
+
+    def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
+        """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
+        if listing.kind == "resources":
+            return self._without_odd(listing)
+        kind: Kind = listing.kind
+        found = definitions_of(kind, listing.items)
+        if len(listing.items) > MOST_ITEMS:
+            log.warning("%s shows more than %d %s: the rest is left out", listing.server, MOST_ITEMS, kind)
+        shown: dict[Kind, list[Definition]] = {"connection": [self._connection(listing.server)], kind: found}
+        if listing.instructions or kind == "tools":
+            shown["instructions"] = [instructions_of(listing.instructions)] if listing.instructions else []
+        self._remember(listing.server, shown)
+        try:
+            known = self._desk.listed(listing.server, shown, list(self._connections), mode=self._mode)
+        except PinError as error:
+            log.error("%s is held as a whole: %s", listing.server, error)
+            return ()
+        self._tell(known, shown)
+        items = {name_of(kind, item): item for item in listing.items}
+        return tuple(
+            item for each in found if (item := _shown(known.get(kind, each.name), each, items[each.name])) is not None
+        )
+
+    def held(self, server: str, kind: str, name: str, /) -> str:
+        """Why this one may not be used now, for the agent; empty if it may. `instructions` have the name ""."""
+        if kind == "resources":
+            odd = self._odd.get((server, name), "")
+            return f"The resource {name} of the MCP server {server} is held back: {odd}" if odd else ""
+        what = f"{_WORDS.get(kind, kind)} {name}".strip()
+        if kind not in KINDS:
+            return f"There are no {kind} among what is pinned"
+        if (server, kind) not in self._listed:
+            return f"The {what} can't be used yet: {server} has not listed its {kind} since this gateway was started"
+        try:
+            known = self._desk.known(server)
+        except PinError as error:
+            return _sentence(server, what, str(error), f"interpose pins show {server}")
+        if not self._is_trusted(known, "connection", ""):
+            pin = known.get("connection", "")
+            odd = next((each.what for each in pin.oddities if each.holds), "") if pin is not None else ""
+            why = odd or "the server itself is not what was trusted: its command or address changed"
+            if pin is not None and not pin.trusted and not odd:
+                why = "nobody has agreed to this server yet"
+            return _sentence(server, what, why, f"interpose pins show {server}")
+        if self._is_trusted(known, kind, name):
+            return ""
+        pin = known.get(kind, name)
+        why = (reason_of(pin) if pin is not None else "") or "it is not what its server has shown and somebody trusted"
+        return _sentence(server, what, why, f"interpose pins show {server} {name}".rstrip())
+
+    def instructions(self, server: str, /) -> str:
+        """What a server's instructions may say to a client now: what was trusted, or nothing."""
+        try:
+            pin = self._desk.known(server).get("instructions", "")
+        except PinError:
+            return ""
+        if pin is None or pin.gone or self.held(server, "instructions", ""):
+            return ""
+        return str(item_of(pin.trusted).get("instructions", ""))
+
+    def _connection(self, server: str) -> Definition:
+        """INVARIANT: a server that the configuration does not have is never trusted."""
+        return self._connections.get(server, Definition("connection", "", "", "it is not in the configuration"))
+
+    def _remember(self, server: str, shown: Mapping[Kind, Collection[Definition]]) -> None:
+        with self._lock:
+            for kind, found in shown.items():
+                for key in [key for key in self._seen if key[:2] == (server, kind)]:
+                    del self._seen[key]
+                self._seen |= {(server, kind, each.name): each.text for each in found}
+                self._listed.add((server, kind))
+
+    def _is_trusted(self, known: ServerPins, kind: str, name: str) -> bool:
+        text = self._seen.get((known.server, kind, name), "")
+        return known.trusts(kind, name, text)
+
+    def _without_odd(self, listing: Listing) -> tuple[Mapping[str, Any], ...]:
+        kept: list[Mapping[str, Any]] = []
+        left = _MOST_OF_RESOURCES
+        odd: dict[tuple[str, str], str] = {}
+        for item in listing.items:
+            uri = name_of("resources", item)
+            found = reading_of(item, Neighbours(), left)
+            left = max(0, left - found.read)
+            if (why := next((each.what for each in found.oddities if each.holds), "")) or not uri:
+                odd[listing.server, uri] = why
+            else:
+                kept.append(item)
+        with self._lock:
+            for key in [key for key in self._odd if key[0] == listing.server]:
+                del self._odd[key]
+            self._odd |= odd
+        return tuple(kept)
+
+    def _tell(self, known: ServerPins, shown: Mapping[Kind, Collection[Definition]]) -> None:
+        """One line in the gateway's log for each thing that is held."""
+        for pin in known.pins:
+            mark = (known.server, pin.kind, pin.name, pin.shown)
+            if pin.kind in shown and pin.waits and mark not in self._told:
+                self._told.add(mark)
+                log.warning(
+                    "%s: %s is held: %s. See `interpose pins show %s`",
+                    known.server, f"{pin.kind} {pin.name}".strip(), reason_of(pin), known.server,
+                )  # fmt: skip
+
+
+_MOST_OF_RESOURCES = 1 << 20
+
+
+def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    if pin is None or not pin.trusted or pin.refused_by:
+        return None
+    return item if pin.trusted == seen.text else item_of(pin.trusted)
+
+
+def _sentence(server: str, what: str, why: str, look: str) -> str:
+    return (
+        f"The {what} of the MCP server {server} is held until a person has looked at it: {why}. Tell the user; they "
+        f"can see it with `{look}` and decide with `interpose pins approve` or `reject` in their own terminal. You can't."
+    )
