@@ -120,7 +120,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
     | {"server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
     "__init__": FLOW | {"build", "guarded", "plugins"},
     "__main__": {"cli"},
 }

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from msgspec import Meta, Struct
+from msgspec.structs import force_setattr
+
+from interpose.config.gateway_servers import GatewayServer, wrong_servers
+from interpose.types import EMPTY, FrozenDict
 
 SessionSource = Literal["meta", "trace", "token"]
 Globs = tuple[Annotated[str, Meta(min_length=1, max_length=256)], ...]
 
 
 class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How the MCP gateway decides."""
+    """The MCP gateway: its servers, and how it decides."""
 
+    servers: Annotated[
+        dict[str, GatewayServer],
+        Meta(
+            description="MCP servers by name, each with `command` or `url`; see docs/gateway.md",
+            extra={"secret": True, "form": "a map of servers by name, each with command or url", "servers": True},
+        ),
+    ] = EMPTY
     ask: Annotated[
         Literal["queue", "client"],
         Meta(
@@ -60,3 +71,8 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = ("meta", "trace", "token")
     agent: Annotated[str, Meta(description="the agent behind this gateway, for rules and the ledger")] = ""
     role: Annotated[str, Meta(description="its role, for rules and the ledger")] = ""
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "servers", FrozenDict(self.servers))
+        if why := wrong_servers(self.servers):
+            raise ValueError(f"gateway.servers: {why}")

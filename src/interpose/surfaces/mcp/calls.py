@@ -19,11 +19,13 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.errors import InvalidCallError
 from interpose.surfaces.mcp.client_request import ClientRequest, inputs_of
 from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.eras import ASKABLE, MISSING_CAPABILITY, map_of, meta_for, result_for
 from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
+from interpose.surfaces.mcp.gate_listing import CALL_TOOL, SEARCH, carried, searched
 from interpose.surfaces.mcp.holds import PREFIX, Held, Running
 from interpose.surfaces.mcp.routing import LONGEST, Target
 from interpose.surfaces.mcp.server_connection import ServerConnection
@@ -70,6 +72,10 @@ class Calls:
 
     async def answer(self, request: ClientRequest) -> dict[str, Any]:
         """The result of a call. Raises RpcError."""
+        if self._gateway.search and request.method == "tools/call":
+            if request.params.get("name") == SEARCH:
+                return await self._found(request)
+            request.params = self._carried(request)
         state, responses = inputs_of(request.params)
         target, definition = await self._target(request)
         if definition is None or (why := self._gateway.routes.held(target, _KIND[request.method])):
@@ -80,6 +86,29 @@ class Calls:
         asked = replace(asked, responses=responses, state=state or "")
         passed = await self._judged(request, target, asked)
         return passed if isinstance(passed, dict) else await self._run(request, passed)
+
+    async def visible(self, request: ClientRequest, kind: Kind) -> list[dict[str, Any]]:
+        """What this client may see."""
+        if kind != "tools":
+            return await self._gateway.routes.shown(kind)
+        context = request.context()
+        return await self._gateway.routes.shown(
+            kind, lambda server, tools: self._gateway.gate.hide(context, server, tools)
+        )
+
+    async def _found(self, request: ClientRequest) -> dict[str, Any]:
+        tools = await self.visible(request, "tools")
+        try:
+            return result_for(request.method, searched(request.params, tools), request.declared.era)
+        except InvalidCallError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from None
+
+    def _carried(self, request: ClientRequest) -> dict[str, Any]:
+        """INVARIANT: what is looked for is called the way of every other call."""
+        try:
+            return carried(request.params) if request.params.get("name") == CALL_TOOL else request.params
+        except InvalidCallError as error:
+            raise RpcError(INVALID_PARAMS, str(error)) from None
 
     # before
 
@@ -158,6 +187,9 @@ class Calls:
             if result.get("resultType") != "input_required":
                 return await self._finished(request, passed, result)
             state = result.get("requestState")
+            result = await self._seen(passed.asked, passed.ticket, result)
+            if result.get("resultType") != "input_required":
+                return result_for(request.method, result, request.declared.era)  # the gate withholds the questions
             questions = self._questions(request, passed, result)
             if request.modern:
                 held = Held(asked=passed.asked, ticket=passed.ticket, state=state if isinstance(state, str) else None)
@@ -169,7 +201,6 @@ class Calls:
             if isinstance(repeated, dict):
                 return repeated
             passed = repeated
-        await self._failed(passed, INTERNAL_ERROR, "too many questions")
         raise RpcError(INTERNAL_ERROR, f"{passed.asked.server} asked {MAX_ROUNDS} times and did not answer")
 
     async def _exchanged(self, request: ClientRequest, passed: _Passed) -> dict[str, Any] | _AskedBack:
@@ -234,19 +265,21 @@ class Calls:
     # after
 
     async def _finished(self, request: ClientRequest, passed: _Passed, result: dict[str, Any]) -> dict[str, Any]:
-        if (task := self._gateway.tasks.begun(request, passed.asked, passed.ticket, result)) is not None:
-            return task
-        return await self.after(request, passed.asked, passed.ticket, result)
+        shown = await self.after(request, passed.asked, passed.ticket, result)
+        self._gateway.tasks.begun(passed.asked, passed.ticket, result, shown)
+        return shown
 
     async def after(self, request: ClientRequest, asked: Asked, ticket: Any, result: dict[str, Any]) -> dict[str, Any]:
-        """What the client gets of a result."""
+        """What the client gets of a result. Raises RpcError."""
+        return result_for(request.method, await self._seen(asked, ticket, result), request.declared.era)
+
+    async def _seen(self, asked: Asked, ticket: Any, result: dict[str, Any]) -> dict[str, Any]:
         try:
-            shown = await self._gateway.gate.after(asked, ticket, result)
+            return dict(await self._gateway.gate.after(asked, ticket, result))
         except Exception:
             # INVARIANT: what nobody could look at is not shown.
             log.exception("the gate failed")
             raise RpcError(INTERNAL_ERROR, "Interpose could not look at the result, so it is withheld.") from None
-        return result_for(request.method, dict(shown), request.declared.era)
 
     async def _told(self, passed: _Passed, error: RpcError) -> RpcError:
         text = await self._failed(passed, error.code, error.message)
@@ -317,6 +350,8 @@ class Calls:
     def expired(self, held: Held) -> None:
         """A held call was given up."""
         self.drop(held)
+        if held.running is None:
+            return  # the gate has seen what the server asked, which was all that came of that call
         passed = _Passed(None, held.asked, held.ticket, EMPTY, EMPTY)  # type: ignore[arg-type] # goes nowhere any more
         self._gateway.spawn(self._failed(passed, INTERNAL_ERROR, "the client did not come back with answers"))
 
@@ -328,7 +363,6 @@ class Calls:
         for one in questions.values():
             method, params = map_of(one).get("method"), map_of(map_of(one).get("params"))
             if method not in ASKABLE or not request.declared.answers(str(method), params):
-                self._gateway.spawn(self._failed(passed, MISSING_CAPABILITY, "it asks what the client can't answer"))
                 what = f"{passed.asked.server} asks for {str(method)[:100]}, which this client did not declare"
                 raise RpcError(MISSING_CAPABILITY, what)
         return dict(questions)

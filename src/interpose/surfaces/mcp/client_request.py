@@ -9,15 +9,21 @@ from typing import TYPE_CHECKING, Any
 from interpose.surfaces.mcp.contract import Client
 from interpose.surfaces.mcp.eras import Declared, map_of, text_of
 from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
-from interpose.surfaces.mcp.frames import INTERNAL_ERROR, METHOD_NOT_FOUND, RequestId, RpcError, notification
+from interpose.surfaces.mcp.frames import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RequestId,
+    RpcError,
+    notification,
+)
 from interpose.types import Context
 
 if TYPE_CHECKING:
     from interpose.surfaces.mcp.conversation import Conversation
 
-OURS = "io.interpose/"
-"""What clients may say to us in `_meta`: `io.interpose/session`, `/agent`, `/cwd`. Servers don't hear it."""
-_LONGEST = 256
+OURS = "interpose/"
+"""What clients may say to us in `_meta` (`interpose/session`). Servers don't hear it."""
 
 
 class ClientRequest:
@@ -55,8 +61,13 @@ class ClientRequest:
             version=text_of(declared.info.get("version")),
             elicits_form=declared.answers("elicitation/create", {"mode": "form"}),
             elicits_url=declared.answers("elicitation/create", {"mode": "url"}),
-            principal=base.principal, context=context_of(self.meta, base.context),
+            principal=base.principal, context=self.context(),
         )  # fmt: skip
+
+    def context(self) -> Context:
+        """In which session, and where."""
+        conversation = self.conversation
+        return conversation.gateway.identify(conversation.client, self.declared, self.meta, self.id)
 
     def progressed(self, params: dict[str, Any], /) -> None:
         """How far it is."""
@@ -98,41 +109,8 @@ def relay(question: ServerQuestion, conversation: Conversation, during: RequestI
     question.relaying = conversation.spawn(put())
 
 
-def context_of(meta: Mapping[str, Any], base: Context) -> Context:
-    """Session, agent, directory and trace as the request says them; what it does not say is as it was.
-
-    INVARIANT: none of these is a credential. The principal is what the link proves, and is not changed here.
-    """
-    said = {
-        "session_id": text_of(meta.get(OURS + "session"), _LONGEST),
-        "agent_id": text_of(meta.get(OURS + "agent"), _LONGEST),
-        "cwd": text_of(meta.get(OURS + "cwd"), 4096),
-    }
-    trace, span = _trace(meta.get("traceparent"))
-    said |= {"trace_id": trace, "span_id": span}
-    changed = {name: value for name, value in said.items() if value}
-    if not changed:
-        return base
-    from msgspec.structs import replace
-
-    return replace(base, **changed)
-
-
-def _trace(value: Any) -> tuple[str, str]:
-    """Trace and span of a W3C `traceparent`; empty if it is none."""
-    parts = value.split("-") if isinstance(value, str) and len(value) < 200 else []
-    if len(parts) < 4 or len(parts[1]) != 32 or len(parts[2]) != 16:
-        return "", ""
-    trace, span = parts[1], parts[2]
-    if not all(char in "0123456789abcdef" for char in trace + span) or not trace.strip("0") or not span.strip("0"):
-        return "", ""
-    return trace, span
-
-
 def inputs_of(params: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     """`requestState` and `inputResponses`, taken out of the params. Raises RpcError."""
-    from interpose.surfaces.mcp.frames import INVALID_PARAMS
-
     state, responses = params.pop("requestState", None), params.pop("inputResponses", None)
     if state is not None and not isinstance(state, str):
         raise RpcError(INVALID_PARAMS, "requestState must be a text")

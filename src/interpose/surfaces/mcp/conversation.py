@@ -35,6 +35,7 @@ from interpose.surfaces.mcp.frames import (
     request,
     response,
 )
+from interpose.surfaces.mcp.gate_listing import SEARCH_TOOLS
 from interpose.surfaces.mcp.links import ClientLink, LinkError
 from interpose.surfaces.mcp.routing import Target
 from interpose.surfaces.mcp.subscriptions import Subscriptions
@@ -108,6 +109,11 @@ class Conversation:
         """Nobody waits for this request any more."""
         if (task := self._open.get(request)) is not None:
             task.cancel()
+
+    async def drained(self, seconds: float) -> None:
+        """Wait until what the client asked for is answered, for a while."""
+        if running := [task for id, task in self._open.items() if not self.subscriptions.has(id)]:
+            await asyncio.wait(running, timeout=seconds)
 
     async def close(self) -> None:
         """The client is gone."""
@@ -196,7 +202,10 @@ class Conversation:
         if made.params.get("cursor") is not None:
             raise RpcError(INVALID_PARAMS, "Invalid cursor: lists are sent whole")
         kind = _LISTS[made.method]
-        items = await self.gateway.routes.shown(kind)
+        if kind == "tools" and self.gateway.search:
+            items = [dict(tool) for tool in SEARCH_TOOLS]
+        else:
+            items = await self.gateway.calls.visible(made, kind)
         # INVARIANT: what is shown may be narrowed for this client, so nobody else may be given it from a cache.
         return result_for(made.method, {kind: items}, made.declared.era)
 

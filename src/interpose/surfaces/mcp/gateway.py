@@ -15,13 +15,14 @@ from interpose.surfaces.mcp.contract import Catalogue, Client, Gate
 from interpose.surfaces.mcp.conversation import Conversation
 from interpose.surfaces.mcp.eras import Declared
 from interpose.surfaces.mcp.exchanges import ServerQuestion
-from interpose.surfaces.mcp.frames import METHOD_NOT_FOUND, notification
+from interpose.surfaces.mcp.frames import METHOD_NOT_FOUND, RequestId, notification
 from interpose.surfaces.mcp.holds import Holds
 from interpose.surfaces.mcp.links import ClientLink, ServerLink
 from interpose.surfaces.mcp.routing import SEPARATOR, Routes
 from interpose.surfaces.mcp.server_listings import Kind
 from interpose.surfaces.mcp.supervised_server import ServerTimes, SupervisedServer
 from interpose.surfaces.mcp.tasks import Tasks
+from interpose.types import Context
 
 log = logging.getLogger("interpose.gateway")
 
@@ -30,6 +31,10 @@ SHARED = Declared(
     capabilities={"elicitation": {"form": {}, "url": {}}, "sampling": {}, "roots": {}},
 )
 """What old servers are told where many clients share them: each is asked only what it declared itself."""
+
+
+Identify = Callable[[Client, Declared, Mapping[str, Any], RequestId], Context]
+"""Session, agent, directory and trace of a request: by what its link proved, its client declared and `_meta` says."""
 
 
 class Behind(Struct, frozen=True, kw_only=True):
@@ -56,10 +61,14 @@ class Gateway:
         *,
         version: str = "",
         transparent: bool = False,
+        search: bool = False,
+        identify: Identify | None = None,
         pause: Callable[[int], float] | None = None,
     ) -> None:
-        """`transparent`: it is one server to its client (`interpose wrap`). `pause`: see `SupervisedServer`."""
-        self.gate, self.version, self.transparent = gate, version, transparent
+        """`transparent`: it is one server to its client (`interpose wrap`). `search`: clients look for tools instead of
+        seeing all. `identify` makes the context of a request. `pause`: see `SupervisedServer`."""
+        self.gate, self.version, self.transparent, self.search = gate, version, transparent, search
+        self.identify = identify or (lambda client, _declared, _meta, _id: client.context)
         servers = [
             (one.prefix, SupervisedServer(one.name, one.connect, self, one.times, pause=pause)) for one in behind
         ]

@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.mcp.contract import Era
-from interpose.surfaces.mcp.eras import MODERN_VERSIONS, SERVER_INFO, Declared, handshake_version, map_of
+from interpose.surfaces.mcp.eras import (
+    CONNECTION_CLOSED,
+    MODERN_VERSIONS,
+    SERVER_INFO,
+    Declared,
+    handshake_version,
+    map_of,
+)
 from interpose.surfaces.mcp.frames import RpcError
 
 if TYPE_CHECKING:
@@ -26,6 +33,8 @@ async def initialised(gateway: Gateway, params: Mapping[str, Any]) -> tuple[Decl
     )  # fmt: skip
     gateway.introduce(declared)
     await _settled(gateway)
+    if gateway.transparent and (why := gateway.routes.servers[0].failure):
+        raise RpcError(CONNECTION_CLOSED, f"{gateway.routes.servers[0].name} does not run: {why}")
     result: dict[str, Any] = {
         "protocolVersion": declared.version, "capabilities": capabilities(gateway, "handshake"),
         "serverInfo": _info(gateway),

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -27,6 +27,10 @@ SEPARATOR = "__"
 QUALIFIED = "interpose://"
 LONGEST = 8192
 """Characters of a name or a URI that a client may ask for."""
+
+
+Hide = Callable[[str, Sequence[Mapping[str, Any]]], tuple[Mapping[str, Any], ...]]
+"""What of a server's items somebody may see."""
 
 
 class Target(Struct, frozen=True):
@@ -81,10 +85,12 @@ class Routes:
             self._catalogue.admit(server.as_listing(kind, listed))
             self._admitted[key] = listed
 
-    async def shown(self, kind: Kind) -> list[dict[str, Any]]:
+    async def shown(self, kind: Kind, hide: Hide | None = None) -> list[dict[str, Any]]:
         """What all servers show, as clients see it. A server that does not answer shows nothing."""
         key = METHODS[kind][1]
-        found = await asyncio.gather(*(self.shown_by(server, kind) for server in self.servers))
+        found = list(await asyncio.gather(*(self.shown_by(server, kind) for server in self.servers)))
+        if hide is not None:
+            found = [hide(server.name, items) for server, items in zip(self.servers, found, strict=True)]
         pairs = list(zip(self.servers, found, strict=True))
         if kind == "resources":
             shared = _shared(items for _, items in pairs)
@@ -167,8 +173,7 @@ class Routes:
         """What all servers tell the model, each under its name."""
         told = []
         for server in self.servers:
-            text = server.negotiated.instructions if server.negotiated else ""
-            if text and not self._catalogue.held(server.name, "instructions", ""):
+            if server.negotiated and (text := self._catalogue.instructions(server.name)):
                 told.append(text if len(self.servers) == 1 else f"# {server.name}\n{text}")
         return "\n\n".join(told)
 

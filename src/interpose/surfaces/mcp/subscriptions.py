@@ -127,6 +127,10 @@ class Subscriptions:
         stamped = {**params, "_meta": {SUBSCRIPTION_ID: stream.id}}
         self._conversation.link.post(notification(method, stamped), during=stream.id)
 
+    def has(self, id: RequestId) -> bool:
+        """Whether this request is a stream."""
+        return id in self._streams
+
     async def close(self) -> None:
         """The client is gone."""
         for target in self._uris.values():

@@ -109,6 +109,11 @@ class SupervisedServer:
         """Why it does not run."""
         return "" if self.running else self._why
 
+    @property
+    def failure(self) -> str:
+        """Why it does not run, if that is known; empty while it starts."""
+        return self.why if self._settled.is_set() else ""
+
     def start(self) -> None:
         """Start it. It is agreed with when `introduce` says who is there."""
         if self._task is None:

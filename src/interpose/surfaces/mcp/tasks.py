@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from interpose.surfaces.mcp.client_request import ClientRequest
 from interpose.surfaces.mcp.contract import Asked
-from interpose.surfaces.mcp.eras import map_of, meta_for, result_for
+from interpose.surfaces.mcp.eras import map_of, meta_for
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from interpose.surfaces.mcp.routing import SEPARATOR
 
@@ -44,22 +44,19 @@ class Tasks:
         self._gateway = gateway
         self._known: OrderedDict[str, KnownTask] = OrderedDict()
 
-    def begun(self, request: ClientRequest, asked: Asked, ticket: Any, result: dict[str, Any]) -> dict[str, Any] | None:
-        """The answer to a call that became a task; None if it did not. Raises RpcError."""
-        nested = result.get("task")
-        inline = result.get("resultType") == "task"
-        if not inline and (not isinstance(nested, dict) or "content" in result):
-            return None
-        at = nested if isinstance(nested, dict) else result
-        id = at.get("taskId")
-        if not isinstance(id, str) or not id or len(id) > LONGEST_ID:
-            raise RpcError(INTERNAL_ERROR, f"{asked.server} made a task without a name")
-        at["taskId"] = name = f"{asked.server}{SEPARATOR}{id}"
+    def begun(self, asked: Asked, ticket: Any, result: dict[str, Any], shown: dict[str, Any]) -> None:
+        """A call may have become a task: then it is known, and `shown` names it as the client is to."""
+        id = _place(result).get("taskId")
+        if not isinstance(id, str) or not id or len(id) > LONGEST_ID or "content" in result:
+            return
+        place = _place(shown)
+        if "taskId" not in place:
+            return
+        place["taskId"] = name = f"{asked.server}{SEPARATOR}{id}"
         server = next(one for one in self._gateway.routes.servers if one.name == asked.server)
         self._known[name] = KnownTask(server, id, asked, ticket)
         while len(self._known) > MAX_TASKS:
             self._known.popitem(last=False)
-        return result if inline else result_for(request.method, result, request.declared.era)
 
     def owner(self, server: str, id: Any) -> KnownTask | None:
         """The task of a server, if it was made through us."""
@@ -88,16 +85,11 @@ class Tasks:
         return await self._shown(request, task, dict(result))
 
     async def _shown(self, request: ClientRequest, task: KnownTask, result: dict[str, Any]) -> dict[str, Any]:
-        name = f"{task.server.name}{SEPARATOR}{task.id}"
-        if request.method == "tasks/result":
-            return await self._gateway.calls.after(request, task.asked, task.ticket, result)
-        for at in (result, result.get("task")):
-            if isinstance(at, dict):
-                if "taskId" in at:
-                    at["taskId"] = name
-                if isinstance(inner := at.get("result"), dict):
-                    at["result"] = await self._gateway.calls.after(request, task.asked, task.ticket, inner)
-        return result_for(request.method, result, request.declared.era)
+        shown = await self._gateway.calls.after(request, task.asked, task.ticket, result)
+        for place in (shown, shown.get("task")):
+            if isinstance(place, dict) and "taskId" in place:
+                place["taskId"] = f"{task.server.name}{SEPARATOR}{task.id}"
+        return shown
 
     async def listed(self, request: ClientRequest) -> dict[str, Any]:
         """tasks/list: those of the caller, of every server that has some and answers."""
@@ -115,3 +107,9 @@ class Tasks:
                 if task is not None and task.asked.client.principal == request.conversation.client.principal:
                     found.append({**one, "taskId": f"{server.name}{SEPARATOR}{task.id}"})
         return {"tasks": found}
+
+
+def _place(result: dict[str, Any]) -> dict[str, Any]:
+    """Where a result names its task: in `task` (2025-11-25), or in itself (the extension)."""
+    task = result.get("task")
+    return task if isinstance(task, dict) else result
