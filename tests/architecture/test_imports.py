@@ -104,9 +104,11 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
-    "surfaces.mcp": LEAVES | {"pins"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
+    "surfaces.mcp": FLOW
+    | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
+    | {"surfaces.hook_clients", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
@@ -118,7 +120,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
     | {"server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
     "__init__": FLOW | {"build", "guarded", "plugins"},
     "__main__": {"cli"},
 }

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 __all__ = ["VERBS", "main"]
 
 VERBS = (
-    "approvals", "audit", "check", "config", "demo", "doctor", "explain", "grants", "hook", "install",
-    "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall",
+    "approvals", "audit", "check", "config", "demo", "doctor", "explain", "gateway", "grants", "hook", "install",
+    "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall", "wrap",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70

@@ -65,6 +65,14 @@ class PolicyInterceptor:
             said = opinions(self.policy, point, current)
         return self._report(heard, payload, current)
 
+    def never(self, tool: str) -> str:
+        """Why a tool is refused whatever its arguments are: a rule that names it and has no condition."""
+        for compiled in self.policy.select(HookPoint.TOOL_BEFORE, tool):
+            rule = compiled.rule
+            if rule.action == "deny" and rule.mode == "enforce" and compiled.when is None and not rule.prompt:
+                return f"{rule.text} (rule {rule.id})"
+        return ""
+
     def _report(self, heard: _Heard, payload: Any, current: Any) -> Report[Any]:
         notes = (*self._notes, *dict.fromkeys(heard.notes))
         denials, questions = list(dict.fromkeys(heard.denials)), list(dict.fromkeys(heard.questions))

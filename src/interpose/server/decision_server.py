@@ -19,6 +19,7 @@ from msgspec import Struct
 from interpose.build import hold_server, reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.observability.telemetry import open_telemetry
+from interpose.server import question_routes
 from interpose.server.grant_watch import watch_grants
 from interpose.server.hook_listener import HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
@@ -99,7 +100,7 @@ class DecisionServer:
                 service,
                 observe=self._answered,
                 retire=self.stop if on_demand else None,
-                more=(*approvals.routes(service), *pins.routes(service)),
+                more=(*approvals.routes(service), *question_routes.routes(service), *pins.routes(service)),
             )
             if service.config.hooks.socket
             else None

@@ -6,3 +6,5 @@ routing     which server a request is for, under which name            (server__
 gate        what is asked before a request is passed on, and after     (the engine; knows nothing of links)
 pins        what a server showed when it was first trusted             (knows nothing of links)
 """
+
+__all__ = []

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from msgspec import Struct
@@ -45,6 +45,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     """`inputResponses` to questions of ours."""
     state: str = ""
     """`requestState` of ours, as the client brought it: in an attacker's hands."""
+    continues: Any = None
+    """The ticket of the same request (client, server, method, name, arguments), which passed before: its server asked
+    something back, and `params` has the answers (`inputResponses`). Proven by a handle that is spent, not by the
+    client's word. What was decided need not be asked again; what is in the answers is new."""
 
 
 class Forward(Struct, frozen=True):
@@ -93,6 +97,12 @@ class Gate(Protocol):
         """What the client gets of a result. Also for results that arrive later (tasks). Never raises."""
         ...
 
+    def hide(
+        self, context: Context, server: str, tools: Sequence[Mapping[str, Any]], /
+    ) -> tuple[Mapping[str, Any], ...]:
+        """The tools of a server that somebody may use at all."""
+        ...
+
     def failed(self, asked: Asked, ticket: Any, code: int, message: str, /) -> Awaitable[str]:
         """Its server answered with an error, or not at all: recorded; the text that the client gets."""
         ...
@@ -116,4 +126,8 @@ class Catalogue(Protocol):
 
     def held(self, server: str, kind: str, name: str, /) -> str:
         """Why this one may not be used now, for the agent; empty if it may."""
+        ...
+
+    def instructions(self, server: str, /) -> str:
+        """What a server may tell the model now."""
         ...

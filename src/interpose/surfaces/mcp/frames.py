@@ -52,6 +52,8 @@ def parse(line: bytes) -> Frame:
     if len(line) > MAX_FRAME:
         raise BadFrameError(f"a frame has {MAX_FRAME} bytes at most")
     try:
+        if not line.isascii():
+            line.decode("utf-8")  # what stays bytes is not looked into by the decoder
         frame = _decoder.decode(line)
     except (DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise BadFrameError(f"this is no JSON-RPC message: {error}") from None

@@ -1,0 +1,65 @@
+"""What `interpose gateway` and `interpose wrap` share: the client's streams, the one door, and a gateway in between."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, version
+from interpose.cli.verdict_text import visible_lines
+from interpose.errors import ConfigError, InterposeError, LedgerError, PluginError, PolicyError, ServerError, StoreError
+
+if TYPE_CHECKING:
+    from interpose.config.gateway_servers import GatewayServer
+    from interpose.config.settings import Config
+
+EXIT_UNAVAILABLE = 69
+
+
+def run_gateway(
+    verb: str,
+    load: Callable[[], Config],
+    servers: Callable[[Config], Mapping[str, GatewayServer]],
+    *,
+    transparent: bool,
+) -> int:
+    """Serve the client that started us. What is said to people goes to the standard error."""
+    try:
+        return _served(load(), servers, transparent=transparent)
+    except (ConfigError, PolicyError, PluginError) as error:
+        return refused(verb, error, EXIT_CONFIG)
+    except (ServerError, LedgerError, StoreError) as error:
+        return refused(verb, error, EXIT_UNAVAILABLE)
+    except ImportError as error:
+        missing = InterposeError(f"a package is missing ({error}): pip install 'interpose[server]'")
+        return refused(verb, missing, EXIT_INTERNAL)
+
+
+def refused(verb: str, error: InterposeError, code: int) -> int:
+    """Say why it was not started."""
+    print(f"interpose {verb}: not started\n{visible_lines(str(error))}", file=sys.stderr)
+    return code
+
+
+def _served(config: Config, servers: Callable[[Config], Mapping[str, GatewayServer]], *, transparent: bool) -> int:
+    from interpose.build import open_service
+    from interpose.observability.program_log import logging_to
+    from interpose.surfaces.http_server.listener import run as run_on_loop
+    from interpose.surfaces.mcp.opening import open_gateway, serve_stdio
+    from interpose.surfaces.mcp.stdio_client import own_streams
+
+    wanted = servers(config)
+    reads, writes = own_streams()
+    with logging_to(config.logging), open_service(config) as service:
+
+        async def main() -> None:
+            gateway = open_gateway(service, wanted, version=version(), transparent=transparent)
+            await serve_stdio(gateway, reads, writes)
+
+        gc.collect()
+        gc.freeze()  # what is loaded by now stays: looking for garbage in it would make calls wait
+        gc.set_threshold(100_000, 50, 100)
+        run_on_loop(main())
+    return 0

@@ -1,0 +1,94 @@
+"""The gateway put together: servers of the configuration, the gate over a service, the pins, and one client or many."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from interpose.config.gateway_servers import GatewayServer
+from interpose.pins.definitions import connection_of
+from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
+from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.eras import Declared, text_of
+from interpose.surfaces.mcp.frames import RequestId
+from interpose.surfaces.mcp.gate import McpGate
+from interpose.surfaces.mcp.gate_context import client_context
+from interpose.surfaces.mcp.gateway import Behind, Gateway
+from interpose.surfaces.mcp.links import ServerLink
+from interpose.surfaces.mcp.pins import PinnedCatalogue
+from interpose.surfaces.mcp.stdio_client import StdioClient
+from interpose.surfaces.mcp.supervised_server import ServerTimes
+from interpose.types import Context
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
+
+DRAIN = 30.0
+"""Seconds that requests under way have to end after the client closed its side."""
+
+
+def open_gateway(
+    service: Service, servers: Mapping[str, GatewayServer], *, version: str = "", transparent: bool = False
+) -> Gateway:
+    """A gateway before these servers. `transparent`: it is its one server, to its client. Inside the event loop."""
+    there = {name: server for name, server in servers.items() if server.enabled}
+    settings, here = service.config.gateway, os.getcwd()  # noqa: PTH109 - a text is wanted
+
+    def identify(client: Client, declared: Declared, meta: Mapping[str, Any], id: RequestId) -> Context:
+        return client_context(
+            settings, meta=meta, principal=client.principal, token_session=client.context.session_id,
+            client=text_of(declared.info.get("name")), cwd=here, request_id=str(id)[:64],
+        )  # fmt: skip
+
+    connections = {
+        name: connection_of(
+            command=one.command, args=one.args, env=one.env, cwd=one.cwd, url=one.url, headers=one.headers,
+            transport=one.transport if one.url else "",
+        )
+        for name, one in there.items()
+    }  # fmt: skip
+    return Gateway(
+        [_behind(name, one, transparent=transparent) for name, one in there.items()],
+        McpGate(service),
+        PinnedCatalogue(service.pins, connections),
+        version=version, transparent=transparent, search=settings.search, identify=identify,
+    )  # fmt: skip
+
+
+def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
+    prefix = "" if transparent else name if server.prefix is None else server.prefix
+    times = ServerTimes(start=server.start_timeout, request=server.timeout)
+    return Behind(name=name, connect=link_of(name, server), prefix=prefix, times=times, methods=server.methods)
+
+
+def link_of(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
+    """What connects to a server: called anew for each connection."""
+    if server.url:
+        raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
+    program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
+    return lambda: ChildLink(program)
+
+
+async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
+    """Serve the client on these two descriptors until it goes, or until we are told to stop."""
+    client = StdioClient()
+    told = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        loop.add_signal_handler(number, told.set)
+    gateway.start()
+    conversation = gateway.converse(client, Client())
+    await client.connect(reads, writes, conversation)
+    waiting = [asyncio.ensure_future(one.wait()) for one in (client.ended, told)]
+    await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    if not told.is_set():
+        draining = asyncio.ensure_future(conversation.drained(DRAIN))
+        await asyncio.wait([draining, waiting[1]], return_when=asyncio.FIRST_COMPLETED)
+        draining.cancel()
+    await gateway.close()
+    await client.flush()
+    for task in waiting:
+        task.cancel()
