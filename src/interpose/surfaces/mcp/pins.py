@@ -11,6 +11,8 @@ import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.errors import PinError
 from interpose.pins.definitions import (
     KINDS,
@@ -18,6 +20,7 @@ from interpose.pins.definitions import (
     Definition,
     Kind,
     definitions_of,
+    digest,
     instructions_of,
     item_of,
     name_of,
@@ -38,9 +41,23 @@ class PinnedCatalogue:
     Resources come and go, and are not pinned: those with something odd in what is said of them are left out.
     """
 
-    def __init__(self, desk: PinDesk, connections: Mapping[str, Definition], *, mode: Mode = "first-use") -> None:
-        """`connections` are the servers by name (`definitions.connection_of`)."""
-        self._desk, self._connections, self._mode = desk, connections, mode
+    def __init__(
+        self,
+        desk: PinDesk,
+        connections: Mapping[str, Definition],
+        *,
+        mode: Mode = "first-use",
+        by_command: bool = False,
+    ) -> None:
+        """`connections` are the servers by name (`definitions.connection_of`).
+
+        `by_command`: a name alone says not which server is meant, and each command line has pins of its own.
+        """
+        self._desk, self._mode = desk, mode
+        self._pinned_as = {
+            name: f"{name}@{digest(one.text)[:8]}" if by_command else name for name, one in connections.items()
+        }
+        self._connections = {self._pinned_as[name]: one for name, one in connections.items()}
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, str, str], str] = {}
         self._listed: set[tuple[str, str]] = set()
@@ -50,6 +67,7 @@ class PinnedCatalogue:
 
     def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
+        listing = replace(listing, server=self._pinned_as.get(listing.server, listing.server))
         if listing.kind == "resources":
             return self._without_odd(listing)
         kind: Kind = listing.kind
@@ -73,6 +91,7 @@ class PinnedCatalogue:
 
     def held(self, server: str, kind: str, name: str, /) -> str:
         """Why this one may not be used now, for the agent; empty if it may. `instructions` have the name ""."""
+        server = self._pinned_as.get(server, server)
         if kind == "resources":
             odd = self._odd.get((server, name), "")
             return f"The resource {name} of the MCP server {server} is held back: {odd}" if odd else ""
@@ -99,7 +118,7 @@ class PinnedCatalogue:
     def instructions(self, server: str, /) -> str:
         """What a server's instructions may say to a client now: what was trusted, or nothing."""
         try:
-            pin = self._desk.known(server).get("instructions", "")
+            pin = self._desk.known(self._pinned_as.get(server, server)).get("instructions", "")
         except PinError:
             return ""
         if pin is None or pin.gone or self.held(server, "instructions", ""):

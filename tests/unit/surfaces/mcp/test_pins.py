@@ -103,6 +103,16 @@ def test_where_the_operator_wants_to_be_asked_the_first_listing_waits(toy: Toy) 
     assert "nobody has agreed to this server" in pins.held("fs", "tools", "read")
 
 
+def test_two_commands_under_one_name_are_two_servers_where_only_the_command_tells(toy: Toy) -> None:
+    for directory, description in (("/a", "One."), ("/b", "Two."), ("/a", "One.")):
+        connection = {"fs": connection_of(command="npx", args=["fs", directory])}
+        pins = PinnedCatalogue(toy.again(), connection, by_command=True)
+        assert pins.admit(tools(tool("read", description))) == (tool("read", description),)
+        assert pins.held("fs", "tools", "read") == ""
+    pins.admit(tools(tool("read", "Evil.")))
+    assert pins.held("fs", "tools", "read") != ""
+
+
 def test_changed_instructions_are_not_passed_on(toy: Toy) -> None:
     pins = catalogue(toy)
     pins.admit(tools(tool("read"), instructions="Reads files."))
