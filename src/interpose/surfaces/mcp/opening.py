@@ -45,8 +45,8 @@ def open_gateway(
 
     connections = {
         name: connection_of(
-            command=one.command, args=one.args, env={} if transparent else one.env, cwd=one.cwd, url=one.url, headers=one.headers,
-            transport=one.transport if one.url else "",
+            command=one.command, args=one.args, env={} if transparent else one.env, cwd=one.cwd, url=one.url,
+            headers=one.headers, transport=one.transport if one.url else "",
         )
         for name, one in there.items()
     }  # fmt: skip
