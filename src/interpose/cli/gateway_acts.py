@@ -22,8 +22,8 @@ def add_acts(parser: argparse.ArgumentParser) -> None:
     for name, text in (("install", _INSTALL), ("uninstall", _UNINSTALL)):
         act = acts.add_parser(name, help=text, description=text)
         act.add_argument("host", metavar="HOST", help=f"the agent: {known}")
-        act.add_argument("--project", action="store_true", help="the file of the project in this directory, not yours")
     for act in acts.choices.values():
+        act.add_argument("--project", action="store_true", help="the file of the project in this directory, not yours")
         act.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")
         act.add_argument("--dry-run", action="store_true", help="show what would change, and change nothing")
         act.add_argument("-y", "--yes", action="store_true", help="don't ask at the terminal")

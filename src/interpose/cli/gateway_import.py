@@ -19,7 +19,7 @@ from interpose.install.gateway_plan import (
     plan_import,
     secret_texts,
 )
-from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, mcp_host, mcp_place
+from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, McpScope, mcp_host, mcp_place
 from interpose.install.places import spoken_path
 from interpose.install.plan import FileChange
 
@@ -30,7 +30,7 @@ def run_import(args: argparse.Namespace) -> int:
     """Run `interpose gateway import`."""
 
     def act(loaded: Loaded) -> int:
-        sources = _sources(args.source, Path(args.cwd).absolute())
+        sources = _sources(args.source, scope_of(args), Path(args.cwd).absolute())
         plan = plan_import(sources, loaded)
         told = [f"read from {spoken_path(place.path)}" for place in sources]
         return done(plan, loaded, args, [*told, *_to_set(plan)])
@@ -73,9 +73,14 @@ def done(plan: GatewayPlan, loaded: Loaded, args: argparse.Namespace, advice: It
     return 0
 
 
-def _sources(source: str, project: Path) -> list[McpPlace]:
+def scope_of(args: argparse.Namespace) -> McpScope:
+    """Whose file is meant. What a repository brings is taken only if somebody says so."""
+    return "project" if args.project else "user"
+
+
+def _sources(source: str, scope: McpScope, project: Path) -> list[McpPlace]:
     if not source:
-        found = places_with_servers(project)
+        found = places_with_servers(scope, project)
         if not found:
             raise SetupError("no agent's file with MCP servers was found; name one: interpose gateway import FILE")
         return found
@@ -85,11 +90,10 @@ def _sources(source: str, project: Path) -> list[McpPlace]:
         if not path.is_file():
             raise SetupError(f"{source} is no file, and no agent; known are {', '.join(MCP_HOSTS)}")
         return [_of_file(path.absolute())]
-    places = [mcp_place(host, scope, project) for scope in dict.fromkeys(file.scope for file in host.files)]
-    there = [place for place in places if place.path.is_file()]
-    if not there:
-        raise SetupError(f"{host.title} has no MCP servers here: there is no {spoken_path(places[0].path)}")
-    return there
+    place = mcp_place(host, scope, project)
+    if not place.path.is_file():
+        raise SetupError(f"{host.title} has no MCP servers here: there is no {spoken_path(place.path)}")
+    return [place]
 
 
 def _of_file(path: Path) -> McpPlace:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from interpose.cli import EXIT_USAGE
-from interpose.cli.gateway_import import done
+from interpose.cli.gateway_import import done, scope_of
 from interpose.cli.install_shared import carried_out
 from interpose.cli.verdict_text import visible
 from interpose.config.load import Loaded
@@ -19,7 +19,7 @@ from interpose.install.gateway_plan import (
     plan_gateway_install,
     plan_gateway_uninstall,
 )
-from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpScope, mcp_host, mcp_place
+from interpose.install.mcp_files import MCP_HOSTS, McpHost, mcp_host, mcp_place
 
 
 def run_install(args: argparse.Namespace) -> int:
@@ -29,7 +29,7 @@ def run_install(args: argparse.Namespace) -> int:
         return EXIT_USAGE
 
     def act(loaded: Loaded) -> int:
-        plan = plan_gateway_install(mcp_place(host, _scope(args), Path(args.cwd).absolute()), loaded)
+        plan = plan_gateway_install(mcp_place(host, scope_of(args), Path(args.cwd).absolute()), loaded)
         return done(plan, loaded, args, _advice(plan, host))
 
     return carried_out("gateway install", args, act)
@@ -42,7 +42,7 @@ def run_uninstall(args: argparse.Namespace) -> int:
         return EXIT_USAGE
 
     def act(loaded: Loaded) -> int:
-        place = mcp_place(host, _scope(args), Path(args.cwd).absolute())
+        place = mcp_place(host, scope_of(args), Path(args.cwd).absolute())
         found = [
             record
             for record in installed_for(host, loaded)
@@ -65,7 +65,7 @@ def _advice(plan: GatewayPlan, host: McpHost) -> Iterator[str]:
         yield _RESTART.format(host.title)
     if plan.variables:
         yield (
-            f"{', '.join(sorted(plan.variables))}: stay in the agent's file, as variables of the gateway; your "
+            f"{', '.join(sorted(plan.variables))}: kept in the agent's file, as variables of the gateway; your "
             "configuration has their names only"
         )
     yield "what its servers show first is trusted, what they change later waits for you: interpose pins"
@@ -77,7 +77,3 @@ def _host(args: argparse.Namespace, verb: str) -> McpHost | None:
         known = ", ".join(MCP_HOSTS)
         print(f"interpose gateway {verb}: no agent {visible(args.host)!r}; known are {known}.", file=sys.stderr)
     return host
-
-
-def _scope(args: argparse.Namespace) -> McpScope:
-    return "project" if args.project else "user"

@@ -12,7 +12,8 @@ from pathlib import Path
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import Struct, to_builtins
+from msgspec import Struct
+from msgspec import json as fast
 from msgspec.structs import fields
 
 from interpose.config.gateway_servers import GatewayServer
@@ -21,7 +22,7 @@ from interpose.install.apply import alone
 from interpose.install.careful_files import FoundFile, back_up, found_at, make_directories, write
 from interpose.install.config_servers import with_servers
 from interpose.install.gateway_records import GatewayInstalled, GatewayRecords, sha256
-from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, mcp_place
+from interpose.install.mcp_files import MCP_HOSTS, McpHost, McpPlace, McpScope, mcp_place
 from interpose.install.mcp_servers import ImportedServer, Untranslated, is_ours, translated
 from interpose.install.plan import FileChange, hooks_text
 from interpose.install.servers_text import JsonServers, ServersText, TomlServers
@@ -45,6 +46,8 @@ class GatewayPlan(Struct, frozen=True, kw_only=True):
     untranslated: tuple[Untranslated, ...] = ()
     present: tuple[str, ...] = ()
     """Servers that our configuration has already, as they are."""
+    back: tuple[ImportedServer, ...] = ()
+    """Servers that an agent gets back."""
 
     @property
     def changed(self) -> tuple[FileChange, ...]:
@@ -117,7 +120,8 @@ def plan_gateway_uninstall(record: GatewayInstalled) -> GatewayPlan:
     text = _named(place, lambda: language_of(place).restored(hooks_text(file), record, is_ours))
     after = None if text is None or file.content is None else text.encode()
     change = FileChange(file.path, file.content, after, file.mode)
-    return GatewayPlan(title=host.title, changes=(change,), was=record)
+    back = [each for each in translated(record.moved, host, {}) if isinstance(each, ImportedServer)]
+    return GatewayPlan(title=host.title, changes=(change,), was=record, back=tuple(back))
 
 
 def carry_out_gateway(plan: GatewayPlan, loaded: Loaded) -> list[Path]:
@@ -154,15 +158,21 @@ def installed_for(host: McpHost, loaded: Loaded) -> list[GatewayInstalled]:
     return [record for record in GatewayRecords(loaded.places).all() if record.host == host.name]
 
 
-def places_with_servers(project: Path) -> list[McpPlace]:
-    """Every file of every agent that is there, of this user and of a project."""
+def installed_in(host: str, scope: str, root: Path, loaded: Loaded) -> list[GatewayInstalled]:
+    """Where an agent was pointed at the gateway: by the user's own file, or by that of one project."""
+    return [
+        record
+        for record in GatewayRecords(loaded.places).all()
+        if record.host == host and record.scope == scope and (scope == "user" or record.root == str(root.resolve()))
+    ]
+
+
+def places_with_servers(scope: McpScope, project: Path) -> list[McpPlace]:
+    """Every file of every agent that is there."""
     found: dict[Path, McpPlace] = {}
     for host in MCP_HOSTS.values():
-        for scope in dict.fromkeys(file.scope for file in host.files):
-            try:
-                place = mcp_place(host, scope, project)
-            except SetupError:
-                continue
+        if any(file.scope == scope for file in host.files):
+            place = mcp_place(host, scope, project)
             if place.path.is_file():
                 found.setdefault(place.path.resolve(), place)
     return list(found.values())
@@ -209,11 +219,15 @@ def _servers_in(place: McpPlace, file: FoundFile) -> dict[str, Any]:
 
 def _configured(loaded: Loaded) -> dict[str, Any]:
     """What our configuration has, in the words of a file: what has its default is not said there."""
-    default = {field.name: to_builtins(field.default) for field in fields(GatewayServer)}
+    default = {field.name: _as_json(field.default) for field in fields(GatewayServer)}
     return {
-        name: {key: value for key, value in to_builtins(server).items() if value != default[key]}
+        name: {key: value for key, value in _as_json(server).items() if value != default[key]}
         for name, server in loaded.config.gateway.servers.items()
     }
+
+
+def _as_json(value: Any) -> Any:
+    return fast.decode(fast.encode(value))
 
 
 def _into_configuration(imported: Sequence[ImportedServer], loaded: Loaded) -> tuple[FileChange, tuple[str, ...]]:
@@ -255,4 +269,5 @@ def _remove_directories(directories: Iterable[str]) -> None:
 
 def secret_texts(plan: GatewayPlan) -> Mapping[str, str]:
     """What is not shown of a plan: the text of each variable, and its name instead."""
-    return {text: name for name, text in plan.variables.items() if text and "${" not in text and "{env:" not in text}
+    texts = {name: text for each in (*plan.imported, *plan.back) for name, text in each.variables.items()}
+    return {text: name for name, text in texts.items() if len(text) > 3 and "${" not in text and "{env:" not in text}

@@ -129,7 +129,7 @@ class TomlServers:
         wanted = _toml(text)
         theirs = {each: value for each, value in self.servers(text).items() if each not in gone}
         wanted[self._key] = {**theirs, name: dict(entry)}
-        if _toml(after) != wanted:
+        if not _says(after, wanted):
             raise SetupError(f"{self._key} is written in a way that can't be changed without changing more of the file")
         return Swapped(after, "".join(cut), block)
 
@@ -201,6 +201,13 @@ def _toml(text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SetupError(f"it can't be understood, and stays as it is: {error}") from None
+
+
+def _says(text: str, wanted: dict[str, Any]) -> bool:
+    try:
+        return tomllib.loads(text) == wanted
+    except tomllib.TOMLDecodeError:
+        return False
 
 
 def _toml_table(name: str, entry: Mapping[str, Any]) -> list[str]:
