@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from functools import partial
 from typing import Any
 
 from interpose.surfaces.mcp.contract import Answer, Asked, Client, Era, Forward, Gated, Listing
@@ -279,7 +280,7 @@ async def gateway(
     """A gateway between these peers; a function makes a new link for each connection."""
     behind = [
         Behind(
-            name=name, connect=one if callable(one) else lambda one=one: one, prefix=prefix(name),
+            name=name, connect=one if callable(one) else partial(_same, one), prefix=prefix(name),
             times=times or ServerTimes(start=5, probe=0.2, request=5), methods=options.pop(f"methods_{name}", ()),
         )
         for name, one in servers.items()
@@ -293,6 +294,10 @@ async def gateway(
         yield made
     finally:
         await made.close()
+
+
+def _same(server: FakeServer) -> FakeServer:
+    return server
 
 
 async def until(check: Callable[[], Any], seconds: float = 5.0) -> None:

@@ -252,8 +252,8 @@ def test_what_a_client_declared_is_what_its_servers_hear() -> None:
                 return dict(server.calls("initialize")[0]["params"]["capabilities"])
             return dict(server.calls()[0]["params"]["_meta"][CLIENT_CAPABILITIES])
 
-    old = {"elicitation": {}, "sampling": {}, "tasks": {"list": {}}}
-    new = {"elicitation": {"form": {}}, "extensions": {"x/y": {}}}
+    old: Message = {"elicitation": {}, "sampling": {}, "tasks": {"list": {}}}
+    new: Message = {"elicitation": {"form": {}}, "extensions": {"x/y": {}}}
     assert asyncio.run(main(FakeClient("handshake", old), FakeServer("handshake"))) == old
     assert asyncio.run(main(FakeClient("handshake", old), FakeServer("modern"))) == {
         "elicitation": {"form": {}}, "sampling": {},

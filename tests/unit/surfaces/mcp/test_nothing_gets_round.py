@@ -163,7 +163,7 @@ def test_a_question_of_the_gate(era: Any) -> None:
         return None if asked.responses["ok"]["action"] == "accept" else Fail(-32010, "No.")
 
     async def main(action: str) -> Message:
-        capabilities = {"elicitation": {"form": {}}}
+        capabilities: Message = {"elicitation": {"form": {}}}
         client = FakeClient(era, capabilities, {"elicitation/create": {"action": action}})
         server = FakeServer("modern", on={"tools/call": text("ran")})
         async with gateway({"a": server}, client, OpenGate(asking)):
