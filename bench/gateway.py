@@ -41,7 +41,8 @@ for line in lines:
     method, params = message["method"], message.get("params") or {}
     answer = {"jsonrpc": "2.0", "id": message["id"]}
     if method == "initialize":
-        answer["result"] = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {"listChanged": True}},
+        answer["result"] = {"protocolVersion": params["protocolVersion"],
+                            "capabilities": {"tools": {"listChanged": True}},
                             "serverInfo": {"name": "toy", "version": "1"}}
     elif method == "tools/list":
         answer["result"] = {"tools": [TOOL]}

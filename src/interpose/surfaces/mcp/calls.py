@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from interpose.errors import InvalidCallError
 from interpose.surfaces.mcp.client_request import ClientRequest, inputs_of
 from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
-from interpose.surfaces.mcp.eras import ASKABLE, MISSING_CAPABILITY, map_of, meta_for, result_for
+from interpose.surfaces.mcp.eras import MISSING_CAPABILITY, map_of, meta_for, result_for
 from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from interpose.surfaces.mcp.gate_listing import CALL_TOOL, SEARCH, carried, searched
@@ -361,9 +361,9 @@ class Calls:
         """What a modern server asks. Raises RpcError if the client did not declare that it answers it."""
         questions = map_of(result.get("inputRequests"))
         for one in questions.values():
-            method, params = map_of(one).get("method"), map_of(map_of(one).get("params"))
-            if method not in ASKABLE or not request.declared.answers(str(method), params):
-                what = f"{passed.asked.server} asks for {str(method)[:100]}, which this client did not declare"
+            method, params = str(map_of(one).get("method")), map_of(map_of(one).get("params"))
+            if not request.declared.answers(method, params):
+                what = f"{passed.asked.server} asks for {method[:100]}, which this client did not declare"
                 raise RpcError(MISSING_CAPABILITY, what)
         return dict(questions)
 

@@ -245,6 +245,10 @@ class ServerConnection:
         except BadFrameError as error:
             if self._counted():
                 log.debug("server sent no frame", extra={"server": self.server, "why": str(error)})
+        except Exception:
+            # INVARIANT: whatever a server sends, it ends its own connection at worst.
+            log.exception("a frame could not be dealt with", extra={"server": self.server})
+            self._cut("it sent a frame that could not be dealt with")
 
     def _answered(self, frame: Frame) -> None:
         exchange = self._open.pop(frame.id, None) if type(frame.id) is int else None
@@ -279,13 +283,16 @@ class ServerConnection:
                 caller.caller.logged(params)
             else:
                 self._events.notified(method, params)
-        elif method == "notifications/cancelled" and (id := params.get("requestId")) in self._questions:
-            question = self._questions.pop(id)
+        elif method == "notifications/cancelled" and (question := self._question(params.get("requestId"))) is not None:
+            del self._questions[question.id]
             question.done = True
             if question.relaying is not None:
                 question.relaying.cancel()
         else:
             self._events.notified(method, params)
+
+    def _question(self, id: Any) -> ServerQuestion | None:
+        return self._questions.get(id) if isinstance(id, int | str) else None
 
     def _asked(self, id: RequestId, method: str, params: dict[str, Any], during: int | None) -> None:
         if method == "ping":
