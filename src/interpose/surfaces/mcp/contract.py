@@ -45,6 +45,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     """`inputResponses` to questions of ours."""
     state: str = ""
     """`requestState` of ours, as the client brought it: in an attacker's hands."""
+    continues: Any = None
+    """The ticket of the same request (client, server, method, name, arguments), which passed before: its server asked
+    something back, and `params` has the answers (`inputResponses`). Proven by a handle that is spent, not by the
+    client's word. What was decided need not be asked again; what is in the answers is new."""
 
 
 class Forward(Struct, frozen=True):

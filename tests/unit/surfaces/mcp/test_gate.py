@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.config.gateway import GatewayDecisions
 from interpose.service.service import Service
@@ -240,3 +241,81 @@ SIZES: list[tuple[str, Any, bool]] = [
 @pytest.mark.parametrize(("note", "value", "large"), SIZES)
 def test_sizes(note: str, value: Any, large: bool) -> None:
     assert is_large(value) is large
+
+
+# --- a server that asks something back -------------------------------------------------------------------------------
+
+ASKS_BACK = {"resultType": "input_required", "inputRequests": {"q": {"method": "elicitation/create"}}}
+
+
+def going_on(service: Service, arguments: Any, answers: Any) -> tuple[Gated, list[Any]]:
+    """A call whose server asked something back, and what becomes of the answers."""
+    gate, asked = McpGate(service), call(arguments)
+
+    async def main() -> Gated:
+        gated = forwarded(await gate.before(asked))
+        await gate.after(asked, gated.ticket, ASKS_BACK)
+        params = {**asked.params, "inputResponses": answers, "requestState": "theirs"}
+        again = await gate.before(replace(asked, params=params, continues=gated.ticket))
+        if isinstance(again, Forward):
+            assert again.ticket == gated.ticket
+            await gate.after(asked, again.ticket, OK)
+        return again
+
+    return asyncio.run(main()), recorded(service)
+
+
+def test_answers_to_a_server_go_on_with_their_call(service: Service) -> None:
+    watched(service)
+    answers = {"q": {"action": "accept", "content": {"name": "Ann"}}}
+    gated, records = going_on(service, {"do": "rewrite"}, answers)
+    assert forwarded(gated).params == {
+        "name": "go", "arguments": {"do": "safe"}, "inputResponses": answers, "requestState": "theirs",
+    }  # fmt: skip
+    (record,) = records
+    assert (record.decision, record.outcome) == ("rewrite", "success")
+
+
+def test_what_was_agreed_to_is_not_asked_again(service: Service) -> None:
+    watched(service)
+    gate, asked = McpGate(service), call({"do": "ask"})
+
+    async def main() -> Gated:
+        await gate.before(asked)
+        service.desk.approve(service.desk.asked()[0].id, "ann")
+        gated = forwarded(await gate.before(asked))
+        params = {**asked.params, "inputResponses": {"q": {"action": "accept"}}}
+        return await gate.before(replace(asked, params=params, continues=gated.ticket))
+
+    forwarded(asyncio.run(main()))
+    assert service.desk.asked() == []
+
+
+def test_answers_are_judged(service: Service) -> None:
+    """The question of a server is a way for words to the tool that its arguments did not have."""
+    answers = {"q": {"action": "accept", "content": {"command": "rm -rf /"}}}
+    gated, records = going_on(service, {"q": "x"}, answers)
+    assert "delete-system" in said(gated)
+    assert [record.decision for record in records] == ["allow", "deny"]
+
+
+def test_answers_that_somebody_must_agree_to_are_asked_about(service: Service) -> None:
+    answers = {"q": {"action": "accept", "content": {"command": "git push --force origin x"}}}
+    gated, _ = going_on(service, {"q": "x"}, answers)
+    assert "The question waits as" in said(gated)
+    (question,) = service.desk.asked()
+    service.desk.approve(question.id, "ann")
+    forwarded(going_on(service, {"q": "x"}, answers)[0])
+
+
+def test_a_ticket_of_another_call_continues_nothing(service: Service) -> None:
+    watched(service)
+    gate = McpGate(service)
+
+    async def main() -> Gated:
+        gated = forwarded(await gate.before(call({"q": "x"})))
+        other = forwarded(await gate.before(replace(call({"q": "y"}, name="other"), continues=gated.ticket)))
+        assert other.ticket != gated.ticket
+        return await gate.before(replace(call({"do": "deny"}, name="other"), continues=gated.ticket))
+
+    assert "no-this" in said(asyncio.run(main()))
