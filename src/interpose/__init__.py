@@ -82,7 +82,7 @@ from interpose.types import (
     Verdict,
 )
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "KNOWN_TOOL_NAMES",

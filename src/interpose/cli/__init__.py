@@ -11,7 +11,7 @@ __all__ = ["VERBS", "main"]
 
 VERBS = (
     "approvals", "audit", "check", "config", "demo", "doctor", "explain", "gateway", "grants", "hook", "install",
-    "operator", "policy", "redact", "run", "serve", "status", "token", "uninstall", "wrap",
+    "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall", "wrap",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70

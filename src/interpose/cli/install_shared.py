@@ -34,9 +34,7 @@ def add_place(parser: argparse.ArgumentParser) -> None:
     parser.epilog = EPILOG
     parser.add_argument("host", nargs="?", metavar="HOST", help="the agent: " + ", ".join(HOSTS))
     scope = parser.add_mutually_exclusive_group()
-    scope.add_argument(
-        "--user", dest="scope", action="store_const", const="user", default="user", help="for all you do (default)"
-    )
+    scope.add_argument("--user", dest="scope", action="store_const", const="user", help="for all you do (default)")
     scope.add_argument(
         "--project", dest="scope", action="store_const", const="project", help="for the project in this directory"
     )
@@ -77,7 +75,7 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
         named = f"there is no agent {visible(args.host)!r}" if args.host else "which agent?"
         print(f"interpose {verb}: {named} Known are {', '.join(HOSTS)}.", file=sys.stderr)
         return EXIT_USAGE
-    target = target_of(host.facts, args.scope, Path(args.cwd).absolute())
+    target = target_of(host.facts, args.scope or "user", Path(args.cwd).absolute())
     if args.scope == "managed" and not args.dry_run and os.geteuid() != 0:
         raise SetupError(
             f"{target.path} is the administrator's: run `sudo interpose {verb} {host.facts.name} --managed`"

@@ -1,9 +1,11 @@
-"""`interpose uninstall`: an agent's file as it was before, but for what others changed in it."""
+"""`interpose uninstall`: an agent's file as it was before, but for what others changed in it; or all of Interpose."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 
+from interpose.cli import EXIT_USAGE
 from interpose.cli.install_shared import add_place, carried_out, done, target_in
 from interpose.config.load import Loaded
 from interpose.install.plan import plan_uninstall
@@ -14,11 +16,33 @@ HELP = "take Interpose out of an agent's hooks; nothing else in the file changes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `uninstall` understands."""
     add_place(parser)
+    parser.add_argument("--all", action="store_true", help="every agent, wherever Interpose was installed for it")
+    parser.add_argument(
+        "--purge",
+        action="store_true",
+        help="with --all: everything else of Interpose, too: settings, rules, keys, the ledger, the local server",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose uninstall`."""
+    if wrong := _wrong(args):
+        print(f"interpose uninstall: {wrong}", file=sys.stderr)
+        return EXIT_USAGE
+    if args.all:
+        from interpose.cli.uninstall_all import uninstall_all
+
+        return uninstall_all(args)
     return carried_out("uninstall", args, lambda loaded: _uninstall(args, loaded))
+
+
+def _wrong(args: argparse.Namespace) -> str:
+    if args.purge and not args.all:
+        return "--purge removes what every agent needs: say `interpose uninstall --all --purge`"
+    if args.all and (args.host or args.scope):
+        given = args.host or f"--{args.scope}"
+        return f"--all is every agent at every place: leave out {given}, or --all"
+    return ""
 
 
 def _uninstall(args: argparse.Namespace, loaded: Loaded) -> int:

@@ -56,6 +56,13 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             extra={"path": True},
         ),
     ] = ""
+    pins: Annotated[
+        Literal["first-use", "ask"],
+        Meta(
+            description="`first-use`: what a server shows first is trusted unless it is odd, and what it changes later "
+            "waits for a person (`interpose pins`); `ask`: what it shows first waits, too"
+        ),
+    ] = "first-use"
     show: Annotated[Globs, Meta(description="`server__tool` globs; if any are set, no other tool is there")] = ()
     hide: Annotated[Globs, Meta(description="`server__tool` globs of tools that are not there")] = ()
     search: Annotated[

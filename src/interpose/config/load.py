@@ -57,6 +57,12 @@ def load(
     return Loaded(config, merging.origins, places, chosen)
 
 
+def usual(environ: Mapping[str, str] = os.environ) -> Loaded:
+    """The configuration that holds where nobody has set anything: for who must go on when it can't be loaded."""
+    places = places_of(environ)
+    return Loaded(_Merging(environ, places).config(), {}, places, places.file)
+
+
 class _Merging:
     """Settings, the later before the earlier. Collects every problem instead of stopping at the first."""
 

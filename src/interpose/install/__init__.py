@@ -10,6 +10,7 @@ __all__ = [
     "places",
     "plan",
     "records",
+    "removal",
     "running_agents",
     "situation",
     "unguarded",

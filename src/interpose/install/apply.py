@@ -18,7 +18,7 @@ from interpose.install.records import Records
 def apply(plan: Plan, places: Places) -> list[Path]:
     """Carry a plan out. Says where the copies of what was changed are. Raises SetupError."""
     try:
-        with _alone(places.state):
+        with alone(places.state):
             for change in plan.changes:
                 _refuse_if_changed(change)
             backups = [
@@ -59,7 +59,8 @@ def _refuse_if_changed(change: FileChange) -> None:
 
 
 @contextmanager
-def _alone(state: Path) -> Iterator[None]:
+def alone(state: Path) -> Iterator[None]:
+    """Nobody else installs or removes anything meanwhile."""
     directory = state / "installs"
     directory.mkdir(parents=True, exist_ok=True, mode=0o700)
     handle = os.open(directory / "lock", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from datetime import UTC, datetime
@@ -89,6 +90,16 @@ def write(path: Path, content: bytes, mode: int) -> None:
         os.fsync(folder)
     finally:
         os.close(folder)
+
+
+def drafts_of(path: Path) -> list[Path]:
+    """What `write` left beside a file when the machine went down in the middle of it."""
+    try:
+        beside = list(path.parent.iterdir())
+    except OSError:
+        return []
+    draft = re.compile(rf"\.{re.escape(path.name)}\.[0-9a-f]{{12}}")
+    return [each for each in beside if draft.fullmatch(each.name) and each.is_file() and not each.is_symlink()]
 
 
 def _take_over_owner(handle: int, path: Path) -> None:

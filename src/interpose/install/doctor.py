@@ -23,9 +23,9 @@ from interpose.install.careful_files import found_at
 from interpose.install.hooks_file import HooksFile
 from interpose.install.jsonc import JsoncError
 from interpose.install.last_heard import LastHeard
-from interpose.install.places import InstallTarget, Scope, facts_for, file_for, system_settings, target_of
+from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import hooks_text, is_ours, plan_install
-from interpose.install.records import Installed, Records
+from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.running_agents import RunningAgent
 from interpose.install.unguarded import Unguarded, ago, switched_off, unasked_work
 from interpose.install.unheard_sessions import UnheardSession
@@ -74,10 +74,7 @@ def installed_targets(loaded: Loaded, project: Path, only: str = "") -> list[tup
     found: dict[tuple[str, Path], tuple[InstallTarget, Installed | None]] = {}
     for record in Records(loaded.places).all():
         if record.host in HOSTS:
-            path = Path(record.path)
-            facts = facts_for(HOSTS[record.host].facts, record.scope)
-            target = InstallTarget(facts, record.scope, path, _root(record, loaded.places.home))
-            found[record.host, path] = (target, record)
+            found[record.host, Path(record.path)] = (recorded_target(record, loaded.places.home), record)
     for name, host in HOSTS.items():
         for scope in _SCOPES:
             if file_for(host.facts, scope) is None:
@@ -132,15 +129,6 @@ def since_when(targets: Iterable[tuple[InstallTarget, Installed | None]]) -> dic
             continue
         since[name] = min(at, since.get(name, at))
     return since
-
-
-def _root(record: Installed, home: Path) -> Path:
-    file = next(file for file in HOSTS[record.host].facts.setup.files if file.scope == record.scope)
-    if record.scope == "managed":
-        return system_settings()
-    if record.scope == "project":
-        return Path(record.path.removesuffix("/" + file.path))
-    return home if Path(record.path).is_relative_to(home) else Path(record.path).parent
 
 
 def _commands(host: Host, target: InstallTarget) -> list[list[str]]:

@@ -11,7 +11,8 @@ from msgspec import Struct
 from interpose.config.places import Places
 from interpose.install.careful_files import write
 from interpose.install.hooks_file import Made
-from interpose.install.places import Scope
+from interpose.install.places import InstallTarget, Scope, facts_for, file_for, system_settings
+from interpose.surfaces.hosts.all_hosts import HOSTS
 
 
 class Installed(Struct, frozen=True, kw_only=True):
@@ -42,6 +43,10 @@ class Records:
         found = [record for file in sorted(self._directory.glob("*.json")) if (record := _read(file))]
         return sorted(found, key=lambda record: (record.host, record.path))
 
+    def damaged(self) -> list[Path]:
+        """Records that can't be read: what they say is installed nobody knows."""
+        return [file for file in sorted(self._directory.glob("*.json")) if _read(file) is None]
+
     def get(self, host: str, path: Path) -> Installed | None:
         """The record of one place."""
         return _read(self._file(host, path))
@@ -61,6 +66,21 @@ class Records:
             self._directory
             / f"{host}-{hashlib.sha256(str(path).encode(errors='surrogateescape')).hexdigest()[:16]}.json"
         )
+
+
+def recorded_target(record: Installed, home: Path) -> InstallTarget:
+    """The place that a record speaks of. Its host must be one that we know."""
+    facts = facts_for(HOSTS[record.host].facts, record.scope)
+    return InstallTarget(facts, record.scope, Path(record.path), _root(record, home))
+
+
+def _root(record: Installed, home: Path) -> Path:
+    file = file_for(HOSTS[record.host].facts, record.scope)
+    if record.scope == "managed":
+        return system_settings()
+    if record.scope == "project" and file is not None:
+        return Path(record.path.removesuffix("/" + file.path))
+    return home if Path(record.path).is_relative_to(home) else Path(record.path).parent
 
 
 def _read(file: Path) -> Installed | None:

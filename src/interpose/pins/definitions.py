@@ -48,8 +48,7 @@ def definitions_of(kind: Kind, items: Iterable[Mapping[str, Any]]) -> list[Defin
         if one is None:
             continue
         if one.name in places:
-            first = found[places[one.name]]
-            found[places[one.name]] = Definition(kind, first.name, first.text, "it is listed twice")
+            found[places[one.name]] = Definition(kind, one.name, "", "it is listed twice")
             continue
         places[one.name] = len(found)
         found.append(one)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 
 _LOOK_LIKE = {
     "a": "\u0430\u0251\u03b1", "b": "\u0432", "c": "\u0441\u03f2", "d": "\u0501", "e": "\u0435\u04bd",
@@ -29,6 +29,8 @@ BUILT_IN = frozenset({
 """Tools that agents bring along, as they spell them."""
 _SHORTEST = 5
 """Names with fewer letters are alike by chance."""
+_LONGEST = 100
+_MOST_ALIKE = 5
 _LATIN = {ord(char): letter for letter, chars in _LOOK_LIKE.items() for char in chars}
 
 
@@ -54,8 +56,7 @@ def disguise_of(name: str) -> str:
     scripts = {_script(char) for char in name if char.isalpha()}
     strange = [char for char in name if not char.isascii() and char.isalpha()]
     if strange and (("LATIN" in scripts and len(scripts) > 1) or latin(unicodedata.normalize("NFKC", name)).isascii()):
-        shown = ", ".join(dict.fromkeys(f"{char} is {unicodedata.name(char, 'unnamed')}" for char in strange[:3]))
-        return shown
+        return ", ".join(dict.fromkeys(f"{char} is {unicodedata.name(char, 'unnamed')}" for char in strange[:3]))
     return ""
 
 
@@ -63,17 +64,35 @@ def _script(char: str) -> str:
     return unicodedata.name(char, "?").split(" ")[0] if not char.isascii() else "LATIN"
 
 
-def alike(name: str, others: Collection[str]) -> Iterator[str]:
-    """Those of some names that one looks like, without being the same."""
-    seen, bare = skeleton(name), _bare(name)
-    for other in others:
-        if other != name and (seen == skeleton(other) or _is_slip(bare, _bare(other))):
-            yield other
+class NameIndex:
+    """Names among which look-alikes are found, however many there are."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._by_skeleton: dict[str, list[str]] = {}
+        self._by_rest: dict[str, list[str]] = {}
+        for name in names:
+            self._by_skeleton.setdefault(skeleton(name), []).append(name)
+            for rest in _rests(_bare(name)):
+                self._by_rest.setdefault(rest, []).append(name)
+
+    def same_for_the_eye(self, name: str) -> Iterator[str]:
+        """Those that differ from a name only in what nobody sees: case, separators, letters that look alike."""
+        return (other for other in self._by_skeleton.get(skeleton(name), ()) if other != name)
+
+    def alike(self, name: str) -> Iterator[str]:
+        """Those that a name looks like, without being the same."""
+        found = dict.fromkeys(self.same_for_the_eye(name))
+        bare = _bare(name)
+        for rest in _rests(bare):
+            found |= {other: None for other in self._by_rest.get(rest, ()) if _is_slip(bare, _bare(other))}
+        return (other for other in list(found)[:_MOST_ALIKE] if other != name)
 
 
-def same_for_the_eye(name: str, other: str) -> bool:
-    """Whether two different names differ only in what nobody sees: case, separators, letters that look alike."""
-    return name != other and skeleton(name) == skeleton(other)
+def _rests(bare: str) -> set[str]:
+    """What is left without any one letter: names that differ by one have one of these in common."""
+    if not _SHORTEST - 1 <= len(bare) <= _LONGEST:
+        return set()
+    return {bare, *(bare[:at] + bare[at + 1 :] for at in range(len(bare)))}
 
 
 def are_disguised(name: str, other: str) -> bool:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 from msgspec import Struct
 
 from interpose.pins.definitions import Definition, item_of
 from interpose.pins.hidden_text import hidden_in
-from interpose.pins.lookalikes import BUILT_IN, alike, are_disguised, disguise_of, same_for_the_eye, skeleton
-from interpose.pins.orders import orders_in
+from interpose.pins.lookalikes import BUILT_IN, NameIndex, are_disguised, disguise_of, skeleton
+from interpose.pins.orders import orders_in, telling_names
+from interpose.types import EMPTY
 
 MOST_READ = 64 << 10
 """Characters of a definition that are read. One that says more to a model is odd by that alone."""
@@ -34,13 +36,18 @@ class Oddity(Struct, frozen=True):
         return f"{self.what}: {self.said}" if self.said else self.what
 
 
-class Neighbours(Struct, frozen=True):
+class Neighbours:
     """The names beside which a name stands: of the same server, of others with their server, and of other servers."""
 
-    own: Collection[str] = ()
-    others: Mapping[str, str] = {}
-    """Tools of other servers, and whose they are."""
-    servers: Collection[str] = ()
+    def __init__(self, own: Iterable[str] = (), others: Mapping[str, str] = EMPTY, servers: Iterable[str] = ()) -> None:
+        """`others` are the tools of other servers, and whose they are."""
+        self.own, self.others, self.servers = NameIndex(own), others, NameIndex(servers)
+        self.foreign = telling_names(others)
+
+    @cached_property
+    def of_others(self) -> NameIndex:
+        """The tools of other servers."""
+        return NameIndex(self.others)
 
 
 def oddities_of(definition: Definition, server: str, beside: Neighbours) -> tuple[Oddity, ...]:
@@ -92,7 +99,7 @@ def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_REA
             continue
         place = f"in {at}" if at not in ("description", "instructions") else ""
         found += [Oddity(f"it hides {what}", said=place) for what in hidden_in(text)]
-        found += [Oddity(what, said=f"“{said}” {place}".strip()) for what, said in orders_in(text, beside.others)]
+        found += [Oddity(what, said=f"“{said}” {place}".strip()) for what, said in orders_in(text, beside.foreign)]
         if len(found) >= _MOST_ODDITIES:
             break
     return Reading(tuple(found), most - left)
@@ -113,19 +120,18 @@ def _tool_names(name: str, beside: Neighbours) -> tuple[Oddity, ...]:
             said=f"`{other}`",
             holds=not name.isascii() or not other.isascii(),
         )
-        for other in beside.own
-        if same_for_the_eye(name, other)
+        for other in beside.own.same_for_the_eye(name)
     ]
     if (owner := beside.others.get(name)) is not None:
         found.append(Oddity(f"{owner} has a tool of the same name", holds=False))
     found += [
         Oddity(f"it looks like a tool of {beside.others[other]}", said=f"`{other}`", holds=are_disguised(name, other))
-        for other in alike(name, beside.others)
+        for other in beside.of_others.alike(name)
     ]
     return tuple(found)
 
 
-def _server_names(server: str, servers: Collection[str]) -> tuple[Oddity, ...]:
+def _server_names(server: str, servers: NameIndex) -> tuple[Oddity, ...]:
     found = (
         [Oddity("letters in its name are not what they seem", said=disguise)]
         if (disguise := disguise_of(server))
@@ -133,6 +139,6 @@ def _server_names(server: str, servers: Collection[str]) -> tuple[Oddity, ...]:
     )
     found += [
         Oddity(f"the server's name looks like that of `{other}`", holds=skeleton(server) == skeleton(other))
-        for other in alike(server, servers)
+        for other in servers.alike(server)
     ]
     return tuple(found)

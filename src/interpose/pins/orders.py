@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from msgspec import Struct
@@ -121,6 +121,7 @@ _MOST_FINDS = 200
 """Places of a text at which one pattern is looked at. Who repeats words without end hides nothing by it: the first
 places count."""
 _LIKE_A_NAME = re.compile(r"[A-Za-z0-9]+(?:[_.-][A-Za-z0-9]+)+|[a-z0-9]+(?:[A-Z][a-z0-9]+)+")
+_WORD = re.compile(r"[\w.-]+")
 _BLANKS = re.compile(r"\s+")
 _SENTENCE = re.compile(r"[!?]|\.(?=\s|$)")
 
@@ -162,7 +163,8 @@ def _compiled() -> tuple[_Compiled, ...]:
 
 
 def orders_in(text: str, foreign: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """What a text commands, and the words in which it does. `foreign` are the names of other servers' tools."""
+    """What a text commands, and the words in which it does. `foreign` are `telling_names` of other
+    servers' tools."""
     read = as_read(text)
     said: set[str] = set()
     for order in _compiled():
@@ -178,17 +180,18 @@ def as_read(text: str) -> str:
     return _BLANKS.sub(" ", plain.replace("*", "").replace("`", "").replace("\u2019", "'")).casefold()
 
 
+def telling_names(names: Iterable[str]) -> frozenset[str]:
+    """Those that are spelled as names. One that is a word of every language, as `search`, says nothing."""
+    return frozenset(name.casefold() for name in names if _LIKE_A_NAME.fullmatch(name))
+
+
 def _about_others(read: str, foreign: Collection[str]) -> Iterator[tuple[str, str]]:
-    """Names that are a word of every language, as `search`, say nothing: only those that are spelled as names do."""
-    for name in foreign:
-        plain = name.casefold()
-        if plain not in read or not _LIKE_A_NAME.fullmatch(name):
-            continue
-        at = read.index(plain)
-        around = read[max(0, at - _AROUND) : at + len(plain) + _AROUND]
-        if _COMMANDS.search(around):
-            yield "it says what to do with a tool of another server", _shown(around)
-            return
+    for word in _WORD.finditer(read) if foreign else ():
+        if word.group().strip(".-") in foreign:
+            around = read[max(0, word.start() - _AROUND) : word.end() + _AROUND]
+            if _COMMANDS.search(around):
+                yield "it says what to do with a tool of another server", _shown(around)
+                return
 
 
 def _shown(text: str) -> str:

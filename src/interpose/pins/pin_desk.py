@@ -150,7 +150,7 @@ class PinDesk:
             if server != known.server:
                 others |= {pin.name: server for pin in self._pins_of(server) if pin.kind == "tools" and not pin.gone}
         own = {each.name for each in found} if kind == "tools" else ()
-        return Neighbours(own, others, [server for server in servers if server != known.server])
+        return Neighbours(own, others, (server for server in servers if server != known.server))
 
     def _pins_of(self, server: str) -> tuple[Pin, ...]:
         try:
@@ -190,9 +190,7 @@ def reason_of(pin: Pin) -> str:
         case "flagged":
             return odd
         case "new":
-            return (
-                f"it is new: it was called `{pin.was}` before" if pin.was else "it is new, and nobody has looked at it"
-            )
+            return "it is new under this name" if pin.was else "it is new, and nobody has looked at it"
 
 
 def choices_of(pins: Iterable[Pin]) -> list[Choice]:

@@ -113,18 +113,19 @@ class PinFiles:
         except FileNotFoundError:
             return None
         except OSError as error:
-            raise PinError(f"{file} can't be read: {error.strerror}") from None
+            raise PinError(f"its pins can't be read: {file}: {error.strerror}") from None
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            os.close(handle)
+            raise PinError(f"its pins can't be read: {file} is no regular file")
         with os.fdopen(handle, "rb") as opened:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise PinError(f"{file} is no regular file")
             data = opened.read(2 * MOST_BYTES)
         try:
             kept = fast.decode(data, type=_Kept)
             if not hmac.compare_digest(kept.seal, self._seal(server, bytes(kept.content))):
-                raise PinError(f"{file} was changed by somebody else")
+                raise PinError(f"its pins were changed by somebody else: {file}")
             return fast.decode(kept.content, type=ServerPins)
         except (MsgspecError, TypeError, UnicodeDecodeError):
-            raise PinError(f"{file} was damaged") from None
+            raise PinError(f"its pins were damaged: {file}") from None
 
     def _file(self, server: str) -> Path:
         plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in server)[:60]

@@ -77,11 +77,6 @@ class ServerPins(Struct, frozen=True, kw_only=True):
         """One of them."""
         return next((pin for pin in self.pins if pin.kind == kind and pin.name == name), None)
 
-    def trusts(self, kind: str, name: str, text: str) -> bool:
-        """Whether this very definition counts."""
-        pin = self.get(kind, name)
-        return pin is not None and text != "" and pin.trusted == text
-
 
 Examine = Callable[[Definition], tuple[Oddity, ...]]
 

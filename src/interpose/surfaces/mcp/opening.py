@@ -45,15 +45,16 @@ def open_gateway(
 
     connections = {
         name: connection_of(
-            command=one.command, args=one.args, env=one.env, cwd=one.cwd, url=one.url, headers=one.headers,
-            transport=one.transport if one.url else "",
+            command=one.command, args=one.args, env={} if transparent else one.env, cwd=one.cwd, url=one.url,
+            headers=one.headers, transport=one.transport if one.url else "",
         )
         for name, one in there.items()
     }  # fmt: skip
     return Gateway(
         [_behind(name, one, transparent=transparent) for name, one in there.items()],
         McpGate(service),
-        PinnedCatalogue(service.pins, connections),
+        # Who wraps a command configures no server: each command line is one of its own, with the client's environment.
+        PinnedCatalogue(service.pins, connections, mode=settings.pins, by_command=transparent),
         version=version, transparent=transparent, search=settings.search, identify=identify,
     )  # fmt: skip
 

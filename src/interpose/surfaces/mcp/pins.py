@@ -11,6 +11,8 @@ import threading
 from collections.abc import Collection, Mapping
 from typing import Any
 
+from msgspec.structs import replace
+
 from interpose.errors import PinError
 from interpose.pins.definitions import (
     KINDS,
@@ -18,6 +20,7 @@ from interpose.pins.definitions import (
     Definition,
     Kind,
     definitions_of,
+    digest,
     instructions_of,
     item_of,
     name_of,
@@ -38,17 +41,33 @@ class PinnedCatalogue:
     Resources come and go, and are not pinned: those with something odd in what is said of them are left out.
     """
 
-    def __init__(self, desk: PinDesk, connections: Mapping[str, Definition], *, mode: Mode = "first-use") -> None:
-        """`connections` are the servers by name (`definitions.connection_of`)."""
-        self._desk, self._connections, self._mode = desk, connections, mode
+    def __init__(
+        self,
+        desk: PinDesk,
+        connections: Mapping[str, Definition],
+        *,
+        mode: Mode = "first-use",
+        by_command: bool = False,
+    ) -> None:
+        """`connections` are the servers by name (`definitions.connection_of`).
+
+        `by_command`: a name alone says not which server is meant, and each command line has pins of its own.
+        """
+        self._desk, self._mode = desk, mode
+        self._pinned_as = {
+            name: f"{name}@{digest(one.text)[:8]}" if by_command else name for name, one in connections.items()
+        }
+        self._connections = {self._pinned_as[name]: one for name, one in connections.items()}
         self._lock = threading.Lock()
         self._seen: dict[tuple[str, str, str], str] = {}
         self._listed: set[tuple[str, str]] = set()
         self._odd: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str, str, str]] = set()
+        self._views: dict[str, tuple[ServerPins, dict[tuple[str, str], Pin]]] = {}
 
     def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
+        listing = replace(listing, server=self._pinned_as.get(listing.server, listing.server))
         if listing.kind == "resources":
             return self._without_odd(listing)
         kind: Kind = listing.kind
@@ -72,6 +91,7 @@ class PinnedCatalogue:
 
     def held(self, server: str, kind: str, name: str, /) -> str:
         """Why this one may not be used now, for the agent; empty if it may. `instructions` have the name ""."""
+        server = self._pinned_as.get(server, server)
         if kind == "resources":
             odd = self._odd.get((server, name), "")
             return f"The resource {name} of the MCP server {server} is held back: {odd}" if odd else ""
@@ -81,26 +101,24 @@ class PinnedCatalogue:
         if (server, kind) not in self._listed:
             return f"The {what} can't be used yet: {server} has not listed its {kind} since this gateway was started"
         try:
-            known = self._desk.known(server)
+            pins = self._pins(server)
         except PinError as error:
             return _sentence(server, what, str(error), f"interpose pins show {server}")
-        if not self._is_trusted(known, "connection", ""):
-            pin = known.get("connection", "")
+        if not self._is_trusted(server, pin := pins.get(("connection", "")), "connection", ""):
             odd = next((each.what for each in pin.oddities if each.holds), "") if pin is not None else ""
             why = odd or "the server itself is not what was trusted: its command or address changed"
             if pin is not None and not pin.trusted and not odd:
                 why = "nobody has agreed to this server yet"
             return _sentence(server, what, why, f"interpose pins show {server}")
-        if self._is_trusted(known, kind, name):
+        if self._is_trusted(server, pin := pins.get((kind, name)), kind, name):
             return ""
-        pin = known.get(kind, name)
         why = (reason_of(pin) if pin is not None else "") or "it is not what its server has shown and somebody trusted"
         return _sentence(server, what, why, f"interpose pins show {server} {name}".rstrip())
 
     def instructions(self, server: str, /) -> str:
         """What a server's instructions may say to a client now: what was trusted, or nothing."""
         try:
-            pin = self._desk.known(server).get("instructions", "")
+            pin = self._desk.known(self._pinned_as.get(server, server)).get("instructions", "")
         except PinError:
             return ""
         if pin is None or pin.gone or self.held(server, "instructions", ""):
@@ -119,9 +137,18 @@ class PinnedCatalogue:
                 self._seen |= {(server, kind, each.name): each.text for each in found}
                 self._listed.add((server, kind))
 
-    def _is_trusted(self, known: ServerPins, kind: str, name: str) -> bool:
-        text = self._seen.get((known.server, kind, name), "")
-        return known.trusts(kind, name, text)
+    def _pins(self, server: str) -> Mapping[tuple[str, str], Pin]:
+        """By kind and name. Asked at every call, made when the file changes. Raises PinError."""
+        known = self._desk.known(server)
+        view = self._views.get(server)
+        if view is None or view[0] is not known:
+            view = known, {(pin.kind, pin.name): pin for pin in known.pins}
+            self._views[server] = view
+        return view[1]
+
+    def _is_trusted(self, server: str, pin: Pin | None, kind: str, name: str) -> bool:
+        text = self._seen.get((server, kind, name), "")
+        return pin is not None and text != "" and pin.trusted == text
 
     def _without_odd(self, listing: Listing) -> tuple[Mapping[str, Any], ...]:
         kept: list[Mapping[str, Any]] = []
@@ -165,5 +192,5 @@ def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mappin
 def _sentence(server: str, what: str, why: str, look: str) -> str:
     return (
         f"The {what} of the MCP server {server} is held until a person has looked at it: {why}. Tell the user; they "
-        f"can see it with `{look}` and decide with `interpose pins approve` or `reject` in their own terminal. You can't."
+        f"can see it with `{look}`, and decide in their own terminal with `interpose pins approve` or `reject`."
     )

@@ -1,0 +1,77 @@
+"""The wheel and the sdist of this checkout, and environments that have nothing else of it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+from importlib.metadata import Distribution, distribution
+from pathlib import Path
+
+from msgspec import Struct
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[2]
+EPOCH = "1700000000"
+"""A time that files in archives have if nobody names another."""
+
+
+class Packages(Struct, frozen=True):
+    """What a release has."""
+
+    wheel: Path
+    sdist: Path
+
+
+def build(into: Path, source: Path = ROOT, *, epoch: str = EPOCH) -> Packages:
+    """Build both. Needs no network: the build backend is part of the development environment."""
+    command = [sys.executable, "-m", "hatchling", "build", "-d", str(into), "-t", "sdist", "-t", "wheel"]
+    environment = os.environ | {"SOURCE_DATE_EPOCH": epoch}
+    subprocess.run(command, cwd=source, env=environment, check=True, capture_output=True, timeout=50)
+    return Packages(next(into.glob("*.whl")), next(into.glob("*.tar.gz")))
+
+
+def unpacked(sdist: Path, into: Path) -> Path:
+    """The directory that an sdist holds."""
+    with tarfile.open(sdist) as archive:
+        archive.extractall(into, filter="data")
+    return next(into.iterdir())
+
+
+def needed(extras: tuple[str, ...] = (), of: str = "interpose") -> dict[str, Distribution]:
+    """All distributions that `pip install interpose[extras]` would bring, as they are installed here."""
+    found: dict[str, Distribution] = {}
+    waiting = [(of, ("", *extras))]
+    while waiting:
+        name, wanted = waiting.pop()
+        for text in distribution(name).requires or ():
+            requirement = Requirement(text)
+            marker = requirement.marker
+            on = not marker or any(marker.evaluate({"extra": each}) for each in wanted)
+            if on and canonicalize_name(requirement.name) not in found:
+                found[canonicalize_name(requirement.name)] = distribution(requirement.name)
+                waiting.append((requirement.name, ("", *requirement.extras)))
+    return found
+
+
+def environment(place: Path, wheel: Path, extras: tuple[str, ...] = ()) -> Path:
+    """A fresh environment with a wheel and exactly what it needs. Says where its programs are.
+
+    The wheel is installed by pip; what it needs are links to what is installed here, so that nothing is fetched.
+    """
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(place)], check=True, timeout=50)
+    linked = place / "needed"
+    linked.mkdir()
+    for dist in needed(extras).values():
+        for file in dist.files or ():
+            top = file.parts[0]
+            if top not in ("..", "__pycache__") and not (linked / top).exists():
+                (linked / top).symlink_to(Path(str(dist.locate_file(top))))
+    packages = next((place / "lib").glob("python*")) / "site-packages"
+    (packages / "needed.pth").write_text(f"{linked}\n")
+    pip = [sys.executable, "-m", "pip", "--python", str(place / "bin" / "python"), "--disable-pip-version-check"]
+    install = ["install", "--quiet", "--no-index", "--no-deps", "--no-compile", str(wheel)]
+    subprocess.run([*pip, *install], check=True, capture_output=True, timeout=50)
+    return place / "bin"
