@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -25,7 +26,13 @@ def run_gateway(
     *,
     transparent: bool,
 ) -> int:
-    """Serve the client that started us. What is said to people goes to the standard error."""
+    """Serve the client that started us. What is said to people goes to the standard error.
+
+    INVARIANT: what a project puts into its agent's environment sets nothing here. A setting of ours would loosen what
+    is decided, and whoever starts us is the agent's host.
+    """
+    for name in [name for name in os.environ if name.startswith("INTERPOSE_")]:
+        del os.environ[name]
     try:
         return _served(load(), servers, transparent=transparent)
     except (ConfigError, PolicyError, PluginError) as error:

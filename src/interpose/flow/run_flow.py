@@ -296,13 +296,13 @@ class RunFlow:
     def never(self, name: str) -> str:
         """Why a tool is refused whatever its arguments are; empty if nobody can say so by its name alone."""
         snapshot = self._parts.interceptors.snapshot()
-        call = self.canonical(ToolCall(name))
+        call = replace(self.canonical(ToolCall(name)), context=self._context)
         if not self._parts.tools.matches(*self._names(call)):
             return _not_available(call)
         for entry in snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id):
             says = getattr(entry.handler, "never", None)
             if entry.mode == "enforce" and not entry.is_observer and callable(says):
-                reason = called(says, (call.name,))
+                reason = called(says, (call,))
                 if isinstance(reason, str) and reason:
                     return reason
         return ""

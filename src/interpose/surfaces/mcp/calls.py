@@ -22,8 +22,8 @@ from msgspec.structs import replace
 from interpose.errors import InvalidCallError
 from interpose.surfaces.mcp.client_request import ClientRequest, inputs_of
 from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
-from interpose.surfaces.mcp.eras import ASKABLE, MISSING_CAPABILITY, map_of, meta_for, result_for
-from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
+from interpose.surfaces.mcp.eras import MISSING_CAPABILITY, map_of, meta_for, result_for
+from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from interpose.surfaces.mcp.gate_listing import CALL_TOOL, SEARCH, carried, searched
 from interpose.surfaces.mcp.holds import PREFIX, Held, Running
@@ -223,7 +223,7 @@ class Calls:
         return await self._outcome(passed, connection, exchange)
 
     async def _outcome(
-        self, passed: _Passed, connection: ServerConnection, exchange: Exchange
+        self, passed: _Passed, connection: ServerConnection, exchange: ServerExchange
     ) -> dict[str, Any] | _AskedBack:
         """What comes of an exchange: the server's result, or what it asks a modern client before. Raises RpcError."""
         try:
@@ -246,7 +246,7 @@ class Calls:
         return result
 
     def _hold_running(
-        self, passed: _Passed, connection: ServerConnection, exchange: Exchange, asked: tuple[ServerQuestion, ...]
+        self, passed: _Passed, connection: ServerConnection, exchange: ServerExchange, asked: tuple[ServerQuestion, ...]
     ) -> _AskedBack:
         """An old server waits for answers of a modern client."""
         questions = {f"q{number}": question for number, question in enumerate(asked, 1)}
@@ -350,8 +350,6 @@ class Calls:
     def expired(self, held: Held) -> None:
         """A held call was given up."""
         self.drop(held)
-        if held.running is None:
-            return  # the gate has seen what the server asked, which was all that came of that call
         passed = _Passed(None, held.asked, held.ticket, EMPTY, EMPTY)  # type: ignore[arg-type] # goes nowhere any more
         self._gateway.spawn(self._failed(passed, INTERNAL_ERROR, "the client did not come back with answers"))
 
@@ -361,9 +359,9 @@ class Calls:
         """What a modern server asks. Raises RpcError if the client did not declare that it answers it."""
         questions = map_of(result.get("inputRequests"))
         for one in questions.values():
-            method, params = map_of(one).get("method"), map_of(map_of(one).get("params"))
-            if method not in ASKABLE or not request.declared.answers(str(method), params):
-                what = f"{passed.asked.server} asks for {str(method)[:100]}, which this client did not declare"
+            method, params = str(map_of(one).get("method")), map_of(map_of(one).get("params"))
+            if not request.declared.answers(method, params):
+                what = f"{passed.asked.server} asks for {method[:100]}, which this client did not declare"
                 raise RpcError(MISSING_CAPABILITY, what)
         return dict(questions)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.mcp.contract import Client
 from interpose.surfaces.mcp.eras import Declared, map_of, text_of
-from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
+from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -27,7 +27,7 @@ OURS = "interpose/"
 
 
 class ClientRequest:
-    """See the module. It is the `Caller` of what is sent to a server for it."""
+    """See the module. It is the `ExchangeOwner` of what is sent to a server for it."""
 
     __slots__ = ("conversation", "declared", "id", "meta", "method", "params")
 
@@ -78,7 +78,7 @@ class ClientRequest:
         if not self.modern or self.declared.log_level:
             self.conversation.link.post(notification("notifications/message", params), during=self.id)
 
-    def asked(self, exchange: Exchange, question: ServerQuestion, /) -> None:
+    def asked(self, exchange: ServerExchange, question: ServerQuestion, /) -> None:
         """A server of the old era asks: an old client is asked at once, a modern one by whoever waits for the call."""
         if not self.declared.answers(question.method, question.params):
             question.refuse(METHOD_NOT_FOUND, f"The client did not declare that it answers {question.method}")

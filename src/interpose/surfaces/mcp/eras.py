@@ -57,7 +57,7 @@ class Declared(Struct, frozen=True, kw_only=True):
             return True
         mode = params.get("mode", "form")
         # A declaration that names no mode is from before there were two, and means the form.
-        return mode in found or (mode == "form" and "url" not in found)
+        return isinstance(mode, str) and (mode in found or (mode == "form" and "url" not in found))
 
 
 def map_of(value: Any) -> Mapping[str, Any]:

@@ -12,7 +12,7 @@ from interpose.surfaces.mcp.eras import Declared
 from interpose.surfaces.mcp.frames import RequestId, RpcError, failure, response
 
 
-class Caller(Protocol):
+class ExchangeOwner(Protocol):
     """For whom a request to a server is made: a client's request, as far as a server's connection needs to know it."""
 
     @property
@@ -33,7 +33,7 @@ class Caller(Protocol):
         """The server wrote to its log."""
         ...
 
-    def asked(self, exchange: Exchange, question: ServerQuestion, /) -> None:
+    def asked(self, exchange: ServerExchange, question: ServerQuestion, /) -> None:
         """The server wants something of the client before it answers."""
         ...
 
@@ -79,12 +79,12 @@ class ServerQuestion:
             self._to.reply(self.id, frame)
 
 
-class Exchange:
+class ServerExchange:
     """A request of ours. It ends with an answer; a server of the old era may ask something before."""
 
     __slots__ = ("_future", "_settled", "caller", "id", "method", "questions", "timer", "token")
 
-    def __init__(self, id: int, method: str, caller: Caller | None) -> None:
+    def __init__(self, id: int, method: str, caller: ExchangeOwner | None) -> None:
         self.id, self.method, self.caller = id, method, caller
         self.token: Any = None
         """The client's own token for its progress; ours is the id."""

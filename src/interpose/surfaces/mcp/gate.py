@@ -32,7 +32,7 @@ from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
 from interpose.surfaces.mcp.gate_results import is_unfinished, opened, rewritten, text_result
 from interpose.surfaces.mcp.gate_state import RequestStates, seal_of
 from interpose.tool_descriptions import describe_tools
-from interpose.types import Context, ToolCall, ToolOutcome, new_id
+from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,6 +44,7 @@ T = TypeVar("T")
 
 REFUSED = -32010
 """The code of a refusal of requests whose results can't say that they failed."""
+ANSWERS = "inputResponses"
 LARGE = 4 * 1024
 """Letters above which a request or a result is looked at in a thread, so that nobody else waits for it."""
 _CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False)
@@ -129,6 +130,12 @@ class McpGate:
         if asked.method == CALL:
             self._describe(call.name, asked.definition)
             unavailable = self._filter.why_not(asked.server, asked.name)
+        passed = _passed(asked, call)
+        if passed is not None:
+            answered = await self._answers(asked, passed)
+            if not isinstance(answered, ToolCall):
+                return answered
+            call = answered
         prompt = self._prompt(asked)
         hosted = self._service.hosted(context, _CAN, confirm=prompt)
         key = new_id()
@@ -136,6 +143,8 @@ class McpGate:
             asked, asked.params, lambda: hosted.before(call, key=key, unavailable=unavailable)
         )
         match answer:
+            case Go() | GoWith() if passed is not None:
+                return _going_on(asked, passed, answer.verdict.payload)
             case Go():
                 return Forward(None, GateTicket(key, call, perf_counter_ns()))
             case GoWith(_, arguments):
@@ -144,6 +153,25 @@ class McpGate:
                 return prompt.put or _refused(asked, self._waiting(reply_texts.waiting(verdict), verdict.approval))
             case Refuse(verdict):
                 return _refused(asked, reply_texts.refusal(verdict))
+
+    async def _answers(self, asked: Asked, passed: GateTicket) -> Gated | ToolCall:
+        """What a client answers to a question of the server, in the middle of a call that was let through.
+
+        INVARIANT: answers are words for the tool like its arguments, and judged with them. If they raise nothing that
+        the call did not raise, it goes on; else what they make of it is decided anew, as the call that comes back.
+        """
+        answers = asked.params.get(ANSWERS)
+        arguments = {**passed.call.arguments, ANSWERS: answers}
+        call = ToolCall(passed.call.name, arguments, context=asked.client.context)
+        hosted = self._service.hosted(asked.client.context, _CAN)
+        now = await self._driven(asked, asked.params, lambda: hosted.decide(call))
+        if now.outcome == "deny":
+            return call
+        if now.outcome == "ask":
+            before = await self._driven(asked, asked.params, lambda: hosted.decide(passed.call))
+            if not set(now.questions) <= set(before.questions):
+                return call
+        return _going_on(asked, passed, now.payload)
 
     async def _forwarded(
         self, asked: Asked, hosted: Hosted, call: ToolCall, answer: GoWith, key: str, arguments: dict[str, Any]
@@ -208,6 +236,21 @@ class McpGate:
             self._described.clear()
         self._described[name] = definition
         describe_tools([definition_key(definition, name)])
+
+
+def _passed(asked: Asked, call: ToolCall) -> GateTicket | None:
+    """The ticket of the call that this one continues. INVARIANT: one of another call is none."""
+    given = asked.continues
+    return given if isinstance(given, GateTicket) and given.call.name == call.name else None
+
+
+def _going_on(asked: Asked, passed: GateTicket, judged: ToolCall) -> Gated:
+    """The call that was let through before, with answers as they were judged."""
+    arguments: dict[str, Any] = thaw(passed.call.arguments)
+    params = params_with(asked, arguments)
+    if not isinstance(params, dict):
+        return _refused(asked, f"Not run as it is: {params}")
+    return Forward(params | {ANSWERS: thaw(judged.arguments.get(ANSWERS))}, passed)
 
 
 def _ticket(asked: Asked, ticket: Any) -> tuple[ToolCall, str, int]:

@@ -211,7 +211,9 @@ def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
 
 
 def is_unfinished(result: Mapping[str, Any]) -> bool:
-    """Whether this only says that the result comes later: a task that was begun, or goes on."""
+    """Whether the result comes later: the server asks something back, or it is a task that was begun or goes on."""
+    if result.get("resultType") == "input_required":
+        return True
     task = result.get("task")
     state = task.get("status") if isinstance(task, Mapping) else result.get("status")
     if isinstance(task, Mapping) or "taskId" in result:

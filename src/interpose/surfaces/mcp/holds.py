@@ -17,7 +17,7 @@ from msgspec import Struct
 from msgspec.json import Encoder
 
 from interpose.surfaces.mcp.contract import Asked
-from interpose.surfaces.mcp.exchanges import Exchange, ServerQuestion
+from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
 from interpose.surfaces.mcp.server_connection import ServerConnection
 
@@ -30,7 +30,7 @@ class Running(Struct, frozen=True):
     """A call that an old server has under way while it waits for answers."""
 
     connection: ServerConnection
-    exchange: Exchange
+    exchange: ServerExchange
     questions: Mapping[str, ServerQuestion]
 
 

@@ -17,7 +17,7 @@ from msgspec import UNSET, Raw, Struct
 
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import ASKABLE, CONNECTION_CLOSED, REQUEST_TIMEOUT, map_of
-from interpose.surfaces.mcp.exchanges import Caller, Exchange, ServerQuestion
+from interpose.surfaces.mcp.exchanges import ExchangeOwner, ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -79,7 +79,7 @@ class ServerConnection:
         self.era: Era = "handshake"
         self.version = ""
         self._link, self._events, self._seconds = link, events, seconds
-        self._open: dict[int, Exchange] = {}
+        self._open: dict[int, ServerExchange] = {}
         self._next = 1
         self._lost = ""
         self._questions: dict[RequestId, ServerQuestion] = {}
@@ -103,11 +103,11 @@ class ServerConnection:
         params: Mapping[str, Any],
         meta: dict[str, Any] | None = None,
         *,
-        caller: Caller | None = None,
+        caller: ExchangeOwner | None = None,
         seconds: float | None = None,
         name: str = "",
         input_schema: Mapping[str, Any] = EMPTY,
-    ) -> Exchange:
+    ) -> ServerExchange:
         """Send a request. Raises RpcError if it can't be sent. `seconds` of 0: it may take as long as it likes."""
         if self._lost:
             raise self._closed()
@@ -115,7 +115,7 @@ class ServerConnection:
             raise RpcError(INTERNAL_ERROR, f"{self.server} has {MAX_OPEN} requests open already")
         id = self._next
         self._next += 1
-        exchange = Exchange(id, method, caller)
+        exchange = ServerExchange(id, method, caller)
         if meta:
             if "progressToken" in meta:
                 exchange.token, meta["progressToken"] = meta["progressToken"], id
@@ -167,12 +167,12 @@ class ServerConnection:
         except LinkError:
             pass
 
-    def forget(self, exchange: Exchange) -> None:
+    def forget(self, exchange: ServerExchange) -> None:
         """Its answer does not count any more."""
         if self._open.pop(exchange.id, None) is not None and exchange.timer is not None:
             exchange.timer.cancel()
 
-    def cancel(self, exchange: Exchange, why: str) -> None:
+    def cancel(self, exchange: ServerExchange, why: str) -> None:
         """Tell the server that nobody waits any more."""
         if self._open.pop(exchange.id, None) is None or self._lost:
             return
@@ -185,13 +185,13 @@ class ServerConnection:
         frame = notification("notifications/cancelled", {"requestId": exchange.id, "reason": why})
         self._send_later(frame, Outgoing(method="notifications/cancelled", cancels=exchange.id))
 
-    def suspend(self, exchange: Exchange) -> None:
+    def suspend(self, exchange: ServerExchange) -> None:
         """A person thinks about what the server asked: that time is not the server's."""
         if exchange.timer is not None:
             exchange.timer.cancel()
             exchange.timer = None
 
-    def resume(self, exchange: Exchange) -> None:
+    def resume(self, exchange: ServerExchange) -> None:
         """It is the server's turn again."""
         if exchange.timer is None and exchange.id in self._open:
             limit = self._seconds
@@ -222,7 +222,7 @@ class ServerConnection:
         except LinkError:
             pass
 
-    def _timed_out(self, exchange: Exchange, limit: float) -> None:
+    def _timed_out(self, exchange: ServerExchange, limit: float) -> None:
         self.cancel(exchange, "it took too long")
         exchange.settle(RpcError(REQUEST_TIMEOUT, f"{self.server} did not answer within {limit:g} seconds"))
 
@@ -245,6 +245,10 @@ class ServerConnection:
         except BadFrameError as error:
             if self._counted():
                 log.debug("server sent no frame", extra={"server": self.server, "why": str(error)})
+        except Exception:
+            # INVARIANT: whatever a server sends, it ends its own connection at worst.
+            log.exception("a frame could not be dealt with", extra={"server": self.server})
+            self._cut("it sent a frame that could not be dealt with")
 
     def _answered(self, frame: Frame) -> None:
         exchange = self._open.pop(frame.id, None) if type(frame.id) is int else None
@@ -279,13 +283,16 @@ class ServerConnection:
                 caller.caller.logged(params)
             else:
                 self._events.notified(method, params)
-        elif method == "notifications/cancelled" and (id := params.get("requestId")) in self._questions:
-            question = self._questions.pop(id)
+        elif method == "notifications/cancelled" and (question := self._question(params.get("requestId"))) is not None:
+            del self._questions[question.id]
             question.done = True
             if question.relaying is not None:
                 question.relaying.cancel()
         else:
             self._events.notified(method, params)
+
+    def _question(self, id: Any) -> ServerQuestion | None:
+        return self._questions.get(id) if isinstance(id, int | str) else None
 
     def _asked(self, id: RequestId, method: str, params: dict[str, Any], during: int | None) -> None:
         if method == "ping":
@@ -306,7 +313,7 @@ class ServerConnection:
         else:
             self._events.asked(question)
 
-    def _caller(self, during: int | None) -> Exchange | None:
+    def _caller(self, during: int | None) -> ServerExchange | None:
         """The request that this belongs to: the transport says it, or all that are open are of one conversation.
 
         INVARIANT: what a server asks during one client's call is never put to another client.

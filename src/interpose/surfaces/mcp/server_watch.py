@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.mcp.eras import meta_for
-from interpose.surfaces.mcp.exchanges import Exchange
+from interpose.surfaces.mcp.exchanges import ServerExchange
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, RpcError
 from interpose.surfaces.mcp.negotiation import Negotiated
 from interpose.surfaces.mcp.server_connection import ServerConnection
@@ -33,7 +33,7 @@ class ServerWatch:
         self._wanted: Counter[str] = Counter()
         self._connection: ServerConnection | None = None
         self._task: asyncio.Task[None] | None = None
-        self._listening: Exchange | None = None
+        self._listening: ServerExchange | None = None
         self._changed = asyncio.Event()
 
     def connected(self, connection: ServerConnection, negotiated: Negotiated) -> None:

@@ -48,10 +48,10 @@ class StdioClient:
         if _is_file(writes):
             self._writer = _FileWriter(writes)
         else:
-            self._writer, _ = await loop.connect_write_pipe(lambda: _Writing(self), os.fdopen(writes, "wb", 0))
+            self._writer, _ = await loop.connect_write_pipe(lambda: _ClientOutput(self), os.fdopen(writes, "wb", 0))
             self._writer.set_write_buffer_limits(high=HIGH_WATER)
         self._writable.set()
-        reading = _Reading(self, side)
+        reading = _ClientInput(self, side)
         if _is_file(reads):
             threading.Thread(target=_read_file, args=(reads, loop, reading), daemon=True).start()
         else:
@@ -116,7 +116,7 @@ class _FileWriter:
         return False
 
 
-def _read_file(descriptor: int, loop: asyncio.AbstractEventLoop, reading: _Reading) -> None:
+def _read_file(descriptor: int, loop: asyncio.AbstractEventLoop, reading: _ClientInput) -> None:
     with os.fdopen(descriptor, "rb", 0) as file:
         while data := file.read(65536):
             _on(loop, reading.data_received, data)
@@ -130,7 +130,7 @@ def _on(loop: asyncio.AbstractEventLoop, call: Callable[[Any], None], value: Any
         pass  # the loop ended before the file did
 
 
-class _Reading(asyncio.Protocol):
+class _ClientInput(asyncio.Protocol):
     def __init__(self, client: StdioClient, side: ClientSide) -> None:
         self._client = client
         self._lines = LineSplitter(side.received)
@@ -151,7 +151,7 @@ class _Reading(asyncio.Protocol):
         self._client.ended.set()
 
 
-class _Writing(asyncio.Protocol):
+class _ClientOutput(asyncio.Protocol):
     def __init__(self, client: StdioClient) -> None:
         self._client = client
 
