@@ -9,6 +9,7 @@ __all__ = [
     "gateway_plan",
     "last_heard",
     "mcp_files",
+    "own_places",
     "places",
     "plan",
     "records",
