@@ -156,5 +156,7 @@ def test_without_a_server_pins_are_shown_from_their_files(
         monkeypatch.setenv(f"INTERPOSE_{name}_SOCKET", "")
     code, out, _ = said(capsys)
     assert (code, "changed" in out) == (0, True)
+    main(["status"])
+    assert "1 definitions of MCP servers wait for you (fs): interpose pins" in capsys.readouterr().out
     code, _, err = said(capsys, "approve", "fs")
     assert (code, "no server runs, and none can be started" in err) == (1, True)
