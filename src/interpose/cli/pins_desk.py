@@ -86,7 +86,7 @@ class KeptPins:
             return []
         store = open_store(config.store.url or str(Path(config.ledger.directory) / "ledger.db"), read_only=True)
         try:
-            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server)
+            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server, config.gateway.servers)
         finally:
             store.close()
 
@@ -143,4 +143,5 @@ def pins_waiting(config: Config) -> str:
     if not waiting:
         return ""
     servers = ", ".join(sorted({row.server for row in waiting}))
-    return f"{len(waiting)} definitions of MCP servers wait for you ({servers}): interpose pins"
+    what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
+    return f"{what} for you ({servers}): interpose pins"

@@ -70,7 +70,9 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def listed(request: Request) -> Response:
         wanted = query_of(request, PinsQuery)
-        return json_response(PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server))))
+        return json_response(
+            PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server, service.config.gateway.servers)))
+        )
 
     async def approve(request: Request) -> Response:
         body = _body(request, PinsBody)
