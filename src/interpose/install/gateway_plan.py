@@ -82,7 +82,7 @@ def plan_gateway_install(place: McpPlace, loaded: Loaded) -> GatewayPlan:
     host, language = place.host, language_of(place)
     file = found_at(place.path, place.root, 0o600 if place.scope == "user" else 0o644)
     now = hooks_text(file)
-    was = GatewayRecords(loaded.places).get(host.name, file.path)
+    was = GatewayRecords(loaded.places).get(host.name, file.path, place.keys)
     before = _before(file)
     if was is not None:  # what was added since is taken over, too
         before = _named(place, lambda: language.restored(now, was, is_ours))
@@ -98,7 +98,7 @@ def plan_gateway_install(place: McpPlace, loaded: Loaded) -> GatewayPlan:
     change, present = _into_configuration(imported, loaded)
     record = GatewayInstalled(
         host=host.name, scope=place.scope, path=str(file.path), root=str(place.root.resolve()), at_ns=time_ns(),
-        entry=name, before=before,
+        keys=place.keys, entry=name, before=before,
         after_sha256=sha256(swap.text), section_before=swap.section_before, section_after=swap.section_after,
         moved={each.was: servers[each.was] for each in imported}, directories=_missing(file.path, place, was),
     )  # fmt: skip
@@ -114,8 +114,7 @@ def plan_gateway_uninstall(record: GatewayInstalled) -> GatewayPlan:
     host = MCP_HOSTS.get(record.host)
     if host is None:
         raise SetupError(f"{record.path} is of {record.host}, an agent that this version does not know")
-    key = next(file.key for file in host.files if file.scope == record.scope)
-    place = McpPlace(host, record.scope, Path(record.path), Path(record.root), key)
+    place = McpPlace(host, record.scope, Path(record.path), Path(record.root), record.keys)
     file = found_at(place.path, place.root)
     text = _named(place, lambda: language_of(place).restored(hooks_text(file), record, is_ours))
     after = None if text is None or file.content is None else text.encode()
@@ -163,19 +162,22 @@ def installed_in(host: str, scope: str, root: Path, loaded: Loaded) -> list[Gate
     return [
         record
         for record in GatewayRecords(loaded.places).all()
-        if record.host == host and record.scope == scope and (scope == "user" or record.root == str(root.resolve()))
+        if record.host == host
+        and (record.scope == scope or (record.scope == "local" and scope == "user"))
+        and (scope == "user" or record.root == str(root.resolve()))
     ]
 
 
 def places_with_servers(scope: McpScope, project: Path) -> list[McpPlace]:
     """Every file of every agent that is there."""
-    found: dict[Path, McpPlace] = {}
-    for host in MCP_HOSTS.values():
-        if any(file.scope == scope for file in host.files):
-            place = mcp_place(host, scope, project)
-            if place.path.is_file():
-                found.setdefault(place.path.resolve(), place)
-    return list(found.values())
+    return [place for host in MCP_HOSTS.values() for place in places_of_host(host, scope, project)]
+
+
+def places_of_host(host: McpHost, scope: McpScope, project: Path) -> list[McpPlace]:
+    """The files of an agent that are there. What is a user's own for one project belongs to what is the user's."""
+    scopes: tuple[McpScope, ...] = ("user", "local") if scope == "user" else (scope,)
+    places = [mcp_place(host, each, project) for each in scopes if any(file.scope == each for file in host.files)]
+    return [place for place in places if place.path.is_file()]
 
 
 def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, Any]:
@@ -202,7 +204,7 @@ def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, 
 
 def language_of(place: McpPlace) -> ServersText:
     """How the file of a place is read and written."""
-    return TomlServers(place.key) if place.host.toml else JsonServers(place.key)
+    return TomlServers(place.keys[-1]) if place.host.toml else JsonServers(place.keys)
 
 
 def _program() -> list[str]:

@@ -120,6 +120,26 @@ def test_the_agent_gets_one_server_and_our_file_the_others(home: Path, capsys: A
     assert TOKEN not in said(capsys, "gateway", "uninstall", "claude-code")[1]
 
 
+def test_servers_for_one_project_in_the_users_file(home: Path, capsys: Any) -> None:
+    """Where `claude mcp add` puts them, unless it is told otherwise."""
+    here = {str(home): {"history": [1], "mcpServers": SERVERS}, "/else": {"mcpServers": {"x": {"command": "x"}}}}
+    text = json.dumps({"mcpServers": {"mine": {"command": "m"}}, "projects": here}, indent=2)
+    file = put("claude-code", text)
+    out = said(capsys, "gateway", "import", "--dry-run", "--json")[1]
+    assert list(json.loads(out)["servers"]) == ["mine", "files", "hub"]
+    for words in (("install", "claude-code"), ("install", "claude-code", "--local")):
+        assert said(capsys, "gateway", *words)[0] == 0
+    now = json.loads(file.read_text())
+    assert list(now["mcpServers"]) == list(now["projects"][str(home)]["mcpServers"]) == ["interpose"]
+    assert now["projects"]["/else"] == here["/else"]
+    for words in (("uninstall", "claude-code"), ("uninstall", "claude-code", "--local")):
+        assert said(capsys, "gateway", *words)[0] == 0
+    assert file.read_text() == text
+    (home / "elsewhere").mkdir()
+    code, _, err = said(capsys, "gateway", "install", "claude-code", "--local", "--cwd", str(home / "elsewhere"))
+    assert (code, "it has nothing for" in err) == (1, True)
+
+
 def test_what_others_changed_meanwhile_stays(home: Path, capsys: Any) -> None:
     file = put("claude-code", common(count=1))
     said(capsys, "gateway", "install", "claude-code")
