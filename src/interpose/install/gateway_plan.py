@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ from msgspec import json as fast
 from msgspec.structs import fields
 
 from interpose.config.gateway_servers import GatewayServer
-from interpose.errors import SetupError, text_of
+from interpose.errors import ConfigError, SetupError, text_of
 from interpose.install.apply import alone
 from interpose.install.careful_files import FoundFile, back_up, found_at, make_directories, write
 from interpose.install.config_servers import with_servers
@@ -239,9 +240,26 @@ def _into_configuration(imported: Sequence[ImportedServer], loaded: Loaded) -> t
     file = found_at(loaded.file, Path(loaded.file.resolve().anchor))
     after = with_servers(hooks_text(file), new, str(loaded.file))
     content = after.encode() if new else file.content
+    if new:
+        _refuse_unloadable(after, loaded)
     return FileChange(file.path, file.content, content, file.mode), tuple(
         each.name for each in imported if each.name in taken
     )
+
+
+def _refuse_unloadable(text: str, loaded: Loaded) -> None:
+    """INVARIANT: nothing is written that our programs could not load: every hook would refuse from then on."""
+    from interpose.config.load import load
+
+    with TemporaryDirectory(prefix="interpose-") as directory:
+        trial = Path(directory) / loaded.file.name
+        trial.write_text(text, encoding="utf-8")
+        trial.chmod(0o600)
+        try:
+            load(trial)
+        except ConfigError as error:
+            said = "; ".join(str(problem).replace(str(trial), str(loaded.file)) for problem in error.problems)
+            raise SetupError(f"it would not load with these servers, and stays as it is: {said}") from None
 
 
 def _named(place: McpPlace, work: Callable[[], T]) -> T:

@@ -228,6 +228,32 @@ def test_our_file_that_can_not_be_changed_is_told_what_to_write(home: Path, caps
     assert file.read_text() == common()
 
 
+def test_names_that_differ_by_case_are_told_apart(home: Path, capsys: Any) -> None:
+    put(
+        "cursor",
+        json.dumps({"mcpServers": {"Files": {"command": "a"}, "files": {"command": "b"}, "a b__c": {"command": "c"}}}),
+    )
+    assert said(capsys, "gateway", "install", "cursor")[0] == 0
+    assert set(load(environ={"HOME": str(home)}).config.gateway.servers) == {"Files", "files-cursor", "a-b_c"}
+
+
+def test_what_would_not_load_is_not_written(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An organisation that locks its servers: with others in the user's file, every hook would refuse."""
+    from interpose.config import load as loading
+
+    organisation = home / "organisation.yaml"
+    organisation.write_text("lock: [gateway.servers]\n")
+    organisation.chmod(0o644)
+    defaults = loading.load.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "organisation", organisation)
+    file = put("cursor", common())
+    code, _, err = said(capsys, "gateway", "install", "cursor")
+    assert (code, "would not load" in err, "locked by" in err) == (1, True, True), err
+    assert file.read_text() == common()
+    assert not (home / ".config" / "interpose").exists()
+
+
 def test_import_reads_users_files_and_a_named_one(home: Path, capsys: Any) -> None:
     put("cursor", common())
     (home / ".mcp.json").write_text(json.dumps({"mcpServers": {"evil": {"command": "evil"}}}))
