@@ -17,7 +17,7 @@ from interpose.config.load import load
 from interpose.config.settings import Config
 from interpose.errors import NotProvenError, text_of
 from interpose.ledger.keys import load_keys
-from interpose.pins.pin_desk import Choice, PinDesk
+from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.service.pin_records import pins_directory
@@ -37,10 +37,10 @@ class PinsPlace(Protocol):
     def rows(self, server: str = "") -> list[PinRow]:
         """The pins of all servers, or of one."""
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes."""
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
 
     def forget(self, server: str) -> None:
@@ -57,12 +57,12 @@ class ServedPins:
         """The pins of all servers, or of one."""
         return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", _Rows).pins
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes. The server knows by whom, and asks for proof."""
         body = {"items": msgspec.to_builtins(choices)}
         return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", _Rows, body).pins
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
         body = {"items": msgspec.to_builtins(choices)}
         return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", _Rows, body).pins
@@ -90,11 +90,11 @@ class KeptPins:
         finally:
             store.close()
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes, at a server that is started for it."""
         return self._served().approve(server, choices)
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no, in the same way."""
         return self._served().reject(server, choices)
 

@@ -18,6 +18,7 @@ from interpose.errors import ConfigError
 from interpose.install.doctor import installed_targets, since_when
 from interpose.install.last_heard import span
 from interpose.install.places import InstallTarget, spoken_path
+from interpose.install.plan import unread_by
 from interpose.install.records import Installed
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
@@ -81,7 +82,8 @@ def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Ungua
     """What keeps agents from asking, of all whose hooks are installed."""
     running = running_agents()
     managed = {target.facts.name for target, _ in targets if target.scope == "managed"}
-    return [
+    unread = [Unguarded("installed", "open", why) for target, _ in targets if (why := unread_by(target))]
+    return unread + [
         each
         for host, at_ns in since_when(targets).items()
         for each in (

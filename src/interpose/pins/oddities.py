@@ -79,14 +79,14 @@ def texts_of(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
             yield from texts_of(each, at)
 
 
-class Reading(Struct, frozen=True):
+class TextReading(Struct, frozen=True):
     """What was found in a text, and how many characters were read."""
 
     oddities: tuple[Oddity, ...]
     read: int
 
 
-def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_READ) -> Reading:
+def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_READ) -> TextReading:
     """What is odd in all that an item says to a model."""
     found: list[Oddity] = []
     most = left = min(most, MOST_READ)
@@ -102,7 +102,7 @@ def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_REA
         found += [Oddity(what, said=f"“{said}” {place}".strip()) for what, said in orders_in(text, beside.foreign)]
         if len(found) >= _MOST_ODDITIES:
             break
-    return Reading(tuple(found), most - left)
+    return TextReading(tuple(found), most - left)
 
 
 def _tool_names(name: str, beside: Neighbours) -> tuple[Oddity, ...]:

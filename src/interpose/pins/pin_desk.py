@@ -31,7 +31,7 @@ class PinEvent(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class PinChoice(Struct, frozen=True, kw_only=True):
     """What a person has looked at: exactly this definition, told by its digest."""
 
     kind: Kind
@@ -90,14 +90,14 @@ class PinDesk:
         self._tell_held(before, kept, "")
         return kept
 
-    def approve(self, server: str, choices: Sequence[Choice], by: str) -> list[Pin]:
+    def approve(self, server: str, choices: Sequence[PinChoice], by: str) -> list[Pin]:
         """Say yes to what was shown. Raises NoPinError or PinError.
 
         INVARIANT: who asks for this has shown that `by` is a person and no agent.
         """
         return self._answered(server, choices, by, approved, "approved")
 
-    def reject(self, server: str, choices: Sequence[Choice], by: str) -> list[Pin]:
+    def reject(self, server: str, choices: Sequence[PinChoice], by: str) -> list[Pin]:
         """Say no to what was shown. Raises NoPinError or PinError."""
         return self._answered(server, choices, by, rejected, "rejected")
 
@@ -118,7 +118,7 @@ class PinDesk:
     def _answered(
         self,
         server: str,
-        choices: Sequence[Choice],
+        choices: Sequence[PinChoice],
         by: str,
         change: Callable[[ServerPins, Collection[tuple[str, str]], str, int], ServerPins],
         what: str,
@@ -138,7 +138,7 @@ class PinDesk:
     ) -> ServerPins:
         now = self._clock()
         for kind, found in shown.items():
-            reader = _Reader(known.server, self._neighbours(known, kind, found, servers))
+            reader = _ListingReader(known.server, self._neighbours(known, kind, found, servers))
             known = after_listing(known, kind, found, reader.examine, mode=mode, now_ns=now)
         return known
 
@@ -193,12 +193,12 @@ def reason_of(pin: Pin) -> str:
             return "it is new under this name" if pin.was else "it is new, and nobody has looked at it"
 
 
-def choices_of(pins: Iterable[Pin]) -> list[Choice]:
+def choices_of(pins: Iterable[Pin]) -> list[PinChoice]:
     """What a person is asked to say yes or no to."""
-    return [Choice(kind=pin.kind, name=pin.name, digest=pin.shown) for pin in pins]
+    return [PinChoice(kind=pin.kind, name=pin.name, digest=pin.shown) for pin in pins]
 
 
-class _Reader:
+class _ListingReader:
     """Reads what is new in one listing, and no more of it than a server may cost."""
 
     def __init__(self, server: str, beside: Neighbours) -> None:
@@ -212,7 +212,7 @@ class _Reader:
         return oddities_of(definition, self._server, self._beside)
 
 
-def _chosen(known: ServerPins, choice: Choice) -> Pin:
+def _chosen(known: ServerPins, choice: PinChoice) -> Pin:
     pin = known.get(choice.kind, choice.name)
     if pin is None:
         raise NoPinError(f"{known.server} has no {choice.kind} {choice.name!r}")

@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from interpose.pins.definitions import Kind
-from interpose.pins.pin_desk import Choice, PinDesk
+from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pinned_server import Pin, ServerPins, State
 
 
@@ -35,9 +35,9 @@ class PinRow(Struct, frozen=True, kw_only=True):
         """Whether a person has to say something."""
         return self.state in ("changed", "new", "flagged", "tampered")
 
-    def choice(self) -> Choice:
+    def choice(self) -> PinChoice:
         """What a person says yes or no to, having seen this."""
-        return Choice(kind=self.kind, name=self.name, digest=self.digest)
+        return PinChoice(kind=self.kind, name=self.name, digest=self.digest)
 
 
 def rows_of(desk: PinDesk, server: str = "") -> list[PinRow]:

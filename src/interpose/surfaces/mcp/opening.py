@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpose.config.gateway_servers import GatewayServer
+from interpose.config.server_variables import filled
 from interpose.pins.definitions import connection_of
 from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
-from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.contract import Client, Era
 from interpose.surfaces.mcp.eras import Declared, text_of
 from interpose.surfaces.mcp.frames import RequestId
 from interpose.surfaces.mcp.gate import McpGate
 from interpose.surfaces.mcp.gate_context import client_context
 from interpose.surfaces.mcp.gateway import Behind, Gateway
-from interpose.surfaces.mcp.links import ServerLink
+from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerLink, ServerSide
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from interpose.surfaces.mcp.stdio_client import StdioClient
 from interpose.surfaces.mcp.supervised_server import ServerTimes
@@ -62,15 +63,46 @@ def open_gateway(
 def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
     prefix = "" if transparent else name if server.prefix is None else server.prefix
     times = ServerTimes(start=server.start_timeout, request=server.timeout)
-    return Behind(name=name, connect=link_of(name, server), prefix=prefix, times=times, methods=server.methods)
+    # What a client gave to a server that it wrapped is no text of a configuration, and nothing is filled in.
+    connect = link_of(name, server, None if transparent else os.environ)
+    return Behind(name=name, connect=connect, prefix=prefix, times=times, methods=server.methods)
 
 
-def link_of(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
-    """What connects to a server: called anew for each connection."""
-    if server.url:
-        raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
-    program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
-    return lambda: ChildLink(program)
+def link_of(name: str, server: GatewayServer, environ: Mapping[str, str] | None) -> Callable[[], ServerLink]:
+    """What connects to a server: called anew for each connection. `environ` fills in its variables."""
+
+    def connect() -> ServerLink:
+        try:
+            ready = server if environ is None else filled(server, environ)
+        except ValueError as error:
+            return UnreadyLink(str(error))
+        if ready.url:
+            raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
+        program = ServerProgram(name=name, command=ready.command, args=ready.args, env=ready.env, cwd=ready.cwd)
+        return ChildLink(program)
+
+    return connect
+
+
+class UnreadyLink:
+    """To a server that can't be started as it is configured. The others run."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def open(self, _side: ServerSide, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    async def send(self, _frame: bytes, _about: Outgoing, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    def negotiated(self, era: Era, version: str, /) -> None:
+        """Nobody to agree with."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
 
 
 async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
