@@ -15,7 +15,7 @@ from msgspec import Struct
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import NotProvenError, text_of
+from interpose.errors import InterposeError, NotProvenError, text_of
 from interpose.ledger.keys import load_keys
 from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
@@ -86,7 +86,7 @@ class KeptPins:
             return []
         store = open_store(config.store.url or str(Path(config.ledger.directory) / "ledger.db"), read_only=True)
         try:
-            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server)
+            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server, config.gateway.servers)
         finally:
             store.close()
 
@@ -128,3 +128,20 @@ def pins_place(args: argparse.Namespace) -> PinsPlace:
     config = load(args.config).config
     desk = listening_desk(config)
     return ServedPins(desk) if desk is not None else KeptPins(config)
+
+
+def pins_waiting(config: Config) -> str:
+    """What MCP servers show that waits for a person, in a line; empty if nothing does."""
+    try:
+        rows = KeptPins(config).rows()
+    except (InterposeError, OSError) as error:
+        return f"pins of MCP servers can't be read: {text_of(error)}"
+    tampered = sorted({row.server for row in rows if row.state == "tampered"})
+    if tampered:
+        return f"pins of {', '.join(tampered)} were tampered with: interpose pins"
+    waiting = [row for row in rows if row.waits]
+    if not waiting:
+        return ""
+    servers = ", ".join(sorted({row.server for row in waiting}))
+    what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
+    return f"{what} for you ({servers}): interpose pins"

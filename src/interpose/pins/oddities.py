@@ -41,8 +41,22 @@ class Neighbours:
 
     def __init__(self, own: Iterable[str] = (), others: Mapping[str, str] = EMPTY, servers: Iterable[str] = ()) -> None:
         """`others` are the tools of other servers, and whose they are."""
-        self.own, self.others, self.servers = NameIndex(own), others, NameIndex(servers)
-        self.foreign = telling_names(others)
+        self._own, self.others, self._servers = own, others, servers
+
+    @cached_property
+    def own(self) -> NameIndex:
+        """The tools of the same server."""
+        return NameIndex(self._own)
+
+    @cached_property
+    def servers(self) -> NameIndex:
+        """Other servers."""
+        return NameIndex(self._servers)
+
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """Names of other servers' tools that no text has by chance."""
+        return telling_names(self.others)
 
     @cached_property
     def of_others(self) -> NameIndex:

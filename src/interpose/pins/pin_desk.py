@@ -13,7 +13,7 @@ from interpose.pins.oddities import Neighbours, Oddity, oddities_of
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pinned_server import Mode, Pin, ServerPins, after_listing, approved, rejected
 
-MOST_OF_A_LISTING = 1 << 20
+MOST_OF_A_LISTING = 512 << 10
 """Characters of one listing that are read for oddities. What is trusted already is not read again."""
 
 Told = Callable[["PinEvent"], object]
@@ -60,10 +60,13 @@ class PinDesk:
             raise cached[1]
         return cached[1]
 
-    def all(self) -> list[ServerPins | tuple[str, str]]:
-        """Every server of which something is kept, or its name and why that can't be believed."""
+    def all(self, expected: Iterable[str] = ()) -> list[ServerPins | tuple[str, str]]:
+        """Every server of which something is kept, or its name and why that can't be believed.
+
+        `expected` are servers that may have been known: that their pins are gone shows only to who asks for them.
+        """
         found: list[ServerPins | tuple[str, str]] = []
-        for server in self._files.servers():
+        for server in sorted({*self._files.servers(), *expected}):
             try:
                 found.append(self.known(server))
             except PinError as error:
@@ -150,7 +153,7 @@ class PinDesk:
             if server != known.server:
                 others |= {pin.name: server for pin in self._pins_of(server) if pin.kind == "tools" and not pin.gone}
         own = {each.name for each in found} if kind == "tools" else ()
-        return Neighbours(own, others, (server for server in servers if server != known.server))
+        return Neighbours(own, others, [server for server in servers if server != known.server])
 
     def _pins_of(self, server: str) -> tuple[Pin, ...]:
         try:
@@ -208,7 +211,7 @@ class _ListingReader:
     def examine(self, definition: Definition) -> tuple[Oddity, ...]:
         self._left -= len(definition.text)
         if self._left < 0:
-            return (Oddity(f"its server shows more than {MOST_OF_A_LISTING >> 20} MiB, and nobody read the rest"),)
+            return (Oddity(f"its server shows more than {MOST_OF_A_LISTING >> 10} KiB, and nobody read the rest"),)
         return oddities_of(definition, self._server, self._beside)
 
 

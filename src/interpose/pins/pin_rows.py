@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -40,10 +41,10 @@ class PinRow(Struct, frozen=True, kw_only=True):
         return PinChoice(kind=self.kind, name=self.name, digest=self.digest)
 
 
-def rows_of(desk: PinDesk, server: str = "") -> list[PinRow]:
-    """The pins of all servers, or of one."""
+def rows_of(desk: PinDesk, server: str = "", expected: Iterable[str] = ()) -> list[PinRow]:
+    """The pins of all servers, or of one. `expected` are servers of the configuration."""
     found: list[PinRow] = []
-    for each in desk.all():
+    for each in desk.all([server] if server else expected):
         if isinstance(each, ServerPins):
             if server in ("", each.server):
                 found += [_row(each.server, pin) for pin in each.pins]

@@ -29,7 +29,7 @@ _MOST = 5000
 class PinsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose pins are wanted."""
 
-    server: Annotated[str, Meta(max_length=256, description="of this server only")] = ""
+    server: Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$", description="of this server only")] = ""
 
 
 class PinsAnswer(Struct, frozen=True):
@@ -70,7 +70,9 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def listed(request: Request) -> Response:
         wanted = query_of(request, PinsQuery)
-        return json_response(PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server))))
+        return json_response(
+            PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server, service.config.gateway.servers)))
+        )
 
     async def approve(request: Request) -> Response:
         body = _body(request, PinsBody)
