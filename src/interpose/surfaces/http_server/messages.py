@@ -56,6 +56,8 @@ class Caller(Struct, frozen=True):
     role: Role
     name: str = ""
     anonymous: bool = False
+    session: str = ""
+    """The session that the credential names, if it does."""
 
 
 class Request:
