@@ -91,5 +91,6 @@ async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
         draining.cancel()
     await gateway.close()
     await client.flush()
+    client.close()
     for task in waiting:
         task.cancel()
