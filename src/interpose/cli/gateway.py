@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from interpose.cli import gateway_http
 from interpose.cli.gateway_running import run_gateway
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ _EPILOG = """The servers stand in interpose.yaml:
       github: {command: github-mcp, env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}}
 
 Your agent starts `interpose gateway` as its only MCP server, and sees files__read_file, github__create_issue ...
+With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own (`interpose token add`).
 
 exit codes: 0 the client went, 64 wrong usage, 69 the ledger can't be used, 70 internal error, 78 a configuration or
 rules that can't be loaded"""
@@ -32,6 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+    gateway_http.add_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -40,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     def load() -> Config:
         from interpose.config.load import load
 
-        return load(args.config).config
+        return load(args.config, flags=gateway_http.flags_of(args)).config
 
-    return run_gateway("gateway", load, _servers, transparent=False)
+    return run_gateway("gateway", load, _servers, transparent=False, serve=gateway_http.serve if args.http else None)
 
 
 def _servers(config: Config) -> Mapping[str, GatewayServer]:

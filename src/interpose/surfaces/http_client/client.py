@@ -45,7 +45,7 @@ class HttpClient:
         self._freed(connection)
 
     async def send(self, request: bytes, hearer: Hearer) -> ClientConnection:
-        """Send a request as bytes. `hearer` hears the answer, on whatever connection is free. Raises UnreachableError."""
+        """Send a request as bytes, on a connection that is free; `hearer` hears the answer. Raises UnreachableError."""
         connection = self._free() or await self._connect()
         connection.send(request, hearer)
         return connection

@@ -121,7 +121,9 @@ class ClientConnection(asyncio.Protocol):
             raise ValueError("it sends a coding that nobody asked for")
         self._final = True
         self._closes = not self._parser.should_keep_alive()
-        if (seconds := self._headers.get("keep-alive", "").lower().partition("timeout=")[2].partition(",")[0]).isdigit():
+        if (
+            seconds := self._headers.get("keep-alive", "").lower().partition("timeout=")[2].partition(",")[0]
+        ).isdigit():
             self.kept = min(60.0, max(0.0, int(seconds[:4]) - 1.0))
         if self._hearer is not None:
             self._hearer.begun(AnswerHead(status, self._headers))

@@ -236,6 +236,8 @@ class Door:
             raise Refusal(
                 403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
             )
+        if access == "public":
+            return Caller("agent", ANONYMOUS, anonymous=True)
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, presented = authorization.partition(" ")
@@ -288,4 +290,3 @@ def preflight(allowed: Headers, methods: str) -> Headers:
         return ()
     names = "Authorization, Content-Type, Prefer, X-Request-ID, X-Maybe-Dont-Client-ID"
     return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", names))
-

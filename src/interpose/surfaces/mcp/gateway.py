@@ -101,6 +101,11 @@ class Gateway:
         """A client is gone."""
         self._conversations.pop(conversation, None)
 
+    def hush(self) -> None:
+        """Subscriptions end, with a result."""
+        for conversation in self._conversations:
+            conversation.subscriptions.ended.set()
+
     async def close(self) -> None:
         """Stop everything, within a bounded time."""
         for conversation in list(self._conversations):

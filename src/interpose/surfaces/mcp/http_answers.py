@@ -135,7 +135,7 @@ async def events(queue: FrameQueue) -> AsyncGenerator[bytes, None]:
             return
         else:
             await queue.wait(PING)
-            if not queue.ended and not len(queue):
+            if not (queue.ended or len(queue)):
                 yield b": still there\r\n\r\n"
 
 

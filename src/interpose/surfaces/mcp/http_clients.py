@@ -65,10 +65,15 @@ class HttpClients:
     def routes(self, path: str = "/mcp") -> tuple[Route, ...]:
         """Where clients come."""
         return (
-            Route("POST", path, self.post, "agent", "A message of an MCP client"),
-            Route("GET", path, self.listen, "agent", "What concerns no request of an MCP client, as events"),
+            Route("POST", path, self.post, "agent", "A message of an MCP client", hangs_up=True),
+            Route("GET", path, self.listen, "agent", "What an MCP client is told unasked", hangs_up=True),
             Route("DELETE", path, self.leave, "agent", "The end of an MCP client's session"),
         )
+
+    def hush(self) -> None:
+        """The end begins: streams that would never end by themselves end; what was asked is answered."""
+        self.sessions.hush()
+        self._gateway.hush()
 
     async def post(self, request: Request) -> Response:
         """One frame."""
@@ -254,7 +259,6 @@ class HttpClients:
                 raise Refusal(400, "bad_request", "Mcp-Session-Id is missing")
             raise Refusal(404, "not_found", "there is no such session")
         return found
-
 
     def _client(self, request: Request) -> Client:
         """Who asks. Raises Refusal.

@@ -114,6 +114,12 @@ class HttpSessions:
             session.end()
             self._gateway.spawn(session.conversation.close())
 
+    def hush(self) -> None:
+        """Nobody is told anything unasked any more."""
+        for session in self._sessions.values():
+            if session.unasked is not None:
+                session.unasked.end()
+
     def close(self) -> None:
         """All are over."""
         if self._timer is not None:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpose.config.gateway_servers import GatewayServer
+from interpose.errors import ConfigError
 from interpose.pins.definitions import connection_of
 from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
 from interpose.surfaces.mcp.contract import Client
@@ -21,10 +22,11 @@ from interpose.surfaces.mcp.links import ServerLink
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from interpose.surfaces.mcp.stdio_client import StdioClient
 from interpose.surfaces.mcp.supervised_server import ServerTimes
-from interpose.types import Context
+from interpose.types import EMPTY, Context
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
+    from interpose.surfaces.http_client.addresses import Reach
 
 DRAIN = 30.0
 """Seconds that requests under way have to end after the client closed its side."""
@@ -41,6 +43,7 @@ def open_gateway(
         return client_context(
             settings, meta=meta, principal=client.principal, token_session=client.context.session_id,
             client=text_of(declared.info.get("name")), cwd=here, request_id=str(id)[:64],
+            headers={"traceparent": client.traceparent} if client.traceparent else EMPTY,
         )  # fmt: skip
 
     connections = {
@@ -68,9 +71,30 @@ def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
 def link_of(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
     """What connects to a server: called anew for each connection."""
     if server.url:
-        raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
+        return _http_link(name, server)
     program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
     return lambda: ChildLink(program)
+
+
+def _http_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
+    from interpose.surfaces.http_client.addresses import parse_url
+    from interpose.surfaces.mcp.http_link import HttpLink, HttpPlace
+    from interpose.surfaces.mcp.sse_link import SseLink
+
+    try:
+        url = parse_url(server.url)
+    except ValueError as error:
+        raise ConfigError((f"gateway.servers.{name}.url: {error}",)) from None
+    # A name may lead anywhere tomorrow; an address in numbers, or this machine, is what a person wrote down.
+    reach: Reach = "named" if url.named else "private" if server.private else "public"
+    place = HttpPlace(name=name, url=url, headers=server.headers, reach=reach)
+    tokens = None
+    if server.oauth is not None:
+        from interpose.surfaces.mcp.server_oauth import open_tokens
+
+        tokens = open_tokens(name, server.url, server.oauth)
+    made = SseLink if server.transport == "sse" else HttpLink
+    return lambda: made(place, tokens)
 
 
 async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
