@@ -139,6 +139,8 @@ CONFINED = {
     "cryptography": ("formats/signatures.py", "approvals/seal.py"),
     "httpx2": ("policy/judge/http_transport.py",),
     "httptools": ("surfaces/http_server/request_reader.py", "surfaces/http_client/connection.py"),
+    "jwt": ("surfaces/mcp/client_tokens.py",),
+    "keyring": ("surfaces/mcp/server_oauth.py",),
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),

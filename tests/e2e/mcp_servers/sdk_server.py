@@ -116,7 +116,8 @@ def over_http() -> None:
             await app(scope, receive, send)
 
     listening = socket.create_server(("127.0.0.1", 0))
-    print(listening.getsockname()[1], flush=True)
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")
+    sys.stdout.flush()
     settings = uvicorn.Config(only_old if sys.argv[1] in OLD else app, log_level="warning")
     uvicorn.Server(settings).run([listening])
 

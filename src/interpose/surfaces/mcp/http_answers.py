@@ -101,10 +101,10 @@ class FrameQueue:
             self._room.set()
         return frame
 
-    async def wait(self, seconds: float) -> None:
-        """Wait until something is there, or the end, or so many seconds."""
+    async def wait(self, seconds: float) -> bool:
+        """Wait until something is there, or the end, or so many seconds. Whether nothing is there then."""
         if self._frames or self.ended:
-            return
+            return False
         self._come = self._loop.create_future()
         timer = self._loop.call_later(seconds, self._wake)
         try:
@@ -112,6 +112,7 @@ class FrameQueue:
         finally:
             timer.cancel()
             self._come = None
+        return not self._frames and not self.ended
 
     def _wake(self) -> None:
         if self._come is not None and not self._come.done():
@@ -134,8 +135,8 @@ async def events(queue: FrameQueue) -> AsyncGenerator[bytes, None]:
         elif queue.ended:
             return
         else:
-            await queue.wait(PING)
-            if not (queue.ended or len(queue)):
+            quiet = await queue.wait(PING)
+            if quiet:
                 yield b": still there\r\n\r\n"
 
 

@@ -1,7 +1,8 @@
 """A server over streamable HTTP: each request is a POST, and its answer comes as JSON or as a stream of events.
 
 Both eras. The old one has a session (`Mcp-Session-Id`) and a stream for what the server says unasked; the modern one
-repeats in headers what the body says, and a stream that we end is a request that we cancel.
+repeats in headers what the body says, and a stream that we end is a request that we cancel. Where a principal has a
+token of its own for the server, its calls go there with that token, in the old era in a session of their own.
 """
 
 from __future__ import annotations
@@ -9,10 +10,11 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.structs import replace
 
 from interpose.surfaces.http_client.addresses import HttpUrl, Reach, UnreachableError, redirected
 from interpose.surfaces.http_client.client import HttpClient
@@ -21,11 +23,13 @@ from interpose.surfaces.http_client.event_stream import EventSplitter, StreamEve
 from interpose.surfaces.http_client.exchanges import AnswerHead
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import CONNECTION_CLOSED
-from interpose.surfaces.mcp.frames import INTERNAL_ERROR, MAX_FRAME, METHOD_NOT_FOUND, RequestId, failure
+from interpose.surfaces.mcp.frames import INTERNAL_ERROR, MAX_FRAME, METHOD_NOT_FOUND, RequestId, failure, notification
 from interpose.surfaces.mcp.header_values import NAMED, encoded, params_of
 from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerSide
-from interpose.surfaces.mcp.server_tokens import ServerTokens
 from interpose.types import EMPTY
+
+if TYPE_CHECKING:
+    from interpose.surfaces.mcp.server_oauth import OAuthTokens
 
 log = logging.getLogger("interpose.gateway")
 
@@ -63,25 +67,29 @@ class _Glance(Struct):
 _glance = msgspec.json.Decoder(_Glance)
 
 
-def answers(frame: bytes, id: int | None) -> bool:
-    """Whether a frame is the answer to this request. What is no frame is none."""
+def glanced(frame: bytes) -> _Glance | None:
+    """What a frame is; None if it is none."""
     try:
-        seen = _glance.decode(frame)
+        return _glance.decode(frame)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return False
-    return seen.method is UNSET and type(seen.id) is int and seen.id == id
+        return None
 
 
 class HttpLink:
     """See the module."""
 
-    def __init__(self, place: HttpPlace, tokens: ServerTokens | None = None) -> None:
-        """`tokens`: who has the token for this server, if it wants one."""
+    def __init__(self, place: HttpPlace, tokens: OAuthTokens | None = None) -> None:
+        """`tokens`: our own for this server, if it wants any."""
         self._place, self._tokens = place, tokens
         self.url = place.url
         self._client = HttpClient(place.url, place.reach)
         self._era: Era = "handshake"
-        self._version = self.session = ""
+        self._version = ""
+        self.sessions: dict[str, str] = {}
+        """In the old era: by whose they are. Ours is under the empty name."""
+        self._greeting = b""
+        self._greeted: dict[str, asyncio.Lock] = {}
+        self._asked_by: dict[RequestId, str] = {}
         self._open: dict[int, _Answer] = {}
         self._streams: set[asyncio.Task[None]] = set()
         self._side: ServerSide
@@ -110,10 +118,15 @@ class HttpLink:
         if about.cancels is not None:
             answer = self._open.pop(about.cancels, None)
             if answer is not None:
+                about = replace(about, principal=answer.about.principal)
                 answer.abort()
             if self._modern(about.method):
                 return
+        elif about.answers is not None:
+            about = replace(about, principal=self._asked_by.pop(about.answers, ""))
         if about.id is not None:
+            if about.method == "initialize":
+                self._greeting = frame
             answer = _Answer(self, about)
             self._open[about.id] = answer
             try:
@@ -130,7 +143,7 @@ class HttpLink:
         except TimeoutError:
             told.abort()
             raise LinkError(f"it did not take a message within {SHORT:g} seconds") from None
-        if about.method == "notifications/initialized" and self.session:
+        if about.method == "notifications/initialized" and self.sessions.get(""):
             self._begin(self._listen())
 
     async def close(self) -> None:
@@ -141,14 +154,14 @@ class HttpLink:
         for answer in list(self._open.values()):
             answer.abort()
         self._open.clear()
-        if self.session:
-            try:
-                async with asyncio.timeout(GOODBYE):
-                    told = _Told(self, Outgoing())
-                    await self._client.send(self.head("DELETE", Outgoing()) + b"\r\n", told)
+        try:
+            async with asyncio.timeout(GOODBYE):
+                for whose in self.sessions:
+                    told = _Told(self, Outgoing(principal=whose))
+                    await self._client.send(self.head("DELETE", told.about) + b"\r\n", told)
                     await told.done.wait()
-            except (TimeoutError, UnreachableError):
-                pass
+        except (TimeoutError, UnreachableError):
+            pass
         await self._client.close()
 
     # what exchanges call
@@ -156,7 +169,7 @@ class HttpLink:
     async def put(self, hearer: _Answer | _Told, frame: bytes, method: str = "POST", last: str = "") -> None:
         """Send a request, and let this one hear the answer. Raises LinkError."""
         hearer.frame = frame
-        await self._authorize()
+        await self._authorize(self.whose(hearer.about))
         head = self.head(method, hearer.about, last)
         body = b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame) if method == "POST" else b"\r\n"
         try:
@@ -175,8 +188,8 @@ class HttpLink:
         if about.method != "initialize":
             if self._version:
                 lines.append(f"MCP-Protocol-Version: {self._version}\r\n")
-            if self.session and not self._modern(about.method):
-                lines.append(f"Mcp-Session-Id: {self.session}\r\n")
+            if not self._modern(about.method) and (session := self.sessions.get(self.whose(about))):
+                lines.append(f"Mcp-Session-Id: {session}\r\n")
         if about.method and self._modern(about.method):
             lines.append(f"Mcp-Method: {encoded(about.method)}\r\n")
             if about.name and about.method in NAMED:
@@ -186,7 +199,7 @@ class HttpLink:
                 lines += [f"{name}: {value}\r\n" for name, value in said.items()]
         if last:
             lines.append(f"Last-Event-ID: {last}\r\n")
-        if self._tokens is not None and (token := self._tokens.current):
+        if self._tokens is not None and (token := self._tokens.current(self.whose(about))):
             lines.append(f"Authorization: Bearer {token}\r\n")
         return "".join(lines).encode("latin-1", "replace")
 
@@ -194,12 +207,37 @@ class HttpLink:
         """A server that is only being got to know is asked in both eras at the same time."""
         return method == "server/discover" or (self._era == "modern" and method != "initialize")
 
-    async def _authorize(self) -> None:
-        if self._tokens is not None and not self._tokens.current:
-            try:
-                await self._tokens.ready()
-            except UnreachableError as error:
-                raise LinkError(str(error)) from None
+    def whose(self, about: Outgoing) -> str:
+        """With whose token something goes to the server. INVARIANT: never with another principal's."""
+        return self._tokens.whose(about.principal) if self._tokens is not None else ""
+
+    async def _authorize(self, whose: str) -> None:
+        if self._tokens is None:
+            return
+        try:
+            if not self._tokens.current(whose):
+                await self._tokens.ready(whose)
+            if whose and self._era == "handshake" and self.sessions.get("") and whose not in self.sessions:
+                await self._greet(whose)
+        except UnreachableError as error:
+            raise LinkError(str(error)) from None
+
+    async def _greet(self, whose: str) -> None:
+        """Begin a session of somebody's own: what we said when we began ours is said again. Raises UnreachableError."""
+        async with self._greeted.setdefault(whose, asyncio.Lock()):
+            if whose in self.sessions or self._tokens is None:
+                return
+            headers = {"Accept": "application/json, text/event-stream", "Content-Type": "application/json"}
+            headers |= {**self._place.headers, "Authorization": f"Bearer {self._tokens.current(whose)}"}
+            target = self.url.target
+            answer = await self._client.ask("POST", target, headers, self._greeting, limit=MAX_FRAME, seconds=GREETING)
+            session = answer.head.headers.get("mcp-session-id", "")
+            if answer.head.status != 200 or not _usable(session):
+                raise UnreachableError(f"it began no session for this principal: HTTP {answer.head.status}")
+            headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": self._version}
+            ready = notification("notifications/initialized")
+            await self._client.ask("POST", target, headers, ready, limit=MAX_FRAME, seconds=SHORT)
+            self.sessions[whose] = session
 
     def moved(self, location: str) -> bool:
         """Whether a redirect is followed: only within the same origin."""
@@ -208,9 +246,24 @@ class HttpLink:
             self.url = found
         return found is not None
 
-    def refused_token(self, challenge: str) -> bool:
+    def refused_token(self, about: Outgoing) -> bool:
         """The token does not count any more. Whether there may be another."""
-        return self._tokens is not None and self._tokens.refused(challenge)
+        return self._tokens is not None and self._tokens.refused(self.whose(about))
+
+    def asked_by(self, question: RequestId, about: Outgoing) -> None:
+        """The server asks during somebody's call: the answer goes the same way."""
+        if (whose := self.whose(about)) and len(self._asked_by) < MOST_IN_BATCH:
+            self._asked_by[question] = whose
+
+    def session_ended(self, about: Outgoing) -> bool:
+        """The server does not know a session any more. Whether it was one."""
+        whose = self.whose(about)
+        if whose and self.sessions.pop(whose, ""):
+            return False
+        if self.sessions.get(""):
+            self.lose("its session ended")
+            return True
+        return False
 
     def received(self, frame: bytes, during: int | None) -> None:
         """One frame of the server."""
@@ -279,8 +332,8 @@ class _Told:
 
     def begun(self, head: AnswerHead, /) -> None:
         self.status = head.status
-        if head.status == 404 and self.link.session and self.about.method != "GET":
-            self.link.lose("its session ended")
+        if head.status == 404 and self.about.method and self.about.method != "GET":
+            self.link.session_ended(self.about)
         if self.events is not None and (head.status != 200 or head.media_type != "text/event-stream"):
             self.events = None
 
@@ -343,10 +396,9 @@ class _Answer:
         self._head, self._parts, self._size = head, [], 0
         self._events = None
         if self.about.method == "initialize" and head.status == 200:
-            session = head.headers.get("mcp-session-id", "")
-            if session and (len(session) > 1024 or not session.isascii() or not session.isprintable()):
+            if (session := head.headers.get("mcp-session-id", "")) and not _usable(session):
                 raise ValueError("its session id can't be used")
-            self.link.session = session
+            self.link.sessions = {"": session} if session else {}
         if head.status == 200 and head.media_type == "text/event-stream":
             self._events = EventSplitter(self._event, MAX_FRAME)
 
@@ -395,7 +447,10 @@ class _Answer:
             self._frame(event.data)
 
     def _frame(self, frame: bytes) -> None:
-        if answers(frame, self.id):
+        seen = glanced(frame)
+        if seen is not None and seen.method is not UNSET and isinstance(seen.id, int | str):
+            self.link.asked_by(seen.id, self.about)
+        if seen is not None and seen.method is UNSET and type(seen.id) is int and seen.id == self.id:
             self._finished()
             self.link.answered(self.id)
             if self._events is not None:
@@ -408,7 +463,7 @@ class _Answer:
         assert events is not None  # noqa: S101 - it is one
         self._resumed = 0 if self._heard else self._resumed + 1
         self._heard = False
-        if not events.last_id or self._resumed > MOST_RESUMED or not self.link.session:
+        if not events.last_id or self._resumed > MOST_RESUMED or not self.link.sessions:
             self.fail(CONNECTION_CLOSED, f"its stream ended without an answer{f': {why}' if why else ''}")
             return
         last, pause = events.last_id, min(LONGEST_PAUSE, max(0.05, (events.retry or 1000) / 1000))
@@ -429,12 +484,11 @@ class _Answer:
             where = head.headers.get("location", "")[:200]
             self.fail(CONNECTION_CLOSED, f"it wants us to go to {where!r}, another place, which is not followed")
             return
-        if status == 401 and not self._tried and self.link.refused_token(head.headers.get("www-authenticate", "")):
+        if status == 401 and not self._tried and self.link.refused_token(self.about):
             self._tried = 1
             self.link.again(self, self.frame)
             return
-        if status == 404 and self.link.session:
-            self.link.lose("its session ended")
+        if status == 404 and self.about.method != "server/discover" and self.link.session_ended(self.about):
             return
         said = _error_in(body) if head.media_type == "application/json" else None
         if said is not None:
@@ -473,8 +527,9 @@ _HINTS = {
 
 
 def _error_in(body: bytes) -> Raw | None:
-    try:
-        seen = _glance.decode(body)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return None
-    return seen.error if isinstance(seen.error, Raw) else None
+    seen = glanced(body)
+    return seen.error if seen is not None and isinstance(seen.error, Raw) else None
+
+
+def _usable(session: str) -> bool:
+    return 0 < len(session) <= 1024 and session.isascii() and session.isprintable()

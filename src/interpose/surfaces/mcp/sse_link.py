@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.http_client.addresses import HttpUrl, UnreachableError, redirected
 from interpose.surfaces.http_client.client import HttpClient
@@ -14,13 +14,15 @@ from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.frames import MAX_FRAME
 from interpose.surfaces.mcp.http_link import SHORT, HttpPlace
 from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerSide
-from interpose.surfaces.mcp.server_tokens import ServerTokens
+
+if TYPE_CHECKING:
+    from interpose.surfaces.mcp.server_oauth import OAuthTokens
 
 
 class SseLink:
     """See the module."""
 
-    def __init__(self, place: HttpPlace, tokens: ServerTokens | None = None) -> None:
+    def __init__(self, place: HttpPlace, tokens: OAuthTokens | None = None) -> None:
         self._place, self._tokens = place, tokens
         self._client = HttpClient(place.url, place.reach)
         self._endpoint: asyncio.Future[HttpUrl]
@@ -75,7 +77,7 @@ class SseLink:
 
     def _headers(self) -> dict[str, str]:
         made = {"Content-Type": "application/json", **self._place.headers}
-        if self._tokens is not None and (token := self._tokens.current):
+        if self._tokens is not None and (token := self._tokens.current()):
             made["Authorization"] = f"Bearer {token}"
         return made
 
