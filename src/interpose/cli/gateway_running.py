@@ -25,8 +25,9 @@ def run_gateway(
     servers: Callable[[Config], Mapping[str, GatewayServer]],
     *,
     transparent: bool,
+    serve: Callable[[Config, Callable[[Config], Mapping[str, GatewayServer]]], int] | None = None,
 ) -> int:
-    """Serve the client that started us. What is said to people goes to the standard error.
+    """Serve the client that started us, or those that `serve` serves. People are spoken to on the standard error.
 
     INVARIANT: what a project puts into its agent's environment sets nothing here. A setting of ours would loosen what
     is decided, and whoever starts us is the agent's host.
@@ -34,7 +35,7 @@ def run_gateway(
     for name in [name for name in os.environ if name.startswith("INTERPOSE_")]:
         del os.environ[name]
     try:
-        return _served(load(), servers, transparent=transparent)
+        return serve(load(), servers) if serve is not None else _served(load(), servers, transparent=transparent)
     except (ConfigError, PolicyError, PluginError) as error:
         return refused(verb, error, EXIT_CONFIG)
     except (ServerError, LedgerError, StoreError) as error:

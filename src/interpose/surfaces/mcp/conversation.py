@@ -106,6 +106,10 @@ class Conversation:
         else:
             self._open[id] = asyncio.get_running_loop().create_task(self._serve(id, method, frame.params))
 
+    def under_way(self, request: RequestId) -> bool:
+        """Whether this request is not answered yet."""
+        return request in self._open
+
     def abandoned(self, request: RequestId, /) -> None:
         """Nobody waits for this request any more."""
         if (task := self._open.get(request)) is not None:
