@@ -11,12 +11,19 @@ import msgspec
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
+from interpose.config.gateway_oauth import ServerOAuth
 from interpose.types import EMPTY, FrozenDict
 
 _NAME = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_|$))*", re.ASCII)
 _SECRET = re.compile(
     r"(?:^|[_-])(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|PAT|CREDENTIALS?|AUTHORIZATION|COOKIE|APIKEY|KEY)$", re.I
 )
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,128}", re.ASCII)
+_OURS = frozenset({
+    "host", "connection", "content-length", "content-type", "transfer-encoding", "accept", "accept-encoding", "upgrade",
+    "te", "trailer", "expect", "last-event-id", "proxy-authorization",
+})  # fmt: skip
+_REFERENCE = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*\}|keyring:[^\s/]+/[^\s]+", re.ASCII)
 _NO_SECRET = re.compile(r"(?:^|[_-])PUBLIC[_-]KEY$", re.I)
 
 
@@ -34,6 +41,10 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     transport: Annotated[Literal["http", "sse"], Meta(description="`sse` is the old transport with two addresses")] = (
         "http"
     )
+    private: Annotated[
+        bool, Meta(description="whether its name may lead into a private network or to this machine")
+    ] = False
+    oauth: Annotated[ServerOAuth | None, Meta(description="our own token for it; see docs/gateway-http.md")] = None
     enabled: Annotated[bool, Meta(description="whether it is there")] = True
     prefix: Annotated[str | None, Meta(description="stands before `__` in its names; its own name if not set")] = None
     timeout: Annotated[float, Meta(gt=0, le=86400, description="seconds that it may take to answer")] = 300.0
@@ -47,14 +58,27 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "headers", FrozenDict(self.headers))
         if bool(self.command) == bool(self.url):
             raise ValueError("a server needs either a command or a url")
-        if self.command and self.headers:
-            raise ValueError("headers are for a server with a url")
+        if self.command and (self.headers or self.oauth is not None or self.private):
+            raise ValueError("headers, oauth and private are for a server with a url")
+        if why := _wrong_header(self.headers, oauth=self.oauth is not None):
+            raise ValueError(why)
         if self.url and (self.args or self.env or self.cwd):
             raise ValueError("args, env and cwd are for a server with a command")
         if self.cwd and not self.cwd.startswith(("/", "${")):
             raise ValueError("cwd must be an absolute path")
         if any("\0" in text for text in (self.command, *self.args, *self.env, *self.env.values(), self.cwd)):
             raise ValueError("a program takes no NUL")
+
+
+def _wrong_header(headers: Mapping[str, str], *, oauth: bool) -> str:
+    for name, value in headers.items():
+        if not _HEADER.fullmatch(name) or name.lower() in _OURS or name.lower().startswith("mcp-"):
+            return f"headers.{name[:80]}: this header can't be set"
+        if oauth and name.lower() == "authorization":
+            return "headers.Authorization: with oauth the token is ours to send"
+        if not value.isprintable() or not value.isascii():
+            return f"headers.{name}: its value has characters that a header can't have"
+    return ""
 
 
 def wrong_server(servers: Any) -> str:
@@ -107,4 +131,20 @@ def written_secrets(servers: Any) -> str:
                         f"{name}.{group}.{key}: a secret does not stand in this file; put it into a variable, and "
                         f"write ${{{variable}}} here"
                     )
+        oauth = server.get("oauth") if isinstance(server, dict) else None
+        if isinstance(oauth, dict) and (where := _written_in(oauth)):
+            return (
+                f"{name}.oauth.{where}: a secret does not stand in this file; write ${{VARIABLE}} for one in a "
+                "variable, or keyring:SERVICE/NAME for one in the keyring"
+            )
+    return ""
+
+
+def _written_in(oauth: dict[Any, Any]) -> str:
+    users = oauth.get("users")
+    found = {key: oauth.get(key) for key in ("client_secret", "refresh_token")}
+    found |= {f"users.{key}": value for key, value in users.items()} if isinstance(users, dict) else {}
+    for where, value in found.items():
+        if isinstance(value, str) and value and not _REFERENCE.fullmatch(value):
+            return where
     return ""

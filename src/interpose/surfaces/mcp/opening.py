@@ -8,8 +8,11 @@ import signal
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from interpose.config.gateway_servers import GatewayServer
 from interpose.config.server_variables import filled
+from interpose.errors import ConfigError
 from interpose.pins.definitions import connection_of
 from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
 from interpose.surfaces.mcp.contract import Client, Era
@@ -22,10 +25,11 @@ from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerLink, Server
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from interpose.surfaces.mcp.stdio_client import StdioClient
 from interpose.surfaces.mcp.supervised_server import ServerTimes
-from interpose.types import Context
+from interpose.types import EMPTY, Context
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
+    from interpose.surfaces.http_client.addresses import Reach
 
 DRAIN = 30.0
 """Seconds that requests under way have to end after the client closed its side."""
@@ -42,6 +46,7 @@ def open_gateway(
         return client_context(
             settings, meta=meta, principal=client.principal, token_session=client.context.session_id,
             client=text_of(declared.info.get("name")), cwd=here, request_id=str(id)[:64],
+            headers={"traceparent": client.traceparent} if client.traceparent else EMPTY,
         )  # fmt: skip
 
     connections = {
@@ -69,19 +74,30 @@ def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
 
 
 def link_of(name: str, server: GatewayServer, environ: Mapping[str, str] | None) -> Callable[[], ServerLink]:
-    """What connects to a server: called anew for each connection. `environ` fills in its variables."""
+    """What connects to a server: called anew for each connection. `environ` fills in its variables. Raises ConfigError
+    if the address is none, unless variables have to make it one."""
+    made = _http_link(name, server) if server.url and (environ is None or not _has_variables(server)) else None
 
     def connect() -> ServerLink:
-        try:
-            ready = server if environ is None else filled(server, environ)
-        except ValueError as error:
-            return UnreadyLink(str(error))
-        if ready.url:
-            raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
-        program = ServerProgram(name=name, command=ready.command, args=ready.args, env=ready.env, cwd=ready.cwd)
-        return ChildLink(program)
+        nonlocal made
+        if made is None:
+            try:
+                ready = server if environ is None else filled(server, environ)
+                made = _http_link(name, ready) if ready.url else _child_link(name, ready)
+            except (ValueError, ConfigError) as error:
+                return UnreadyLink(str(error))
+        return made()
 
     return connect
+
+
+def _has_variables(server: GatewayServer) -> bool:
+    return b"${" in msgspec.json.encode(server)
+
+
+def _child_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
+    program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
+    return lambda: ChildLink(program)
 
 
 class UnreadyLink:
@@ -105,6 +121,27 @@ class UnreadyLink:
         """Nothing was opened."""
 
 
+def _http_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
+    from interpose.surfaces.http_client.addresses import parse_url
+    from interpose.surfaces.mcp.http_link import HttpLink, HttpPlace
+    from interpose.surfaces.mcp.sse_link import SseLink
+
+    try:
+        url = parse_url(server.url)
+    except ValueError as error:
+        raise ConfigError((f"gateway.servers.{name}.url: {error}",)) from None
+    # A name may lead anywhere tomorrow; an address in numbers, or this machine, is what a person wrote down.
+    reach: Reach = "named" if url.named else "private" if server.private else "public"
+    place = HttpPlace(name=name, url=url, headers=server.headers, reach=reach)
+    tokens = None
+    if server.oauth is not None:
+        from interpose.surfaces.mcp.server_oauth import open_tokens
+
+        tokens = open_tokens(name, server.url, server.oauth)
+    made = SseLink if server.transport == "sse" else HttpLink
+    return lambda: made(place, tokens)
+
+
 async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
     """Serve the client on these two descriptors until it goes, or until we are told to stop."""
     client = StdioClient()
@@ -123,5 +160,6 @@ async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
         draining.cancel()
     await gateway.close()
     await client.flush()
+    client.close()
     for task in waiting:
         task.cancel()

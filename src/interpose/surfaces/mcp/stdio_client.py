@@ -37,6 +37,7 @@ class StdioClient:
     """One client on two descriptors."""
 
     def __init__(self) -> None:
+        self._reader: Any = None
         self._writer: Any = None
         self._writable = asyncio.Event()
         self.ended = asyncio.Event()
@@ -55,7 +56,7 @@ class StdioClient:
         if _is_file(reads):
             threading.Thread(target=_read_file, args=(reads, loop, reading), daemon=True).start()
         else:
-            await loop.connect_read_pipe(lambda: reading, os.fdopen(reads, "rb", 0))
+            self._reader, _ = await loop.connect_read_pipe(lambda: reading, os.fdopen(reads, "rb", 0))
 
     async def send(
         self,
@@ -90,6 +91,12 @@ class StdioClient:
         except TimeoutError:
             pass
 
+    def close(self) -> None:
+        """Let go of both descriptors."""
+        for one in (self._reader, self._writer):
+            if one is not None:
+                one.close()
+
     def pause(self) -> None:
         """The client does not read."""
         self._writable.clear()
@@ -113,7 +120,10 @@ class _FileWriter:
         self._file.write(data)
 
     def is_closing(self) -> bool:
-        return False
+        return self._file.closed
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _read_file(descriptor: int, loop: asyncio.AbstractEventLoop, reading: _ClientInput) -> None:
