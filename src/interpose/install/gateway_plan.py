@@ -158,6 +158,51 @@ def installed_for(host: McpHost, loaded: Loaded) -> list[GatewayInstalled]:
     return [record for record in GatewayRecords(loaded.places).all() if record.host == host.name]
 
 
+class GatewayStanding(Struct, frozen=True, kw_only=True):
+    """How an agent's file stands that was pointed at the gateway."""
+
+    host: str
+    title: str
+    path: str
+    starts: bool
+    """Whether the agent still starts the gateway by it."""
+    past: tuple[str, ...] = ()
+    """Servers that it starts itself."""
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.problem:
+            return f"{self.title}: {self.problem}"
+        if not self.starts:
+            return f"{self.title} does not start the gateway any more; once more: interpose gateway install {self.host}"
+        if self.past:
+            named = ", ".join(self.past)
+            return f"{self.title} starts {named} past the gateway; to take over: interpose gateway install {self.host}"
+        return f"{self.title} starts its MCP servers through the gateway"
+
+
+def gateway_standings(loaded: Loaded) -> list[GatewayStanding]:
+    """Every agent that was pointed at the gateway. Raises nothing."""
+    return [_standing(record) for record in GatewayRecords(loaded.places).all()]
+
+
+def _standing(record: GatewayInstalled) -> GatewayStanding:
+    host = MCP_HOSTS.get(record.host)
+    title = host.title if host is not None else record.host
+    try:
+        if host is None:
+            raise SetupError("this version does not know the agent")
+        place = McpPlace(host, record.scope, Path(record.path), Path(record.root), record.keys)
+        servers = _servers_in(place, found_at(place.path, place.root))
+    except (SetupError, OSError) as error:
+        return GatewayStanding(host=record.host, title=title, path=record.path, starts=False, problem=text_of(error))
+    past = tuple(name for name, entry in servers.items() if not is_ours(entry))
+    starts = any(is_ours(entry) for entry in servers.values())
+    return GatewayStanding(host=record.host, title=title, path=record.path, starts=starts, past=past)
+
+
 def installed_in(host: str, scope: str, root: Path, loaded: Loaded) -> list[GatewayInstalled]:
     """Where an agent was pointed at the gateway: by the user's own file, or by that of one project."""
     return [

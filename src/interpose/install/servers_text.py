@@ -62,6 +62,7 @@ class JsonServers:
             whole = document({self._key: {name: dict(entry)}})
             return Swapped(whole, None, self._slice(whole))
         section = self._section(_parsed(text))
+        wanted = {} if section is None else {key: value for key, value in section.data.items() if key not in gone}
         before = None if section is None else text[section.start : section.end]
         if section is not None and gone:
             text = edited(text, removed(text, section, [each for each in section.members if each.name in gone]))
@@ -74,6 +75,8 @@ class JsonServers:
         )
         assert where is not None  # noqa: S101 - refused above
         after = edited(text, appended(text, where, [member], style))
+        if self.servers(after) != wanted | {name: dict(entry)}:
+            raise SetupError("it can't be changed so that it says what is meant; it stays as it is")
         return Swapped(after, before, self._slice(after))
 
     def restored(self, text: str, record: GatewayInstalled, ours: Callable[[Any], bool]) -> str | None:

@@ -172,6 +172,24 @@ def test_a_server_that_was_added_meanwhile_is_taken_over_by_the_next_install(hom
     assert json.loads(file.read_text()) == {"mcpServers": {"late": {"command": "late"}} | SERVERS}
 
 
+def test_status_says_what_gets_round_the_gateway(home: Path, capsys: Any) -> None:
+    file = put("cursor", common())
+    said(capsys, "gateway", "install", "cursor")
+
+    def status() -> str:
+        main(["status"])
+        return str(capsys.readouterr().out)
+
+    assert "Cursor starts its MCP servers through the gateway" in status()
+    now = json.loads(file.read_text())
+    file.write_text(json.dumps({"mcpServers": now["mcpServers"] | {"late": {"command": "late"}}}))
+    assert "Cursor starts late past the gateway" in status()
+    file.write_text("{}")
+    assert "Cursor does not start the gateway any more" in status()
+    file.write_text("{")
+    assert "can't be understood" in status()
+
+
 def test_tables_that_others_added_meanwhile_stay(home: Path, capsys: Any) -> None:
     file = put("codex", '[mcp_servers.files]\ncommand = "npx"\n')
     said(capsys, "gateway", "install", "codex")
