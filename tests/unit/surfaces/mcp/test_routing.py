@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpose.surfaces.mcp.routing import matches
-from tests.mcp_peers import FakeClient, FakeServer, Message, gateway, text
+from tests.mcp_peers import FakeClient, FakeServer, Message, OpenGate, gateway, refusing, text
 from tests.noted import noted
 
 
@@ -193,17 +193,15 @@ def test_results_of_unjudged_requests_are_the_bytes_that_came() -> None:
 
 
 def test_tasks_belong_to_who_made_them_and_are_seen_by_the_gate() -> None:
-    from tests.mcp_peers import OpenGate
-
     async def main() -> None:
         on = {
             "tools/call": {"resultType": "task", "taskId": "7", "status": "working"},
             "tasks/get": lambda _server, message: {
                 "taskId": message["params"]["taskId"], "status": "completed", "result": text("late"),
             },
-            "tasks/cancel": {},
+            "tasks/cancel": {}, "tasks/update": {},
         }  # fmt: skip
-        server, client, gate = FakeServer(on=on), FakeClient("modern"), OpenGate()
+        server, client, gate = FakeServer(on=on), FakeClient("modern"), OpenGate(refusing)
         async with gateway({"a": server}, client, gate):
             begun = await client.call("a__echo")
             assert begun["taskId"] == "a__7"
@@ -211,6 +209,15 @@ def test_tasks_belong_to_who_made_them_and_are_seen_by_the_gate() -> None:
             assert got["taskId"] == "a__7"
             assert server.calls("tasks/get")[0]["params"]["taskId"] == "7"
             assert gate.results[-1][2]["result"] == text("late"), "what arrives later is looked at, too"
+            yes, bad = ({"k": {"action": "accept", "content": {"x": said}}} for said in ("yes", "bad"))
+            more = {"name": "a__echo", "arguments": {"x": "bad"}}
+            await client.result("tasks/update", {"taskId": "a__7", "inputResponses": yes, **more})
+            assert server.calls("tasks/update")[0]["params"].items() >= {"taskId": "7", "inputResponses": yes}.items()
+            assert not {"name", "arguments"} & server.calls("tasks/update")[0]["params"].keys()
+            assert gate.asked[-1].continues == 1
+            refused = await client.result("tasks/update", {"taskId": "a__7", "inputResponses": bad})
+            assert refused["isError"] is True
+            assert len(server.calls("tasks/update")) == 1, "what a task is answered is judged, too"
             for unknown in ("7", "a__8", 7):
                 assert (await client.request("tasks/get", {"taskId": unknown}))["error"]["code"] == -32602
 
