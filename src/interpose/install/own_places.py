@@ -78,11 +78,13 @@ def foreign_entries(places: Places) -> list[Path]:
 
     A directory that somebody chose for our settings may hold anything.
     """
-    bases: dict[Base, Path] = {"config": places.config, "state": places.state, "runtime": places.runtime}
+    bases: dict[Base, Path] = {"config": places.config, "state": places.state}
+    if places.runtime.parent != places.state:  # else it is ours as a whole
+        bases["runtime"] = places.runtime
     return [
         path
         for base, directory in bases.items()
-        for path in (_inside(directory) if directory.name in ("interpose", "run") else ())
+        for path in (_inside(directory) if directory.name == "interpose" else ())
         if not any(own.base == base and _is(path.name, own.name) for own in OWN_NAMES)
     ]
 
