@@ -151,7 +151,7 @@ def _hold(config: Config) -> None:
     hold(
         private=[
             *map(str, (places.config, places.state, places.runtime)), config.ledger.directory,
-            config.server.tokens_file, *sockets,
+            config.approvals.directory, config.approvals.key, config.server.tokens_file, *sockets,
             *(str(Path(socket).with_name("hook.addr")) for socket in sockets if socket),
         ],
         kept=[str(package), str(Path(sys.prefix) / "bin" / "interpose")] if installed else (),

@@ -28,6 +28,8 @@ InterposeError
 │   ├── TooLateError          it timed out
 │   ├── ScopeError            a yes can't count for so much, or says nothing
 │   └── NotProvenError        whoever answers did not prove to be no agent
+├── PinError                  pins of an MCP server that can't be read, kept or believed
+│   └── NoPinError            there is nothing of this name, or it changed since somebody looked
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -163,6 +165,14 @@ class NotProvenError(ApprovalError):
     def __init__(self, message: str, code: str = "not_proven") -> None:
         super().__init__(message)
         self.code = code
+
+
+class PinError(InterposeError):
+    """Pins of an MCP server can't be read, kept or believed."""
+
+
+class NoPinError(PinError, LookupError):
+    """There is nothing of this name, or it is not what somebody looked at."""
 
 
 class BlockedError(InterposeError):

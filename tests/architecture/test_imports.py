@@ -80,6 +80,7 @@ MAY_USE: dict[str, set[str]] = {
     },
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
+    "pins": LEAVES | {"store"},
     "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
@@ -96,7 +97,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | POLICY | {"config", "ledger", "proof", "store"},
+    "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded_functions": FLOW | {"build", "function_tools"},
@@ -107,21 +108,26 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "observability", "proof", "surfaces.http_server"},
+    | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
+    "surfaces.http_client": {"types"},
+    "surfaces.mcp": FLOW
+    | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
+    | {"surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
+    | {"surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "install", "observability", "policy_trials", "proof", "server"}
-    | {"service"}
+    | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
+    | {"server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }
@@ -138,7 +144,9 @@ CONFINED = {
     "asyncpg": ("store/postgres.py",),
     "cryptography": ("formats/signatures.py", "approvals/seal.py"),
     "httpx2": ("policy/judge/http_transport.py",),
-    "httptools": ("surfaces/http_server/request_reader.py",),
+    "httptools": ("surfaces/http_server/request_reader.py", "surfaces/http_client/connection.py"),
+    "jwt": ("surfaces/mcp/client_tokens.py",),
+    "keyring": ("surfaces/mcp/server_oauth.py",),
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),

@@ -35,6 +35,7 @@ __all__ = [
     "as_handler",
     "ask_for_batch",
     "ask_person",
+    "binding",
     "desk",
     "grants",
     "latest_time",

@@ -97,15 +97,15 @@ class ServerDesk:
 
     def asked(self) -> list[Question]:
         """Questions that wait, the oldest first."""
-        return self._ask("GET", "approvals?limit=1000", dict[str, list[Question]])["approvals"]
+        return self.ask("GET", "approvals?limit=1000", dict[str, list[Question]])["approvals"]
 
     def recent(self) -> list[Question]:
         """Questions of any state, the newest first."""
-        return self._ask("GET", "approvals?state=all&limit=1000", dict[str, list[Question]])["approvals"]
+        return self.ask("GET", "approvals?state=all&limit=1000", dict[str, list[Question]])["approvals"]
 
     def question(self, id: str) -> Question:
         """One question."""
-        return self._ask("GET", f"approvals/{_segment(id)}", Question)
+        return self.ask("GET", f"approvals/{_segment(id)}", Question)
 
     def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:  # noqa: ARG002
         """Say yes. The server knows by whom."""
@@ -114,31 +114,35 @@ class ServerDesk:
             body["uses"] = scope.uses
         if scope.until is not None:
             body["until"] = scope.until
-        path = f"approvals/{_segment(id)}/approve"
+        return self.ask_proven(f"approvals/{_segment(id)}/approve", Question, body)
+
+    def ask_proven(self, path: str, kind: type[T], body: dict[str, Any]) -> T:
+        """Ask for what only a person may; the server says which proof it wants, and it is typed at the terminal."""
         try:
-            return self._ask("POST", path, Question, body)
+            return self.ask("POST", path, kind, body)
         except NotProvenError as error:
             if error.code not in _ASKED_FOR:
                 raise
-            return self._ask("POST", path, Question, body | _proof_asked(error))
+            return self.ask("POST", path, kind, body | _proof_asked(error))
 
     def deny(self, id: str, by: str, reason: str = "") -> Question:  # noqa: ARG002 - as above
         """Say no."""
-        return self._ask("POST", f"approvals/{_segment(id)}/deny", Question, {"reason": reason})
+        return self.ask("POST", f"approvals/{_segment(id)}/deny", Question, {"reason": reason})
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
-        return self._ask("GET", "grants?limit=1000", dict[str, list[Given]])["grants"]
+        return self.ask("GET", "grants?limit=1000", dict[str, list[Given]])["grants"]
 
     def revoke(self, id: str) -> bool:
         """Take an answer back."""
         try:
-            self._ask("DELETE", f"grants/{_segment(id)}", dict[str, Any])
+            self.ask("DELETE", f"grants/{_segment(id)}", dict[str, Any])
         except NoQuestionError:
             return False
         return True
 
-    def _ask(self, method: str, path: str, kind: type[T], body: object = None) -> T:
+    def ask(self, method: str, path: str, kind: type[T], body: object = None) -> T:
+        """What the server answers. Raises StoreError, or the refusal that it says."""
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
@@ -211,13 +215,9 @@ def add_place(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened(args: argparse.Namespace, *, read_only: bool = False) -> Iterator[AnyDesk]:
     """The desk that is meant. Raises UsageError, ConfigError or StoreError."""
-    if args.server:
-        at = _address(args.server)
-        local = at.startswith("/") and args.token_file is None
-        yield ServerDesk(at, "" if local else _token(args.token_file), of_anyone=local)
+    if (named := server_named(args)) is not None:
+        yield named
         return
-    if args.token_file:
-        raise UsageError("--token-file belongs to --server")
     config = load(args.config).config
     if (found := listening_desk(config)) is not None:
         yield found
@@ -290,6 +290,17 @@ class LatestDesk:
 
 
 _NO_SERVER = "no server runs (an agent's next call starts one, or `interpose serve`)"
+
+
+def server_named(args: argparse.Namespace) -> ServerDesk | None:
+    """The server that the command line names, if it does. Raises UsageError."""
+    if args.server:
+        at = _address(args.server)
+        local = at.startswith("/") and args.token_file is None
+        return ServerDesk(at, "" if local else _token(args.token_file), of_anyone=local)
+    if args.token_file:
+        raise UsageError("--token-file belongs to --server")
+    return None
 
 
 def listening_desk(config: Config) -> ServerDesk | None:

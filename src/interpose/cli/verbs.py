@@ -18,6 +18,14 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "stands in their way",
         },
     ),
+    "Guard MCP servers": (
+        "interpose wrap -- npx some-server",
+        {
+            "wrap": "put one MCP server behind the rules: start it, and stand between it and its client",
+            "gateway": "put all MCP servers of the configuration behind the rules, as one server",
+            "pins": "what MCP servers behind the gateway may show: list, show, approve, reject, forget",
+        },
+    ),
     "Ask what is decided": (
         "interpose check 'rm -rf build'",
         {

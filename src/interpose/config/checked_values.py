@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 import msgspec
 
+from interpose.config.gateway_servers import written_secrets, wrong_server
 from interpose.config.keys import Key, extras, metas
 from interpose.config.places import Places
 from interpose.late_patterns import late
@@ -29,7 +30,10 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
 
     `is_text` says that it comes from where everything is text. A text of a file counts as such if a variable made it.
     """
-    filled = substituted(value, environ)
+    if "servers" in extras(key.type) and (why := written_secrets(value)):
+        raise WrongValueError(why)
+    # The variables of servers are filled in by the gateway alone: see server_variables.
+    filled = value if "servers" in extras(key.type) and not is_text else substituted(value, environ)
     if isinstance(filled, str) and not filled.isascii():
         try:
             filled.encode()
@@ -40,6 +44,8 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     try:
         converted = msgspec.convert(filled, key.type, strict=True)
     except (msgspec.ValidationError, RecursionError):
+        if "servers" in extras(key.type) and (why := wrong_server(filled)):
+            raise WrongValueError(why) from None
         got = "something else (not shown, it may be a secret)" if key.secret else shown(filled)
         raise WrongValueError(f"expected {expected(key.type)}, got {got}") from None
     return absolute(converted, places) if key.is_path else converted

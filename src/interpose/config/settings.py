@@ -14,6 +14,7 @@ from msgspec import Meta, Struct, field
 from msgspec.structs import force_setattr
 
 from interpose.config.builtins import BUILTINS
+from interpose.config.gateway import GatewayDecisions
 from interpose.config.ledger import LedgerSettings
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
@@ -323,6 +324,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     cli_validation: CliValidationSettings = CliValidationSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     hooks: HookSettings = HookSettings()
+    gateway: GatewayDecisions = GatewayDecisions()
     ledger: LedgerConfig = LedgerConfig()
     store: StoreSettings = StoreSettings()
     policy: PolicySettings = PolicySettings()

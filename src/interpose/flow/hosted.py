@@ -129,12 +129,15 @@ class Hosted:
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
         self._count, self._recall = count, recall
 
-    def before(self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None) -> Flow[HostedAnswer]:
-        """What the other side is to do with a call. `key` is its own name for the call."""
+    def before(
+        self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None, unavailable: str = ""
+    ) -> Flow[HostedAnswer]:
+        """What the other side is to do with a call. `key` is its own name for the call, `unavailable` why the tool is
+        not to be had from there: it is refused, like any other call."""
         known = None if wish is not None else self._pending.seen_before(call, self._context, key)
         if known is not None:  # a hook asked about this very call: it has its answer and its record
             return Go(replace(known, outcome="allow", decision=Allow(), rewritten=False, original=None, approval=""))
-        verdict = yield from self._flow.before(call, wish)
+        verdict = yield from self._flow.before(call, wish, unavailable)
         match verdict.outcome:
             case "deny":
                 return Refuse(verdict)
@@ -153,11 +156,11 @@ class Hosted:
                 self._pending.open(call, verdict, key)
                 return Go(verdict)
 
-    def after(self, outcome: ToolOutcome, *, key: str = "") -> Flow[ToolRun]:
-        """What came of a call, and what the agent gets of it."""
-        call = self._flow.canonical(outcome.call)
+    def after(self, outcome: ToolOutcome, *, key: str = "", more: bool = False) -> Flow[ToolRun]:
+        """What came of a call, and what the agent gets of it. `more` of the same call comes later, if it is a task."""
+        came, call = outcome.call, self._flow.canonical(outcome.call)
         closed = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
-        notes = (_other_arguments(call),) if closed is not None and not closed.allows(outcome.call) else ()
+        notes = (_other_arguments(call),) if closed is not None and not closed.allows(came) else ()
         call_id = "" if closed is None else closed.verdict.payload.call_id
         if not call_id and self._recall is not None:
             known = yield Block(self._recall, self._context, call)
@@ -170,7 +173,19 @@ class Hosted:
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
             self._pending.open(call, again, key)
+        elif more and closed is not None:
+            self._pending.open(came, closed.verdict, key)
         return done
+
+    def not_run(self, verdict: Verdict[ToolCall], reason: str, *, key: str = "") -> Flow[ToolRun]:
+        """The other side can't run what became of a call that was let through."""
+        call = verdict.payload
+        self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
+        return (yield from self._flow.not_run(verdict, reason))
+
+    def never(self, name: str) -> str:
+        """Why a tool is refused whatever its arguments are; empty if its name alone doesn't tell."""
+        return self._flow.never(name)
 
     def asking(self, call: ToolCall) -> None:
         """The other side says that it puts this call to its person now."""

@@ -21,6 +21,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.json import Encoder
 
+from interpose.carried_calls import carrying
 from interpose.errors import text_of
 from interpose.types import Context, ToolCall, Verdict
 
@@ -66,7 +67,7 @@ class PendingCalls:
         """
         call = verdict.payload
         found = _place(call.context, call.original_name or call.name, call.arguments, key)
-        runs = _what(came.name, call.arguments if verdict.rewritten else came.arguments)
+        runs = _what(came.name, _running(came, call) if verdict.rewritten else came.arguments)
         with self._lock:
             alike = self._open.setdefault(found, [])
             alike.append(PendingCall(verdict, runs, {call.context.source}, set(), may_run, put))
@@ -147,6 +148,11 @@ def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> 
     if key:
         return _digest((context.session_id, key))
     return _digest((context.session_id, context.source, name, arguments))
+
+
+def _running(came: ToolCall, call: ToolCall) -> dict[str, Any]:
+    """The arguments of the host's own call: one that only carries another keeps what stands around it."""
+    return carrying(came.name, came.arguments, call.arguments)
 
 
 def _what(name: str, arguments: dict[str, Any]) -> bytes:

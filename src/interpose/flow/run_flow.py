@@ -212,10 +212,12 @@ class RunFlow:
         """Whether anybody wants to know what comes of a call. If not, its result is none of our business."""
         return self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
 
-    def before(self, call: ToolCall, wish: NeedsConfirmation | None = None) -> Flow[Verdict[ToolCall]]:
-        """The first half of a call that somebody else runs."""
+    def before(
+        self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = ""
+    ) -> Flow[Verdict[ToolCall]]:
+        """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there."""
         snapshot = self._parts.interceptors.snapshot()
-        call, entries = self._prepare(call, snapshot, wish)
+        call, entries = self._prepare(call, snapshot, wish, unavailable)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
@@ -294,6 +296,20 @@ class RunFlow:
         yield from streamed.begin(outcome, after)
         return ToolRun(response, verdict, outcome, after, streamed)
 
+    def never(self, name: str) -> str:
+        """Why a tool is refused whatever its arguments are; empty if nobody can say so by its name alone."""
+        snapshot = self._parts.interceptors.snapshot()
+        call = replace(self.canonical(ToolCall(name)), context=self._context)
+        if not self._parts.tools.matches(*self._names(call)):
+            return _not_available(call)
+        for entry in snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id):
+            says = getattr(entry.handler, "never", None)
+            if entry.mode == "enforce" and not entry.is_observer and callable(says):
+                reason = called(says, (call,))
+                if isinstance(reason, str) and reason:
+                    return reason
+        return ""
+
     def canonical(self, call: ToolCall) -> ToolCall:
         """The call as interceptors and records name it. One that is none stays as it is, to be refused."""
         try:
@@ -302,10 +318,10 @@ class RunFlow:
             return call
 
     def _prepare(
-        self, call: ToolCall, snapshot: Snapshot, wish: NeedsConfirmation | None = None
+        self, call: ToolCall, snapshot: Snapshot, wish: NeedsConfirmation | None = None, unavailable: str = ""
     ) -> tuple[ToolCall, tuple[Registration, ...]]:
         """The canonical call in this run's context, and who has a say in it."""
-        refusal = self.stopped and f"The run was stopped: {self.stopped}"
+        refusal = f"The run was stopped: {self.stopped}" if self.stopped else unavailable
         came = call
         try:
             call = canonical(call, self._parts.shell_tools)
@@ -315,7 +331,7 @@ class RunFlow:
             call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
         if not refusal and not self._parts.tools.matches(*self._names(call)):
-            refusal = f"Tool '{call.name}' is not available to this agent"
+            refusal = _not_available(call)
         if refusal:
             entries = (_refusing(refusal), *entries)
         if wish is not None:
@@ -430,6 +446,10 @@ def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
     if verdict.instead:
         blocked["instead"] = verdict.instead
     return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
+
+
+def _not_available(call: ToolCall) -> str:
+    return f"Tool '{call.name}' is not available to this agent"
 
 
 def _text_filters(after: Sequence[Registration], call: ToolCall) -> list[tuple[Registration, TextFilter]]:

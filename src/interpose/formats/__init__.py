@@ -10,5 +10,6 @@ __all__ = [
     "signatures",
     "strict_json",
     "unwritable",
+    "unseen_text",
     "yaml_text",
 ]

@@ -37,7 +37,7 @@ OWN_NAMES = (
     OwnName("runtime", "server.log", "what the local server complained of"),
     OwnName("state", "run", "the local server's sockets, port and log"),
     OwnName("state", "cache", "compiled rules and clients"),
-    OwnName("state", "approvals", "which agents asked, how often grants were used"),
+    OwnName("state", "approvals", "which agents asked, how often grants were used, what MCP servers showed"),
     OwnName("state", "ledger", "every decision and its outcome, with the key of its seals"),
     OwnName("state", "backups", "agents' files as they were before"),
     OwnName("state", "installs", "what was installed where"),

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
     "OLD_FORMATS", "AnchorPlace", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings",
-    "Record", "Recovery", "RecoveryReport", "Verification", "entry", "make_directory", "named", "places_of",
+    "Record", "Recovery", "RecoveryReport", "Verification", "entry", "keys", "make_directory", "named", "places_of",
     "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
     "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip

@@ -30,7 +30,15 @@ _ASKING = frozenset(
     }
 )  # fmt: skip
 """What everybody may ask, by whatever way."""
-_OPERATORS = ("/api/v1/approvals", "/api/v1/grants", "/api/v1/policy", "/api/v1/reload", "/api/v1/operator", "/retire")
+_OPERATORS = (
+    "/api/v1/approvals",
+    "/api/v1/grants",
+    "/api/v1/pins",
+    "/api/v1/policy",
+    "/api/v1/reload",
+    "/api/v1/operator",
+    "/retire",
+)
 """What people do there, and no agent."""
 _LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback", "0", ""})
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}

@@ -58,8 +58,8 @@ _OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".conf
 _MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
-    r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|grants)|(?:site|dist)-packages/interpose/"
-    r"|\binterpose\.(?:cli|proof|approvals|config|install|server|service|store|__main__)\b",
+    r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|pins/[^\s'\"]{1,200}/(?:approve|forget)|grants)|(?:site|dist)-packages/interpose/"
+    r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b",
     re.IGNORECASE,
 )
 

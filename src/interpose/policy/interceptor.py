@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from interpose.cel.runtime_values import EvaluationError
 from interpose.interceptor import Registration
 from interpose.policy.compiled import Policy
-from interpose.policy.evaluate import Opinion, opinions, rewritten, subject
+from interpose.policy.evaluate import Opinion, fires, opinions, rewritten, subject
 from interpose.policy.interceptor_ids import POLICY
 from interpose.policy.judge.registrations import judge_registrations
 from interpose.policy.result_texts import replace_texts
@@ -35,6 +35,8 @@ from interpose.types import (
 
 PRIORITY = 50
 _QUOTED = 20
+_KNOWN_BEFORE = frozenset({"tool", "call", "session", "agent", "principal"})
+"""Variables that are the same for all calls that somebody makes of a tool."""
 
 
 class PolicyInterceptor:
@@ -64,6 +66,21 @@ class PolicyInterceptor:
             current = changed
             said = opinions(self.policy, point, current)
         return self._report(heard, payload, current)
+
+    def never(self, call: ToolCall) -> str:
+        """Why a tool is refused whatever its arguments are: by a rule that looks at nothing but who calls what."""
+        _, variables = subject(call)
+        for compiled in self.policy.select(HookPoint.TOOL_BEFORE, call.name):
+            rule, when = compiled.rule, compiled.when
+            decides = rule.action == "deny" and rule.mode == "enforce" and not rule.prompt
+            if not decides or rule.dialect != "interpose" or (when is not None and not when.variables <= _KNOWN_BEFORE):
+                continue
+            try:
+                if fires(compiled, variables):
+                    return f"{rule.text} (rule {rule.id})"
+            except EvaluationError:
+                continue
+        return ""
 
     def _report(self, heard: _Heard, payload: Any, current: Any) -> Report[Any]:
         notes = (*self._notes, *dict.fromkeys(heard.notes))

@@ -19,11 +19,12 @@ from msgspec import Struct
 from interpose.build import hold_server, reconfigure
 from interpose.errors import InterposeError, text_of
 from interpose.observability.telemetry import open_telemetry
+from interpose.server import question_routes
 from interpose.server.grant_watch import watch_grants
 from interpose.server.hook_listener import HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
-from interpose.surfaces.http import approvals
+from interpose.surfaces.http import approvals, pins
 from interpose.surfaces.http.all_routes import routes
 from interpose.surfaces.http.metrics import Traffic
 from interpose.surfaces.http_server.listener import Listener, Unix, addresses_of, trust_of
@@ -85,7 +86,7 @@ class DecisionServer:
         # Another user answers here: nothing else is to be had on this socket.
         self._operator = (
             Listener(
-                approvals.routes(service),
+                (*approvals.routes(service), *pins.routes(service)),
                 [Unix(service.config.approvals.socket, for_group=True)],
                 Trust(users=_uids_of(service.config.approvals.operator)),
                 observe=self._answered,
@@ -96,7 +97,10 @@ class DecisionServer:
         self._traffic.connections = lambda: self._listener.connections
         self._hooks = (
             HookListener(
-                service, observe=self._answered, retire=self.stop if on_demand else None, more=approvals.routes(service)
+                service,
+                observe=self._answered,
+                retire=self.stop if on_demand else None,
+                more=(*approvals.routes(service), *question_routes.routes(service), *pins.routes(service)),
             )
             if service.config.hooks.socket
             else None

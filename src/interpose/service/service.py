@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from interpose.config.settings import Config
     from interpose.engine import Engine
     from interpose.ledger import Ledger
+    from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
     from interpose.service.answering import Answering
@@ -70,6 +72,14 @@ class Service:
     @desk.setter
     def desk(self, desk: Desk) -> None:
         self._desk = desk
+
+
+    @cached_property
+    def pins(self) -> PinDesk:
+        """What MCP servers showed when they were trusted."""
+        from interpose.service.pin_records import open_pins
+
+        return open_pins(self.config, self.store, self.ledger)
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""

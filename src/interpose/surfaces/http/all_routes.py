@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from interpose.surfaces.http import approvals, audit, events, health, intercept, metrics, policy, sessions, validate
+from interpose.surfaces.http import (
+    approvals,
+    audit,
+    events,
+    health,
+    intercept,
+    metrics,
+    pins,
+    policy,
+    sessions,
+    validate,
+)
 from interpose.surfaces.http.metrics import Traffic
 from interpose.surfaces.http.openapi import with_document
 from interpose.surfaces.http_server.messages import Route
@@ -23,6 +34,7 @@ def routes(
         *validate.routes(service),
         *events.routes(service),
         *approvals.routes(service),
+        *pins.routes(service),
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),

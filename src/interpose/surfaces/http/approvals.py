@@ -111,11 +111,11 @@ _ANSWERING = (
     (400, "invalid_request"), (415, "invalid_content_type"), _MISSING, (409, "already_answered"), (410, "too_late"),
     _STORE,
 )  # fmt: skip
-_PROVING = (
+PROVING = (
     (403, "not_proven"), (403, "passphrase_needed"), (403, "passphrase_wrong"), (403, "code_needed"),
     (403, "code_wrong"), (429, "too_many_attempts"), (503, "no_server"),
 )  # fmt: skip
-_STATUS = {code: status for status, code in _PROVING}
+PROVING_STATUS = {code: status for status, code in PROVING}
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -167,7 +167,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run",
-            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *_PROVING, *_ANSWERING),
+            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *PROVING, *_ANSWERING),
             rules=APPROVE_RULES,
         ),
         Route(
@@ -219,7 +219,7 @@ async def _done(work: Callable[[], T]) -> T:
     except NoQuestionError:
         raise Refusal(*_MISSING, "there is no question of this id") from None
     except NotProvenError as error:
-        raise Refusal(_STATUS[error.code], error.code, text_of(error)) from None
+        raise Refusal(PROVING_STATUS[error.code], error.code, text_of(error)) from None
     except AnsweredError as error:
         raise Refusal(409, "already_answered", text_of(error)) from None
     except TooLateError as error:

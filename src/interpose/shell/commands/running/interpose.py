@@ -13,10 +13,11 @@ _LOOKING: dict[str, frozenset[str]] = {
     "audit": words("export search show stats tail verify"),
     "config": words("check schema show"),
     "grants": words("list"),
+    "pins": words("list show"),
     "policy": words("lint list schema show test"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_CHANGING = words("approve deny watch revoke add remove enable disable init")
+_CHANGING = words("approve deny reject forget watch revoke add remove enable disable init")
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )

@@ -1,0 +1,147 @@
+"""Where pins are looked at and decided: the server that runs here, or their files for who only looks."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+from urllib.parse import quote
+
+import msgspec
+from msgspec import Struct
+
+from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named
+from interpose.config.load import load
+from interpose.config.settings import Config
+from interpose.errors import InterposeError, NotProvenError, text_of
+from interpose.ledger.keys import load_keys
+from interpose.pins.pin_desk import PinChoice, PinDesk
+from interpose.pins.pin_files import PinFiles
+from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.service.pin_records import pins_directory
+from interpose.store import open_store
+
+_STARTING = 15.0
+"""Seconds for a server to start that a yes needs."""
+
+
+class _Rows(Struct, frozen=True):
+    pins: list[PinRow]
+
+
+class PinsPlace(Protocol):
+    """Where pins are."""
+
+    def rows(self, server: str = "") -> list[PinRow]:
+        """The pins of all servers, or of one."""
+
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say yes."""
+
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say no."""
+
+    def forget(self, server: str) -> None:
+        """Forget a server."""
+
+
+class ServedPins:
+    """The pins of a server."""
+
+    def __init__(self, desk: ServerDesk) -> None:
+        self._desk = desk
+
+    def rows(self, server: str = "") -> list[PinRow]:
+        """The pins of all servers, or of one."""
+        return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", _Rows).pins
+
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say yes. The server knows by whom, and asks for proof."""
+        body = {"items": msgspec.to_builtins(choices)}
+        return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", _Rows, body).pins
+
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say no."""
+        body = {"items": msgspec.to_builtins(choices)}
+        return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", _Rows, body).pins
+
+    def forget(self, server: str) -> None:
+        """Forget a server."""
+        self._desk.ask_proven(f"pins/{quote(server, safe='')}/forget", dict[str, object], {})
+
+
+class KeptPins:
+    """The files, for who only looks."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def rows(self, server: str = "") -> list[PinRow]:
+        """The pins of all servers, or of one."""
+        config, directory = self._config, pins_directory(self._config)
+        keys = load_keys(Path(config.ledger.directory))
+        if keys is None or not directory.is_dir():
+            return []
+        store = open_store(config.store.url or str(Path(config.ledger.directory) / "ledger.db"), read_only=True)
+        try:
+            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server, config.gateway.servers)
+        finally:
+            store.close()
+
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say yes, at a server that is started for it."""
+        return self._served().approve(server, choices)
+
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
+        """Say no, in the same way."""
+        return self._served().reject(server, choices)
+
+    def forget(self, server: str) -> None:
+        """Forget a server, in the same way."""
+        self._served().forget(server)
+
+    def _served(self) -> ServedPins:
+        """INVARIANT: who says yes is proven by a server, never by this process, which an agent could have started."""
+        from interpose.surfaces.hook_clients.on_demand import start_server
+
+        socket = self._config.hooks.socket
+        try:
+            if not socket:
+                raise OSError("hooks.socket is empty")
+            start_server(socket)
+        except OSError as error:
+            raise NotProvenError(f"no server runs, and none can be started: {text_of(error)}", "no_server") from None
+        end = time.monotonic() + _STARTING
+        while time.monotonic() < end:
+            if (desk := listening_desk(self._config)) is not None:
+                return ServedPins(desk)
+            time.sleep(0.05)
+        raise NotProvenError("no server runs, and none could be started: run `interpose serve`", "no_server")
+
+
+def pins_place(args: argparse.Namespace) -> PinsPlace:
+    """The pins that are meant. Raises UsageError or ConfigError."""
+    if (named := server_named(args)) is not None:
+        return ServedPins(named)
+    config = load(args.config).config
+    desk = listening_desk(config)
+    return ServedPins(desk) if desk is not None else KeptPins(config)
+
+
+def pins_waiting(config: Config) -> str:
+    """What MCP servers show that waits for a person, in a line; empty if nothing does."""
+    try:
+        rows = KeptPins(config).rows()
+    except (InterposeError, OSError) as error:
+        return f"pins of MCP servers can't be read: {text_of(error)}"
+    tampered = sorted({row.server for row in rows if row.state == "tampered"})
+    if tampered:
+        return f"pins of {', '.join(tampered)} were tampered with: interpose pins"
+    waiting = [row for row in rows if row.waits]
+    if not waiting:
+        return ""
+    servers = ", ".join(sorted({row.server for row in waiting}))
+    what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
+    return f"{what} for you ({servers}): interpose pins"

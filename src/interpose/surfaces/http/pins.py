@@ -1,0 +1,162 @@
+"""`/api/v1/pins`: what MCP servers showed when they were trusted, what they show now, and people's word on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, TypeVar
+
+from msgspec import Meta, Struct
+
+from interpose.approvals.desk import NO_SERVER
+from interpose.errors import NoPinError, NotProvenError, PinError, text_of
+from interpose.pins.pin_desk import PinChoice
+from interpose.pins.pin_rows import PinRow, rows_of
+from interpose.proof.proof import Answerer
+from interpose.surfaces.http.approvals import PROVING, PROVING_STATUS
+from interpose.surfaces.http.incoming import body_of, require_json
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.http_server.query import query_of
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
+
+T = TypeVar("T")
+
+_MOST = 5000
+
+
+class PinsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Whose pins are wanted."""
+
+    server: Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$", description="of this server only")] = ""
+
+
+class PinsAnswer(Struct, frozen=True):
+    """Pins, by server, kind and name."""
+
+    pins: list[PinRow]
+
+
+class PinsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is said yes or no to: each with the digest of the definition that was looked at."""
+
+    items: Annotated[tuple[PinChoice, ...], Meta(min_length=1, max_length=_MOST)]
+    passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
+    code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
+
+
+class ForgetBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Proof of who asks for it."""
+
+    passphrase: Annotated[str, Meta(max_length=1000)] = ""
+    code: Annotated[str, Meta(max_length=40)] = ""
+
+
+class PinsForgotten(Struct, frozen=True):
+    """A server of which nothing is known any more."""
+
+    server: str
+    forgotten: bool = True
+
+
+_UNUSABLE = (503, "pins_unusable")
+_MISSING = (404, "not_found")
+_SAYING = ((400, "invalid_request"), (415, "invalid_content_type"), _MISSING, _UNUSABLE)
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """What approvers may do."""
+
+    async def listed(request: Request) -> Response:
+        wanted = query_of(request, PinsQuery)
+        return json_response(
+            PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server, service.config.gateway.servers)))
+        )
+
+    async def approve(request: Request) -> Response:
+        body = _body(request, PinsBody)
+        server, by, who = request.params["server"], request.caller.name, _answerer(request, body)
+
+        def answer() -> list[PinRow]:
+            _prove(service, who, server)
+            service.pins.approve(server, body.items, by)
+            return rows_of(service.pins, server)
+
+        return json_response(PinsAnswer(await _done(answer)))
+
+    async def reject(request: Request) -> Response:
+        body = _body(request, PinsBody)
+        server, by = request.params["server"], request.caller.name
+
+        def answer() -> list[PinRow]:
+            service.pins.reject(server, body.items, by)
+            return rows_of(service.pins, server)
+
+        return json_response(PinsAnswer(await _done(answer)))
+
+    async def forget(request: Request) -> Response:
+        body = _body(request, ForgetBody)
+        server, by, who = request.params["server"], request.caller.name, _answerer(request, body)
+
+        def answer() -> PinsForgotten:
+            _prove(service, who, server)
+            service.pins.forget(server, by)
+            return PinsForgotten(server)
+
+        return json_response(await _done(answer))
+
+    return (
+        Route(
+            "GET", "/api/v1/pins", listed, "approver", "What MCP servers show, and what of it is trusted",
+            query=PinsQuery, answer=PinsAnswer, codes=((400, "invalid_query"), _UNUSABLE),
+        ),
+        Route(
+            "POST", "/api/v1/pins/{server}/approve", approve, "approver", "Trust what an MCP server shows",
+            body=PinsBody, answer=PinsAnswer, codes=(*PROVING, *_SAYING),
+        ),
+        Route(
+            "POST", "/api/v1/pins/{server}/reject", reject, "approver", "Refuse what an MCP server shows",
+            body=PinsBody, answer=PinsAnswer, codes=_SAYING,
+        ),
+        Route(
+            "POST", "/api/v1/pins/{server}/forget", forget, "approver", "Forget an MCP server, to trust it anew",
+            body=ForgetBody, answer=PinsForgotten, codes=(*PROVING, *_SAYING),
+        ),
+    )  # fmt: skip
+
+
+def _answerer(request: Request, body: PinsBody | ForgetBody) -> Answerer:
+    peer = request.peer
+    return Answerer(
+        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
+        passphrase=body.passphrase, code=body.code,
+    )  # fmt: skip
+
+
+def _prove(service: Service, who: Answerer, server: str) -> None:
+    """INVARIANT: nothing is trusted over the wire that did not come through here."""
+    if service.answering is None:
+        raise NotProvenError(NO_SERVER, "no_server")
+    try:
+        service.answering.proof.check(who, f"pins:{server}")
+    except NotProvenError as error:
+        said = text_of(error).replace("interpose approvals approve ID", f"interpose pins approve {server}")
+        raise NotProvenError(said, error.code) from None
+
+
+def _body(request: Request, kind: type[T]) -> T:
+    require_json(request, 415)
+    return body_of(request, kind)
+
+
+async def _done(work: Callable[[], T]) -> T:
+    """What the pins say, asked in a thread: their files may take their time."""
+    try:
+        return await asyncio.to_thread(work)
+    except NotProvenError as error:
+        raise Refusal(PROVING_STATUS[error.code], error.code, text_of(error)) from None
+    except NoPinError as error:
+        raise Refusal(*_MISSING, text_of(error)) from None
+    except PinError as error:
+        raise Refusal(*_UNUSABLE, text_of(error)) from None

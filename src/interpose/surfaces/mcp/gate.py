@@ -1,0 +1,296 @@
+"""The gate: what is asked of the one flow before a request is passed on to its server, and after.
+
+    before:  request -> call -> decide, ask, record -> forward, refuse, or a question for the client
+    after:   result, every part of it -> tool.after -> what the client gets
+
+INVARIANT: nothing but a cancellation gets out of here. What breaks is a refusal, or a result that is withheld.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
+
+from interpose.approvals import ConfirmationHandler
+from interpose.approvals.latest_time import LatestTime
+from interpose.driving import Flow, drive_in_server, drive_thread_of_server
+from interpose.driving.fair_workers import FairWorkers
+from interpose.errors import InvalidCallError, text_of
+from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, HostedAnswer, Refuse, WaitFor
+from interpose.secrets import Redactor
+from interpose.surfaces.hosts import reply_texts
+from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
+from interpose.surfaces.mcp.frames import INVALID_PARAMS
+from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
+from interpose.surfaces.mcp.gate_desk import RemoteDesk
+from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
+from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
+from interpose.surfaces.mcp.gate_results import is_unfinished, opened, rewritten, text_result
+from interpose.surfaces.mcp.gate_state import RequestStates, seal_of
+from interpose.tool_descriptions import describe_tools
+from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from interpose.flow.run_flow import ToolRun
+    from interpose.service.service import Service
+
+T = TypeVar("T")
+
+REFUSED = -32010
+"""The code of a refusal of requests whose results can't say that they failed."""
+ANSWERS = "inputResponses"
+LARGE = 4 * 1024
+"""Letters above which a request or a result is looked at in a thread, so that nobody else waits for it."""
+_CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False)
+_MOST_DESCRIBED = 10_000
+_large = FairWorkers("mcp", 2)
+
+
+class GateTicket(Struct, frozen=True):
+    """A request that was let through: what `after` needs to know it again."""
+
+    key: str
+    call: ToolCall
+    started_ns: int
+
+
+class McpGate:
+    """`contract.Gate` over a service."""
+
+    def __init__(self, service: Service, *, start_server: bool = True) -> None:
+        """`start_server`: a gateway that is no server starts one when there is somebody to ask. Raises ServerError."""
+        self._service, self._start = service, start_server
+        settings, answering = service.config.gateway, service.answering
+        self._filter = ToolFilter(settings.show, settings.hide)
+        self._redactor = Redactor(service.ledger.keys.redaction)
+        seal = seal_of(settings.key) or (None if answering is None else answering.seal)
+        self._states = RequestStates(
+            service.store, digests=service.ledger.keys.digests, seconds=settings.state_timeout,
+            clock=LatestTime() if answering is None else answering.clock, seal=seal,
+        )  # fmt: skip
+        self._described: dict[str, Mapping[str, Any]] = {}
+
+    async def before(self, asked: Asked, /) -> Gated:
+        """What becomes of a request."""
+        try:
+            return await self._before(asked)
+        except InvalidCallError as error:
+            return Fail(INVALID_PARAMS, text_of(error))
+        except Exception as error:  # noqa: BLE001 - whatever broke, it was not judged
+            return _refused(asked, f"Interpose could not decide: {text_of(error)}")
+
+    async def after(self, asked: Asked, ticket: Any, result: Mapping[str, Any], /) -> Mapping[str, Any]:
+        """What the client gets of a result."""
+        try:
+            return await self._after(asked, ticket, result)
+        except Exception as error:  # noqa: BLE001 - what was not looked at is not handed on
+            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}")
+
+    async def failed(self, asked: Asked, ticket: Any, _code: int, message: str, /) -> str:
+        """The text of a server's error, as the client gets it."""
+        try:
+            call, key, took = _ticket(asked, ticket)
+            done = await self._ended(asked, ToolOutcome(call, message, is_error=True, duration_ns=took), key)
+            if done.after is not None and not done.after.allowed:
+                return reply_texts.withheld(reply_texts.refusal(done.after))
+            return done.response if isinstance(done.response, str) else "The server's error was rewritten"
+        except Exception as error:  # noqa: BLE001 - as above
+            return reply_texts.withheld(f"Interpose could not look at the server's error: {text_of(error)}")
+
+    def describe(self, server: str, tools: Sequence[Mapping[str, Any]]) -> None:
+        """Keep what a server says of its tools: it tells what their arguments mean. A stranger's word only tightens."""
+        for tool in tools:
+            name = tool.get("name")
+            if isinstance(name, str) and name.strip():
+                self._describe(tool_name(server, name), tool)
+
+    def hide(self, context: Context, server: str, tools: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+        """The tools that somebody may use at all. The others would be refused whatever their arguments are.
+
+        A list that was made so is for nobody else (`cacheScope: private`).
+        """
+        hosted = self._service.hosted(context, _CAN)
+        return tuple(tool for tool in tools if not self._never(hosted, server, tool.get("name")))
+
+    def _never(self, hosted: Hosted, server: str, name: object) -> str:
+        if not isinstance(name, str):
+            return "it has no name"
+        return self._filter.why_not(server, name) or hosted.never(tool_name(server, name))
+
+    async def _before(self, asked: Asked) -> Gated:
+        context = asked.client.context
+        call = call_of(asked, context)
+        unavailable = ""
+        if asked.method == CALL:
+            self._describe(call.name, asked.definition)
+            unavailable = self._filter.why_not(asked.server, asked.name)
+        passed = _passed(asked, call)
+        if passed is not None:
+            answered = await self._answers(asked, passed)
+            if not isinstance(answered, ToolCall):
+                return answered
+            call = answered
+        prompt = self._prompt(asked)
+        hosted = self._service.hosted(context, _CAN, confirm=prompt)
+        key = new_id()
+        answer: HostedAnswer = await self._driven(
+            asked, asked.params, lambda: hosted.before(call, key=key, unavailable=unavailable)
+        )
+        match answer:
+            case Go() | GoWith() if passed is not None:
+                return _going_on(asked, passed, answer.verdict.payload)
+            case Go():
+                return Forward(None, GateTicket(key, call, perf_counter_ns()))
+            case GoWith(_, arguments):
+                return await self._forwarded(asked, hosted, call, answer, key, arguments)
+            case WaitFor(verdict) | AskThem(verdict):
+                return prompt.put or _refused(asked, self._waiting(reply_texts.waiting(verdict), verdict.approval))
+            case Refuse(verdict):
+                return _refused(asked, reply_texts.refusal(verdict))
+
+    async def _answers(self, asked: Asked, passed: GateTicket) -> Gated | ToolCall:
+        """What a client answers to a question of the server, in the middle of a call that was let through.
+
+        INVARIANT: answers are words for the tool like its arguments, and judged with them. If they raise nothing that
+        the call did not raise, it goes on; else what they make of it is decided anew, as the call that comes back.
+        """
+        answers = asked.params.get(ANSWERS)
+        arguments = {**passed.call.arguments, ANSWERS: answers}
+        call = ToolCall(passed.call.name, arguments, context=asked.client.context)
+        hosted = self._service.hosted(asked.client.context, _CAN)
+        now = await self._driven(asked, asked.params, lambda: hosted.decide(call))
+        if now.outcome == "deny":
+            return call
+        if now.outcome == "ask":
+            before = await self._driven(asked, asked.params, lambda: hosted.decide(passed.call))
+            if not set(now.questions) <= set(before.questions):
+                return call
+        return _going_on(asked, passed, now.payload)
+
+    async def _forwarded(
+        self, asked: Asked, hosted: Hosted, call: ToolCall, answer: GoWith, key: str, arguments: dict[str, Any]
+    ) -> Gated:
+        params = params_with(asked, arguments)
+        if isinstance(params, dict):
+            return Forward(params, GateTicket(key, call.with_arguments(arguments), perf_counter_ns()))
+        # INVARIANT: nothing runs but what was decided, and the record says that it did not.
+        why = f"{reply_texts.rewriting(answer.verdict)}, and {params}"
+        await self._driven(asked, asked.params, lambda: hosted.not_run(answer.verdict, why, key=key))
+        return _refused(asked, f"Not run as it is: {why}")
+
+    def _waiting(self, text: str, approval: str) -> str:
+        page = self._service.config.gateway.approval_page
+        return f"{text}\nOr on the page {page}?question={approval}" if page and approval else text
+
+    def _prompt(self, asked: Asked) -> ClientPrompt | DeskPrompt:
+        """Who is asked. INVARIANT: only where the operator chose so does an answer count that comes by the client."""
+        config, client = self._service.config, asked.client
+        settings = config.gateway
+        if settings.ask == "client" and config.approvals.ask == "host" and client.elicits_form:
+            return ClientPrompt(asked, self._states, self._redactor)
+        return DeskPrompt(
+            asked, self._states, self._redactor, self._desk, wait=settings.wait, page=settings.approval_page
+        )
+
+    def _desk(self, wait: float) -> ConfirmationHandler:
+        """Our own desk if we are a server, else that of the server."""
+        if self._service.answering is not None:
+            return self._service.desk.waiting(wait)
+        return RemoteDesk(self._service.config.hooks.socket, wait, self._start)
+
+    async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
+        call, key, took = _ticket(asked, ticket)
+        shown = await self._worked(asked, result, lambda: opened(result))
+        outcome = ToolOutcome(call, shown.value, is_error=result.get("isError") is True, duration_ns=took)
+        done = await self._ended(asked, outcome, key, more=is_unfinished(result))
+        said = done.after
+        if done.response is outcome.result and (said is None or said.outcome == "allow"):
+            return result
+        if said is None or said.allowed:
+            failed = done.outcome.is_error
+            return await self._worked(
+                asked, result, lambda: rewritten(asked, result, shown, done.response, is_error=failed)
+            )
+        reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
+        return _withheld(asked, reason)
+
+    async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, more: bool = False) -> ToolRun:
+        desk = self._desk(self._service.config.gateway.wait)  # what a tool gave is no question for its own client
+        hosted = self._service.hosted(asked.client.context, _CAN, confirm=desk)
+        return await self._driven(asked, outcome.result, lambda: hosted.after(outcome, key=key, more=more))
+
+    async def _driven(self, asked: Asked, value: Any, flow: Callable[[], Flow[T]]) -> T:
+        """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""
+        if not is_large(value):
+            return await drive_in_server(flow())
+        return await self._worked(asked, value, lambda: drive_thread_of_server(flow()))
+
+    async def _worked(self, asked: Asked, value: Any, work: Callable[[], T]) -> T:
+        if not is_large(value):
+            return work()
+        who = asked.client.principal or asked.client.context.session_id
+        return await asyncio.wrap_future(_large.submit(who, work))
+
+    def _describe(self, name: str, definition: Mapping[str, Any]) -> None:
+        if not definition or self._described.get(name) is definition:
+            return
+        if len(self._described) >= _MOST_DESCRIBED:
+            self._described.clear()
+        self._described[name] = definition
+        describe_tools([definition_key(definition, name)])
+
+
+def _passed(asked: Asked, call: ToolCall) -> GateTicket | None:
+    """The ticket of the call that this one continues. INVARIANT: one of another call is none."""
+    given = asked.continues
+    return given if isinstance(given, GateTicket) and given.call.name == call.name else None
+
+
+def _going_on(asked: Asked, passed: GateTicket, judged: ToolCall) -> Gated:
+    """The call that was let through before, with answers as they were judged."""
+    arguments: dict[str, Any] = thaw(passed.call.arguments)
+    params = params_with(asked, arguments)
+    if not isinstance(params, dict):
+        return _refused(asked, f"Not run as it is: {params}")
+    return Forward(params | {ANSWERS: thaw(judged.arguments.get(ANSWERS))}, passed)
+
+
+def _ticket(asked: Asked, ticket: Any) -> tuple[ToolCall, str, int]:
+    """The call that was let through; without a ticket, one that nobody decided about, which the record says."""
+    if isinstance(ticket, GateTicket):
+        return ticket.call, ticket.key, perf_counter_ns() - ticket.started_ns
+    return call_of(asked, asked.client.context), "", 0
+
+
+def is_large(value: Any, limit: int = LARGE) -> bool:
+    """Whether a value has more letters than this. Looks no further than it must."""
+    pending, seen = [value], 0
+    while pending:
+        one = pending.pop()
+        if isinstance(one, str):
+            seen += len(one)
+        elif isinstance(one, Mapping):
+            seen += 8 * len(one)
+            pending.extend(one.values())
+        elif isinstance(one, list | tuple):
+            seen += 8 * len(one)
+            pending.extend(one)
+        if seen > limit:
+            return True
+    return False
+
+
+def _refused(asked: Asked, text: str) -> Answer | Fail | AskClient:
+    if asked.method == CALL:
+        return Answer(text_result(asked, text, is_error=True))
+    return Fail(REFUSED, text)
+
+
+def _withheld(asked: Asked, reason: str) -> Mapping[str, Any]:
+    return text_result(asked, reply_texts.withheld(reason), is_error=True)

@@ -1,0 +1,222 @@
+"""Results on their way to the client: how the pipeline sees them, and how what it says of them goes back into them.
+
+The pipeline sees the whole result as it came, with two differences. Base64 that holds text is shown as that text.
+Base64 of a picture, a sound or an archive is shown as its size: searching that for secrets would only damage it.
+"""
+
+from __future__ import annotations
+
+from base64 import b64decode, b64encode
+from collections.abc import Mapping
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.surfaces.hosts.result_shapes import plain_text
+from interpose.surfaces.mcp.contract import Asked
+from interpose.surfaces.mcp.gate_schema import MOST_STEPS, SchemaSteps, misfit
+from interpose.types import MAX_DEPTH
+
+Place = tuple[str | int, ...]
+
+_SIGNATURES = (
+    b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"BM", b"II*\0", b"MM\0*", b"ID3",
+    b"\xff\xfb", b"\xff\xf3", b"OggS", b"fLaC", b"%PDF-", b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd", b"\0asm", b"\x7fELF", b"SQLite format 3\0", b"\x1aE\xdf\xa3",
+)  # fmt: skip
+_FTYP = b"ftyp"
+_PARTS = frozenset({"content", "contents", "messages", "task"})
+"""One of these makes a result what it is."""
+_STATE = "requestState"
+_MOST_CHANGES = 64
+NOT_STRUCTURED = (
+    "Interpose hid secrets in this result. What is left does not fit the tool's output schema, so the structured part "
+    "is left out."
+)
+
+
+class HeldPart(Struct, frozen=True):
+    """A part of a result that is shown as something else. `is_text` says that it is shown as what it holds."""
+
+    came: str
+    shown: str
+    is_text: bool = False
+
+
+class OpenedResult(Struct, frozen=True):
+    """A result as the pipeline sees it."""
+
+    value: Any
+    held: Mapping[Place, HeldPart]
+
+
+def opened(result: Mapping[str, Any]) -> OpenedResult:
+    """A result with its base64 opened. What nests too deep is left as it is: the pipeline refuses it."""
+    held: dict[Place, HeldPart] = {}
+    value = _opened(dict(result), (), held)
+    if result.get("resultType") == "input_required" and isinstance(state := result.get(_STATE), str):
+        held[_STATE,] = HeldPart(state, f"[{len(state)} letters of the server's own state]")
+        value = value | {_STATE: held[_STATE,].shown}
+    return OpenedResult(value, held)
+
+
+def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
+    """The same object if nothing in it is base64."""
+    if len(at) > MAX_DEPTH:
+        return value
+    if isinstance(value, list):
+        items = [_opened(item, (*at, place), held) for place, item in enumerate(value)]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    if not isinstance(value, dict):
+        return value
+    changed: dict[str, Any] = {}
+    for key, item in value.items():
+        if isinstance(item, str):
+            if key == "blob" or (key == "data" and value.get("type") in ("image", "audio")):
+                part = _part(item, value.get("mimeType"))
+                if part is not None:
+                    held[(*at, key)] = part
+                    changed[key] = part.shown
+        elif (new := _opened(item, (*at, key), held)) is not item:
+            changed[key] = new
+    return value | changed if changed else value
+
+
+def _part(text: str, mime: object) -> HeldPart | None:
+    """What base64 holds; None if it is to be looked at as it stands: it is none, or nobody knows what it holds."""
+    try:
+        data = b64decode(text, validate=True)
+    except ValueError:
+        return None
+    kind = mime if isinstance(mime, str) else "data"
+    if b"\0" not in data:
+        try:
+            return HeldPart(text, data.decode(), is_text=True)
+        except UnicodeDecodeError:
+            pass
+    if data.startswith(_SIGNATURES) or data[4:8] == _FTYP:
+        return HeldPart(text, f"[{len(data)} bytes of {kind}]")
+    return None
+
+
+def closed(opened: OpenedResult, new: Any) -> Any:
+    """What the pipeline made of an opened result, with its base64 closed again."""
+    return _closed(new, (), opened.held) if opened.held else new
+
+
+def _closed(value: Any, at: Place, held: Mapping[Place, HeldPart]) -> Any:
+    if isinstance(value, str):
+        part = held.get(at)
+        if part is None:
+            return value
+        return part.came if value == part.shown else b64encode(value.encode("utf-8", "surrogatepass")).decode()
+    if isinstance(value, dict):
+        return {key: _closed(item, (*at, key), held) for key, item in value.items()}
+    return [_closed(item, (*at, place), held) for place, item in enumerate(value)] if isinstance(value, list) else value
+
+
+def rewritten(
+    asked: Asked, result: Mapping[str, Any], shown: OpenedResult, new: Any, *, is_error: bool
+) -> Mapping[str, Any]:
+    """The result that the client gets when the pipeline has changed it: in the shape that MCP knows."""
+    value = closed(shown, new)
+    if not isinstance(value, dict) or not result.keys() & _PARTS <= value.keys():
+        return text_result(asked, plain_text(value), is_error=is_error)
+    if "structuredContent" not in value:
+        return value
+    fitted = fit(asked.definition.get("outputSchema"), result.get("structuredContent"), value["structuredContent"])
+    if fitted is not None:
+        return value | {"structuredContent": fitted[0]}
+    # A tool with an output schema must give what fits it, unless it failed. So this is said to have failed.
+    content = value.get("content")
+    told = [{"type": "text", "text": NOT_STRUCTURED}, *(content if isinstance(content, list) else ())]
+    kept = {key: item for key, item in value.items() if key != "structuredContent"}
+    return kept | {"content": told, "isError": True}
+
+
+def fit(schema: object, came: Any, new: Any) -> tuple[Any] | None:
+    """A value that was changed, so that it fits its schema as far as it did; None if it can't be made to.
+
+    A hidden value that does not fit becomes a shorter mark, is left out where it may be, or null where that is allowed.
+    """
+    if not isinstance(schema, Mapping) or not misfit(schema, new):
+        return (new,)
+    if misfit(schema, came):
+        return (new,)  # it never did
+    places, steps = list(_changes(came, new, ())), SchemaSteps(MOST_STEPS)
+    if len(places) > _MOST_CHANGES:
+        return None
+    for place in places:
+        if not misfit(schema, new, steps):
+            break
+        new = _fitted_at(schema, came, new, place, steps)
+    return None if misfit(schema, new) else (new,)
+
+
+_MARKS = ("[redacted]", "redacted", "***", "")
+
+
+def _fitted_at(schema: Mapping[str, Any], came: Any, new: Any, place: Place, steps: SchemaSteps) -> Any:
+    """Try other values at one place, with everything else as it came: what fits there is taken."""
+    for candidate in (_at(new, place), *_MARKS, None, _LEFT_OUT):
+        if not misfit(schema, _with(came, place, candidate), steps):
+            return _with(new, place, candidate)
+    return new
+
+
+_LEFT_OUT: Any = object()
+
+
+def _changes(came: Any, new: Any, at: Place) -> Any:
+    if isinstance(came, dict) and isinstance(new, dict) and came.keys() == new.keys():
+        for key in came:
+            yield from _changes(came[key], new[key], (*at, key))
+    elif isinstance(came, list) and isinstance(new, list) and len(came) == len(new):
+        for place, (old, item) in enumerate(zip(came, new, strict=True)):
+            yield from _changes(old, item, (*at, place))
+    elif came is not new and came != new:
+        yield at
+
+
+def _at(value: Any, place: Place) -> Any:
+    for key in place:
+        value = value[key]
+    return value
+
+
+def _with(value: Any, place: Place, new: Any) -> Any:
+    if not place:
+        return None if new is _LEFT_OUT else new
+    key, rest = place[0], place[1:]
+    if isinstance(value, dict):
+        if not rest and new is _LEFT_OUT:
+            return {name: item for name, item in value.items() if name != key}
+        return value | {key: _with(value[key], rest, new)}
+    if not rest and new is _LEFT_OUT:
+        return value  # an item that is left out would move the others
+    assert isinstance(key, int)  # noqa: S101 - places are made by `_changes`
+    return [*value[:key], _with(value[key], rest, new), *value[key + 1 :]]
+
+
+def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
+    """A result that is nothing but a text, in the shape that this request has."""
+    part = {"type": "text", "text": text}
+    match asked.method:
+        case "prompts/get":
+            result: dict[str, Any] = {"messages": [{"role": "user", "content": part}]}
+        case "resources/read":
+            result = {"contents": [{"uri": asked.name, "mimeType": "text/plain", "text": text}]}
+        case _:
+            result = {"content": [part], "isError": is_error}
+    return result | {"resultType": "complete"} if asked.client.era == "modern" else result
+
+
+def is_unfinished(result: Mapping[str, Any]) -> bool:
+    """Whether the result comes later: the server asks something back, or it is a task that was begun or goes on."""
+    if result.get("resultType") == "input_required":
+        return True
+    task = result.get("task")
+    state = task.get("status") if isinstance(task, Mapping) else result.get("status")
+    if isinstance(task, Mapping) or "taskId" in result:
+        return state not in ("completed", "failed", "cancelled")
+    return False
