@@ -67,7 +67,6 @@ class McpGate:
         """`start_server`: a gateway that is no server starts one when there is somebody to ask. Raises ServerError."""
         self._service, self._start = service, start_server
         settings, answering = service.config.gateway, service.answering
-        self._filter = ToolFilter(settings.show, settings.hide)
         self._redactor = Redactor(service.ledger.keys.redaction)
         seal = seal_of(settings.key) or (None if answering is None else answering.seal)
         self._states = RequestStates(
@@ -76,6 +75,12 @@ class McpGate:
         )  # fmt: skip
         self._described: dict[str, Mapping[str, Any]] = {}
         self._tasks: dict[str, None] = {}
+
+    @property
+    def _filter(self) -> ToolFilter:
+        """As it is set now: the configuration of a server may be read again."""
+        settings = self._service.config.gateway
+        return ToolFilter(settings.show, settings.hide)
 
     async def before(self, asked: Asked, /) -> Gated:
         """What becomes of a request."""
