@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,7 +30,7 @@ from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_n
 from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
 from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
-from interpose.surfaces.mcp.gate_results import is_unfinished, opened, rewritten, text_result
+from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, withheld
 from interpose.surfaces.mcp.gate_state import RequestStates, seal_of
 from interpose.tool_descriptions import describe_tools
 from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
@@ -48,7 +49,7 @@ ANSWERS = "inputResponses"
 LARGE = 4 * 1024
 """Letters above which a request or a result is looked at in a thread, so that nobody else waits for it."""
 _CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False)
-_MOST_DESCRIBED = 10_000
+_MOST_DESCRIBED = MOST_TASKS = 10_000
 _large = FairWorkers("mcp", 2)
 
 
@@ -67,7 +68,6 @@ class McpGate:
         """`start_server`: a gateway that is no server starts one when there is somebody to ask. Raises ServerError."""
         self._service, self._start = service, start_server
         settings, answering = service.config.gateway, service.answering
-        self._filter = ToolFilter(settings.show, settings.hide)
         self._redactor = Redactor(service.ledger.keys.redaction)
         seal = seal_of(settings.key) or (None if answering is None else answering.seal)
         self._states = RequestStates(
@@ -75,6 +75,13 @@ class McpGate:
             clock=LatestTime() if answering is None else answering.clock, seal=seal,
         )  # fmt: skip
         self._described: dict[str, Mapping[str, Any]] = {}
+        self._tasks: dict[str, None] = {}
+
+    @property
+    def _filter(self) -> ToolFilter:
+        """As it is set now: the configuration of a server may be read again."""
+        settings = self._service.config.gateway
+        return ToolFilter(settings.show, settings.hide)
 
     async def before(self, asked: Asked, /) -> Gated:
         """What becomes of a request."""
@@ -90,13 +97,14 @@ class McpGate:
         try:
             return await self._after(asked, ticket, result)
         except Exception as error:  # noqa: BLE001 - what was not looked at is not handed on
-            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}")
+            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}", result)
 
     async def failed(self, asked: Asked, ticket: Any, _code: int, message: str, /) -> str:
         """The text of a server's error, as the client gets it."""
         try:
             call, key, took = _ticket(asked, ticket)
-            done = await self._ended(asked, ToolOutcome(call, message, is_error=True, duration_ns=took), key)
+            outcome = ToolOutcome(call, message, is_error=True, duration_ns=took)
+            done = await self._ended(asked, outcome, key, large=is_large(message))
             if done.after is not None and not done.after.allowed:
                 return reply_texts.withheld(reply_texts.refusal(done.after))
             return done.response if isinstance(done.response, str) else "The server's error was rewritten"
@@ -140,7 +148,7 @@ class McpGate:
         hosted = self._service.hosted(context, _CAN, confirm=prompt)
         key = new_id()
         answer: HostedAnswer = await self._driven(
-            asked, asked.params, lambda: hosted.before(call, key=key, unavailable=unavailable)
+            asked, is_large(asked.params), lambda: hosted.before(call, key=key, unavailable=unavailable)
         )
         match answer:
             case Go() | GoWith() if passed is not None:
@@ -164,11 +172,11 @@ class McpGate:
         arguments = {**passed.call.arguments, ANSWERS: answers}
         call = ToolCall(passed.call.name, arguments, context=asked.client.context)
         hosted = self._service.hosted(asked.client.context, _CAN)
-        now = await self._driven(asked, asked.params, lambda: hosted.decide(call))
+        now = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(call))
         if now.outcome == "deny":
             return call
         if now.outcome == "ask":
-            before = await self._driven(asked, asked.params, lambda: hosted.decide(passed.call))
+            before = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(passed.call))
             if not set(now.questions) <= set(before.questions):
                 return call
         return _going_on(asked, passed, now.payload)
@@ -181,7 +189,7 @@ class McpGate:
             return Forward(params, GateTicket(key, call.with_arguments(arguments), perf_counter_ns()))
         # INVARIANT: nothing runs but what was decided, and the record says that it did not.
         why = f"{reply_texts.rewriting(answer.verdict)}, and {params}"
-        await self._driven(asked, asked.params, lambda: hosted.not_run(answer.verdict, why, key=key))
+        await self._driven(asked, is_large(asked.params), lambda: hosted.not_run(answer.verdict, why, key=key))
         return _refused(asked, f"Not run as it is: {why}")
 
     def _waiting(self, text: str, approval: str) -> str:
@@ -206,34 +214,39 @@ class McpGate:
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
         call, key, took = _ticket(asked, ticket)
-        shown = await self._worked(asked, result, lambda: opened(result))
+        large = is_large(result)
+        shown = await self._worked(asked, lambda: opened(result)) if large else opened(result)
         outcome = ToolOutcome(call, shown.value, is_error=result.get("isError") is True, duration_ns=took)
-        done = await self._ended(asked, outcome, key, more=is_unfinished(result))
+        done = await self._ended(asked, outcome, key, large=large, more=self._goes_on(key, result))
         said = done.after
         if done.response is outcome.result and (said is None or said.outcome == "allow"):
             return result
         if said is None or said.allowed:
-            failed = done.outcome.is_error
-            return await self._worked(
-                asked, result, lambda: rewritten(asked, result, shown, done.response, is_error=failed)
-            )
+            new = partial(rewritten, asked, result, shown, done.response, is_error=done.outcome.is_error)
+            return await self._worked(asked, new) if large else new()
         reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
-        return _withheld(asked, reason)
+        return _withheld(asked, reason, result)
 
-    async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, more: bool = False) -> ToolRun:
+    def _goes_on(self, key: str, result: Mapping[str, Any]) -> bool:
+        """Whether more may come of a call. A client may ask for a task and its result as often as it likes."""
+        if is_task(result):
+            self._tasks[key] = None
+            if len(self._tasks) > MOST_TASKS:
+                del self._tasks[next(iter(self._tasks))]
+        return key in self._tasks or asks_back(result)
+
+    async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, large: bool, more: bool = False) -> ToolRun:
         desk = self._desk(self._service.config.gateway.wait)  # what a tool gave is no question for its own client
         hosted = self._service.hosted(asked.client.context, _CAN, confirm=desk)
-        return await self._driven(asked, outcome.result, lambda: hosted.after(outcome, key=key, more=more))
+        return await self._driven(asked, large, lambda: hosted.after(outcome, key=key, more=more))
 
-    async def _driven(self, asked: Asked, value: Any, flow: Callable[[], Flow[T]]) -> T:
+    async def _driven(self, asked: Asked, large: bool, flow: Callable[[], Flow[T]]) -> T:
         """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""
-        if not is_large(value):
+        if not large:
             return await drive_in_server(flow())
-        return await self._worked(asked, value, lambda: drive_thread_of_server(flow()))
+        return await self._worked(asked, lambda: drive_thread_of_server(flow()))
 
-    async def _worked(self, asked: Asked, value: Any, work: Callable[[], T]) -> T:
-        if not is_large(value):
-            return work()
+    async def _worked(self, asked: Asked, work: Callable[[], T]) -> T:
         who = asked.client.principal or asked.client.context.session_id
         return await asyncio.wrap_future(_large.submit(who, work))
 
@@ -292,5 +305,5 @@ def _refused(asked: Asked, text: str) -> Answer | Fail | AskClient:
     return Fail(REFUSED, text)
 
 
-def _withheld(asked: Asked, reason: str) -> Mapping[str, Any]:
-    return text_result(asked, reply_texts.withheld(reason), is_error=True)
+def _withheld(asked: Asked, reason: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    return withheld(asked, reply_texts.withheld(reason), result)
