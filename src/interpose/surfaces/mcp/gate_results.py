@@ -122,6 +122,13 @@ def rewritten(
     value = closed(shown, new)
     if not isinstance(value, dict) or not result.keys() & _PARTS <= value.keys():
         return text_result(asked, plain_text(value), is_error=is_error)
+    if is_task(value) and isinstance(inner := value.get("result"), dict):
+        came = result.get("result")
+        return value | {"result": _fitted(asked, came if isinstance(came, Mapping) else {}, inner)}
+    return _fitted(asked, result, value)
+
+
+def _fitted(asked: Asked, result: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
     if "structuredContent" not in value:
         return value
     fitted = fit(asked.definition.get("outputSchema"), result.get("structuredContent"), value["structuredContent"])
@@ -211,12 +218,38 @@ def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
     return result | {"resultType": "complete"} if asked.client.era == "modern" else result
 
 
-def is_unfinished(result: Mapping[str, Any]) -> bool:
-    """Whether the result comes later: the server asks something back, or it is a task that was begun or goes on."""
-    if result.get("resultType") == "input_required":
-        return True
-    task = result.get("task")
-    state = task.get("status") if isinstance(task, Mapping) else result.get("status")
-    if isinstance(task, Mapping) or "taskId" in result:
-        return state not in ("completed", "failed", "cancelled")
-    return False
+def is_task(result: Mapping[str, Any]) -> bool:
+    """Whether this is about a task, whose result comes later, or came, or may be asked for again."""
+    return isinstance(result.get("task"), Mapping) or "taskId" in result
+
+
+def asks_back(result: Mapping[str, Any]) -> bool:
+    """Whether the server asks something before it gives its result."""
+    return result.get("resultType") == "input_required"
+
+
+_TASK = (
+    "taskId",
+    "status",
+    "createdAt",
+    "lastUpdatedAt",
+    "ttl",
+    "ttlMs",
+    "pollInterval",
+    "pollIntervalMs",
+    "resultType",
+)
+_LONGEST_FACT = 200
+
+
+def withheld(asked: Asked, text: str, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in the place of a result. That there is a task, and how it stands, is still said."""
+    instead = text_result(asked, text, is_error=True)
+    if "taskId" not in result:
+        return instead
+    facts = {key: result[key] for key in _TASK if _is_fact(result.get(key))}
+    return facts | ({"result": instead} if "result" in result else {"statusMessage": text})
+
+
+def _is_fact(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _LONGEST_FACT)

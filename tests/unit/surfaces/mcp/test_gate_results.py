@@ -270,7 +270,9 @@ def test_a_task_s_result_that_comes_later_belongs_to_its_call(service: Service) 
         return [
             await gate.after(asked, gated.ticket, {"task": {"taskId": "t", "status": "working"}}),
             await gate.after(asked, gated.ticket, {"taskId": "t", "status": "working", "statusMessage": KEY}),
+            await gate.after(asked, gated.ticket, {"taskId": "t", "status": "completed"}),
             await gate.after(asked, gated.ticket, tool(text(KEY))),
+            await gate.after(asked, gated.ticket, tool(text(KEY))),  # it may be asked for again
         ]
 
     given = asyncio.run(main())
@@ -278,6 +280,26 @@ def test_a_task_s_result_that_comes_later_belongs_to_its_call(service: Service) 
     (record,) = recorded(service)
     assert record.outcome == "success"
     assert "undecided" not in str(record.findings)
+
+
+DONE = {"taskId": "t", "status": "completed", "ttlMs": 5, "note": "classified"}
+
+
+def test_the_result_inside_a_task_fits_its_schema(service: Service) -> None:
+    asked = call({"q": "x"}, definition={"name": "go", "outputSchema": rows(type="string", maxLength=20)})
+    inner = tool(text("ok"), structuredContent={"rows": [{"key": KEY}]})
+    given = after(service, DONE | {"result": inner}, asked)
+    assert given["result"]["structuredContent"] == {"rows": [{"key": "[redacted]"}]}
+
+
+def test_a_task_whose_result_is_refused_is_still_there(service: Service) -> None:
+    watched(service, Says(Deny("Not this one.", "no-result")), name="tool.after")
+    given = after(service, DONE | {"result": tool(text("classified"))})
+    assert (given["taskId"], given["status"], given["ttlMs"]) == ("t", "completed", 5)
+    assert given["result"]["isError"] is True
+    assert "classified" not in json.dumps(given)
+    state = after(service, DONE | {"taskId": "x" * 1000})
+    assert state == {"status": "completed", "ttlMs": 5, "statusMessage": given["result"]["content"][0]["text"]}
 
 
 def test_a_result_that_nobody_asked_for_is_looked_at_and_recorded_as_that(service: Service) -> None:
