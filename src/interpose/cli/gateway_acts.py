@@ -22,6 +22,7 @@ def add_acts(parser: argparse.ArgumentParser) -> None:
     for name, text in (("install", _INSTALL), ("uninstall", _UNINSTALL)):
         act = acts.add_parser(name, help=text, description=text)
         act.add_argument("host", metavar="HOST", help=f"the agent: {known}")
+        act.add_argument("--local", action="store_true", help="Claude Code's servers of yours for this directory alone")
     for act in acts.choices.values():
         act.add_argument("--project", action="store_true", help="the file of the project in this directory, not yours")
         act.add_argument("--cwd", default="", metavar="DIR", help="the project's directory (default: here)")

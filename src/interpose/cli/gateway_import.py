@@ -15,6 +15,7 @@ from interpose.errors import SetupError
 from interpose.install.gateway_plan import (
     GatewayPlan,
     carry_out_gateway,
+    places_of_host,
     places_with_servers,
     plan_import,
     secret_texts,
@@ -32,7 +33,7 @@ def run_import(args: argparse.Namespace) -> int:
     def act(loaded: Loaded) -> int:
         sources = _sources(args.source, scope_of(args), Path(args.cwd).absolute())
         plan = plan_import(sources, loaded)
-        told = [f"read from {spoken_path(place.path)}" for place in sources]
+        told = dict.fromkeys(f"read from {spoken_path(place.path)}" for place in sources)
         return done(plan, loaded, args, [*told, *_to_set(plan)])
 
     return carried_out("gateway import", args, act)
@@ -75,7 +76,7 @@ def done(plan: GatewayPlan, loaded: Loaded, args: argparse.Namespace, advice: It
 
 def scope_of(args: argparse.Namespace) -> McpScope:
     """Whose file is meant. What a repository brings is taken only if somebody says so."""
-    return "project" if args.project else "user"
+    return "project" if args.project else "local" if getattr(args, "local", False) else "user"
 
 
 def _sources(source: str, scope: McpScope, project: Path) -> list[McpPlace]:
@@ -90,10 +91,11 @@ def _sources(source: str, scope: McpScope, project: Path) -> list[McpPlace]:
         if not path.is_file():
             raise SetupError(f"{source} is no file, and no agent; known are {', '.join(MCP_HOSTS)}")
         return [_of_file(path.absolute())]
-    place = mcp_place(host, scope, project)
-    if not place.path.is_file():
-        raise SetupError(f"{host.title} has no MCP servers here: there is no {spoken_path(place.path)}")
-    return [place]
+    there = places_of_host(host, scope, project)
+    if not there:
+        expected = mcp_place(host, scope, project).path
+        raise SetupError(f"{host.title} has no MCP servers here: there is no {spoken_path(expected)}")
+    return there
 
 
 def _of_file(path: Path) -> McpPlace:
@@ -101,13 +103,13 @@ def _of_file(path: Path) -> McpPlace:
     for host in MCP_HOSTS.values():
         for file in host.files:
             if str(path).endswith(file.path.removeprefix("~")):
-                return McpPlace(host, file.scope, path, path.parent, file.key)
+                return McpPlace(host, file.scope, path, path.parent, (file.key,))
     toml = path.suffix == ".toml"
     text = path.read_text(encoding="utf-8", errors="replace")[: 1 << 20]
     key = next((key for key in _KEYS if (key if toml else f'"{key}"') in text), _KEYS[0])
     named = "opencode" if key == "mcp" else "codex" if toml else "cursor"
     host = McpHost(name="", title=path.name, files=(), style=MCP_HOSTS[named].style, toml=toml)
-    return McpPlace(host, "user", path, path.parent, key)
+    return McpPlace(host, "user", path, path.parent, (key,))
 
 
 def _to_set(plan: GatewayPlan) -> Iterable[str]:

@@ -46,7 +46,9 @@ def run_uninstall(args: argparse.Namespace) -> int:
         found = [
             record
             for record in installed_for(host, loaded)
-            if record.scope == place.scope and (place.scope == "user" or record.path == str(place.path.resolve()))
+            if record.scope == place.scope
+            and record.keys == place.keys
+            and (place.scope == "user" or record.path == str(place.path.resolve()))
         ]
         if not found:
             raise SetupError(f"{host.title} does not start the gateway by {place.path}: nothing to take back")

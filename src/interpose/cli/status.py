@@ -17,6 +17,7 @@ from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import load
 from interpose.errors import ConfigError
 from interpose.install.doctor import installed_targets, since_when
+from interpose.install.gateway_plan import gateway_standings
 from interpose.install.last_heard import span
 from interpose.install.places import InstallTarget, spoken_path
 from interpose.install.plan import unread_by
@@ -57,6 +58,7 @@ def run(args: argparse.Namespace) -> int:
         told["unguarded"] = _unguarded(targets, now, directory)
         told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
         told |= {"situation": now, "hosts": installed, "pins": pins_waiting(loaded.config)}
+        told["gateways"] = gateway_standings(loaded)
     except ConfigError as error:
         told["problems"] = told["problems"] or [msgspec.to_builtins(problem) for problem in error.problems]
     if args.json:
@@ -111,6 +113,9 @@ def _lines(
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
         lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+    for standing in told["gateways"]:
+        fine = standing.starts and not standing.past
+        lines.append(("gateway", visible(standing.text) if fine else ink(visible(standing.text), "33")))
     if told["pins"]:
         lines.append(("pins", ink(visible(told["pins"]), "33")))
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]

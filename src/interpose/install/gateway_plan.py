@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import time_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +18,7 @@ from msgspec import json as fast
 from msgspec.structs import fields
 
 from interpose.config.gateway_servers import GatewayServer
-from interpose.errors import SetupError, text_of
+from interpose.errors import ConfigError, SetupError, text_of
 from interpose.install.apply import alone
 from interpose.install.careful_files import FoundFile, back_up, found_at, make_directories, write
 from interpose.install.config_servers import with_servers
@@ -82,7 +83,7 @@ def plan_gateway_install(place: McpPlace, loaded: Loaded) -> GatewayPlan:
     host, language = place.host, language_of(place)
     file = found_at(place.path, place.root, 0o600 if place.scope == "user" else 0o644)
     now = hooks_text(file)
-    was = GatewayRecords(loaded.places).get(host.name, file.path)
+    was = GatewayRecords(loaded.places).get(host.name, file.path, place.keys)
     before = _before(file)
     if was is not None:  # what was added since is taken over, too
         before = _named(place, lambda: language.restored(now, was, is_ours))
@@ -98,7 +99,7 @@ def plan_gateway_install(place: McpPlace, loaded: Loaded) -> GatewayPlan:
     change, present = _into_configuration(imported, loaded)
     record = GatewayInstalled(
         host=host.name, scope=place.scope, path=str(file.path), root=str(place.root.resolve()), at_ns=time_ns(),
-        entry=name, before=before,
+        keys=place.keys, entry=name, before=before,
         after_sha256=sha256(swap.text), section_before=swap.section_before, section_after=swap.section_after,
         moved={each.was: servers[each.was] for each in imported}, directories=_missing(file.path, place, was),
     )  # fmt: skip
@@ -114,8 +115,7 @@ def plan_gateway_uninstall(record: GatewayInstalled) -> GatewayPlan:
     host = MCP_HOSTS.get(record.host)
     if host is None:
         raise SetupError(f"{record.path} is of {record.host}, an agent that this version does not know")
-    key = next(file.key for file in host.files if file.scope == record.scope)
-    place = McpPlace(host, record.scope, Path(record.path), Path(record.root), key)
+    place = McpPlace(host, record.scope, Path(record.path), Path(record.root), record.keys)
     file = found_at(place.path, place.root)
     text = _named(place, lambda: language_of(place).restored(hooks_text(file), record, is_ours))
     after = None if text is None or file.content is None else text.encode()
@@ -158,24 +158,72 @@ def installed_for(host: McpHost, loaded: Loaded) -> list[GatewayInstalled]:
     return [record for record in GatewayRecords(loaded.places).all() if record.host == host.name]
 
 
+class GatewayStanding(Struct, frozen=True, kw_only=True):
+    """How an agent's file stands that was pointed at the gateway."""
+
+    host: str
+    title: str
+    path: str
+    starts: bool
+    """Whether the agent still starts the gateway by it."""
+    past: tuple[str, ...] = ()
+    """Servers that it starts itself."""
+    problem: str = ""
+
+    @property
+    def text(self) -> str:
+        """For people."""
+        if self.problem:
+            return f"{self.title}: {self.problem}"
+        if not self.starts:
+            return f"{self.title} does not start the gateway any more; once more: interpose gateway install {self.host}"
+        if self.past:
+            named = ", ".join(self.past)
+            return f"{self.title} starts {named} past the gateway; to take over: interpose gateway install {self.host}"
+        return f"{self.title} starts its MCP servers through the gateway"
+
+
+def gateway_standings(loaded: Loaded) -> list[GatewayStanding]:
+    """Every agent that was pointed at the gateway. Raises nothing."""
+    return [_standing(record) for record in GatewayRecords(loaded.places).all()]
+
+
+def _standing(record: GatewayInstalled) -> GatewayStanding:
+    host = MCP_HOSTS.get(record.host)
+    title = host.title if host is not None else record.host
+    try:
+        if host is None:
+            raise SetupError("this version does not know the agent")
+        place = McpPlace(host, record.scope, Path(record.path), Path(record.root), record.keys)
+        servers = _servers_in(place, found_at(place.path, place.root))
+    except (SetupError, OSError) as error:
+        return GatewayStanding(host=record.host, title=title, path=record.path, starts=False, problem=text_of(error))
+    past = tuple(name for name, entry in servers.items() if not is_ours(entry))
+    starts = any(is_ours(entry) for entry in servers.values())
+    return GatewayStanding(host=record.host, title=title, path=record.path, starts=starts, past=past)
+
+
 def installed_in(host: str, scope: str, root: Path, loaded: Loaded) -> list[GatewayInstalled]:
     """Where an agent was pointed at the gateway: by the user's own file, or by that of one project."""
     return [
         record
         for record in GatewayRecords(loaded.places).all()
-        if record.host == host and record.scope == scope and (scope == "user" or record.root == str(root.resolve()))
+        if record.host == host
+        and (record.scope == scope or (record.scope == "local" and scope == "user"))
+        and (scope == "user" or record.root == str(root.resolve()))
     ]
 
 
 def places_with_servers(scope: McpScope, project: Path) -> list[McpPlace]:
     """Every file of every agent that is there."""
-    found: dict[Path, McpPlace] = {}
-    for host in MCP_HOSTS.values():
-        if any(file.scope == scope for file in host.files):
-            place = mcp_place(host, scope, project)
-            if place.path.is_file():
-                found.setdefault(place.path.resolve(), place)
-    return list(found.values())
+    return [place for host in MCP_HOSTS.values() for place in places_of_host(host, scope, project)]
+
+
+def places_of_host(host: McpHost, scope: McpScope, project: Path) -> list[McpPlace]:
+    """The files of an agent that are there. What is a user's own for one project belongs to what is the user's."""
+    scopes: tuple[McpScope, ...] = ("user", "local") if scope == "user" else (scope,)
+    places = [mcp_place(host, each, project) for each in scopes if any(file.scope == each for file in host.files)]
+    return [place for place in places if place.path.is_file()]
 
 
 def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, Any]:
@@ -202,7 +250,7 @@ def entry_for(place: McpPlace, imported: Sequence[ImportedServer]) -> dict[str, 
 
 def language_of(place: McpPlace) -> ServersText:
     """How the file of a place is read and written."""
-    return TomlServers(place.key) if place.host.toml else JsonServers(place.key)
+    return TomlServers(place.keys[-1]) if place.host.toml else JsonServers(place.keys)
 
 
 def _program() -> list[str]:
@@ -237,9 +285,26 @@ def _into_configuration(imported: Sequence[ImportedServer], loaded: Loaded) -> t
     file = found_at(loaded.file, Path(loaded.file.resolve().anchor))
     after = with_servers(hooks_text(file), new, str(loaded.file))
     content = after.encode() if new else file.content
+    if new:
+        _refuse_unloadable(after, loaded)
     return FileChange(file.path, file.content, content, file.mode), tuple(
         each.name for each in imported if each.name in taken
     )
+
+
+def _refuse_unloadable(text: str, loaded: Loaded) -> None:
+    """INVARIANT: nothing is written that our programs could not load: every hook would refuse from then on."""
+    from interpose.config.load import load
+
+    with TemporaryDirectory(prefix="interpose-") as directory:
+        trial = Path(directory) / loaded.file.name
+        trial.write_text(text, encoding="utf-8")
+        trial.chmod(0o600)
+        try:
+            load(trial)
+        except ConfigError as error:
+            said = "; ".join(str(problem).replace(str(trial), str(loaded.file)) for problem in error.problems)
+            raise SetupError(f"it would not load with these servers, and stays as it is: {said}") from None
 
 
 def _named(place: McpPlace, work: Callable[[], T]) -> T:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ class GatewayInstalled(Struct, frozen=True, kw_only=True):
     scope: McpScope
     path: str
     root: str
+    keys: tuple[str, ...]
+    """Where in the file the servers are."""
     at_ns: int
     entry: str
     """The name of our server in it."""
@@ -51,21 +54,21 @@ class GatewayRecords:
         """Records that can't be read."""
         return [file for file in sorted(self._directory.glob("*.json")) if _read(file) is None]
 
-    def get(self, host: str, path: Path) -> GatewayInstalled | None:
+    def get(self, host: str, path: Path, keys: Iterable[str]) -> GatewayInstalled | None:
         """The record of one place."""
-        return _read(self._file(host, str(path)))
+        return _read(self._file(host, str(path), keys))
 
     def keep(self, record: GatewayInstalled) -> None:
         """Write a record down."""
         self._directory.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write(self._file(record.host, record.path), msgspec.json.encode(record) + b"\n", 0o600)
+        write(self._file(record.host, record.path, record.keys), msgspec.json.encode(record) + b"\n", 0o600)
 
     def forget(self, record: GatewayInstalled) -> None:
         """Take a record away."""
-        self._file(record.host, record.path).unlink(missing_ok=True)
+        self._file(record.host, record.path, record.keys).unlink(missing_ok=True)
 
-    def _file(self, host: str, path: str) -> Path:
-        mark = hashlib.sha256(path.encode(errors="surrogateescape")).hexdigest()[:16]
+    def _file(self, host: str, path: str, keys: Iterable[str]) -> Path:
+        mark = hashlib.sha256("\0".join((path, *keys)).encode(errors="surrogateescape")).hexdigest()[:16]
         return self._directory / f"{host}-{mark}.json"
 
 

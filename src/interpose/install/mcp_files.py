@@ -12,7 +12,8 @@ from msgspec import Struct
 from interpose.config.places import places_of
 from interpose.errors import SetupError
 
-McpScope = Literal["user", "project"]
+McpScope = Literal["user", "project", "local"]
+"""`local`: the user's own servers for one project, in the user's file."""
 
 
 class McpFile(Struct, frozen=True):
@@ -23,6 +24,8 @@ class McpFile(Struct, frozen=True):
     key: str = "mcpServers"
     moved_by: str = ""
     """The variable that replaces the directory of the file."""
+    within: tuple[str, ...] = ()
+    """Keys on the way to `key`. `{project}` is the project's directory."""
 
 
 class McpHost(Struct, frozen=True, kw_only=True):
@@ -40,6 +43,7 @@ MCP_HOSTS: Mapping[str, McpHost] = {
     for host in (
         McpHost(name="claude-code", title="Claude Code", files=(
             McpFile("user", "~/.claude.json"), McpFile("project", ".mcp.json"),
+            McpFile("local", "~/.claude.json", within=("projects", "{project}")),
         )),
         McpHost(name="claude-desktop", title="Claude Desktop", files=(
             McpFile("user", "~/.config/Claude/claude_desktop_config.json"),
@@ -104,20 +108,23 @@ class McpPlace(Struct, frozen=True):
     scope: McpScope
     path: Path
     root: Path
-    key: str
+    keys: tuple[str, ...]
+    """Where in the file the servers are."""
 
 
 def mcp_place(host: McpHost, scope: McpScope, project: Path, environ: Mapping[str, str] = os.environ) -> McpPlace:
     """Where an agent looks for its servers. Raises SetupError if it has no such place."""
     found = [_placed(host, file, project, environ) for file in host.files if file.scope == scope]
     if not found:
-        raise SetupError(f"{host.title} has no MCP servers of a {scope}")
+        what = "of a project" if scope == "project" else "of yours for one project"
+        raise SetupError(f"{host.title} has no file with MCP servers {what}")
     return next((place for place in found if place.path.exists()), found[0])
 
 
 def _placed(host: McpHost, file: McpFile, project: Path, environ: Mapping[str, str]) -> McpPlace:
+    keys = (*(str(project) if key == "{project}" else key for key in file.within), file.key)
     if file.scope == "project":
-        return McpPlace(host, file.scope, project / file.path, project, file.key)
+        return McpPlace(host, file.scope, project / file.path, project, keys)
     home = places_of(environ).home
     moved = environ.get(file.moved_by, "") if file.moved_by else ""
     if moved and not moved.startswith("/"):
@@ -125,5 +132,5 @@ def _placed(host: McpHost, file: McpFile, project: Path, environ: Mapping[str, s
             f"{file.moved_by} is {moved!r}, which is no absolute path: {host.title} would read it from elsewhere"
         )
     if moved:
-        return McpPlace(host, file.scope, Path(moved) / Path(file.path).name, Path(moved), file.key)
-    return McpPlace(host, file.scope, home / file.path.removeprefix("~/"), home, file.key)
+        return McpPlace(host, file.scope, Path(moved) / Path(file.path).name, Path(moved), keys)
+    return McpPlace(host, file.scope, home / file.path.removeprefix("~/"), home, keys)

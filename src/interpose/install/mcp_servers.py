@@ -19,7 +19,8 @@ from interpose.install.mcp_files import McpHost
 from interpose.secrets import Redactor
 
 MOST_SERVERS = 200
-_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9._-]+")
+_SEPARATOR = re.compile(r"_{2,}")
 _THEIRS = re.compile(r"\$\{[^}]*\}|\{(?:env|file):[^}]*\}")
 """What agents fill in: `${VAR}`, `${VAR:-x}`, `${env:VAR}`, `${input:id}`, `${workspaceFolder}`, `{env:VAR}`."""
 _THEIRS_BARE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
@@ -73,12 +74,12 @@ def translated(
         if not isinstance(entry, dict):
             yield Untranslated(was, "it is no object")
             continue
-        name = _NOT_IN_NAMES.sub("-", was).strip("-.")[:60] or "server"
+        name = _SEPARATOR.sub("_", _NOT_IN_NAMES.sub("-", was))[:50].strip("-._") or "server"
         found = _Translation(name, host, variables).whole(entry)
         if isinstance(found, str):
             yield Untranslated(was, found)
             continue
-        if name in names and names[name] != found.server:
+        if names.get(name) != found.server and name.lower() in map(str.lower, names):
             name = _free(name, host, names)
         names[name] = found.server
         yield msgspec.structs.replace(found, name=name, was=was)
@@ -86,7 +87,9 @@ def translated(
 
 def _free(name: str, host: McpHost | None, taken: Mapping[str, Any]) -> str:
     tried = f"{name}-{host.name if host is not None else 'imported'}"
-    return next(each for each in (tried, *(f"{tried}-{number}" for number in range(2, 1000))) if each not in taken)
+    lower = {each.lower() for each in taken}
+    tries = (tried, *(f"{tried}-{number}" for number in range(2, 1000)))
+    return next(each for each in tries if each.lower() not in lower)
 
 
 def _command(entry: Mapping[str, Any]) -> list[str]:

@@ -28,13 +28,13 @@ from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import Plan, plan_uninstall
 from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.situation import ListeningServer, listening
-from interpose.install.stopping import stopped
+from interpose.install.stopping import hooks_that_stay, stopped
 from interpose.install.trees import remove_empty, remove_tree
+from interpose.surfaces.hook_clients.on_demand import started_server
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
 _ROUNDS = 3
-"""A hook that was on its way may start a server once more."""
 
 
 WRITTEN = (
@@ -162,7 +162,9 @@ def _removed(loaded: Loaded) -> dict[str, str]:
         failed = {}
         entries = own_entries(loaded.places)
         for entry in [each for each in entries if each.path.name == "hooks"]:
-            failed |= remove_tree(entry.path)  # first: whoever is gone starts no server any more
+            failed |= remove_tree(entry.path)  # first, so that no hook begins any more
+        for pid in hooks_that_stay(loaded.places):  # each records its call, and starts a server when it is done
+            failed[f"process {pid}"] = "a hook that does not end"
         for server in _servers(loaded.config):
             if why := stopped(server.pid, loaded.config.server.shutdown_timeout):
                 failed[f"process {server.pid}"] = why
@@ -170,7 +172,7 @@ def _removed(loaded: Loaded) -> dict[str, str]:
             return failed  # a server that goes on writes to what is kept
         for entry in entries:
             failed |= remove_tree(entry.path)
-        if not own_entries(loaded.places):
+        if failed or not own_entries(loaded.places):
             break
     return failed
 
@@ -225,6 +227,9 @@ def _refused(target: InstallTarget, why: str) -> Remaining:
 
 def _servers(config: Config) -> list[ListeningServer]:
     found = {server.pid: server for server in map(listening, (config.hooks.socket, config.server.socket))}
+    # One that a hook has just started does not listen yet, and would write to what is gone by then.
+    starting = started_server(config.hooks.socket) if config.hooks.socket else 0
+    found.setdefault(starting, ListeningServer(config.hooks.socket, starting))
     return [server for pid, server in found.items() if pid and _is_ours(pid)]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from msgspec import Struct
@@ -45,29 +45,38 @@ class ServersText(Protocol):
 
 
 class JsonServers:
-    """JSON, with or without comments. `key` holds the servers."""
+    """JSON, with or without comments. `keys` lead to the servers."""
 
-    def __init__(self, key: str) -> None:
-        self._key = key
+    def __init__(self, keys: Sequence[str]) -> None:
+        *self._within, self._key = keys
 
     def servers(self, text: str) -> dict[str, Any]:
         """The servers that a text has."""
-        found = _section(_parsed(text), self._key)
+        found = self._section(_parsed(text))
         return {} if found is None else dict(found.data)
 
     def swapped(self, text: str, gone: Collection[str], name: str, entry: Mapping[str, Any]) -> Swapped:
         """Our server instead of some of theirs."""
         if not text.removeprefix(BOM).strip():
+            self._refuse_missing(bool(self._within))
             whole = document({self._key: {name: dict(entry)}})
             return Swapped(whole, None, self._slice(whole))
-        section = _section(_parsed(text), self._key)
+        section = self._section(_parsed(text))
+        wanted = {} if section is None else {key: value for key, value in section.data.items() if key not in gone}
         before = None if section is None else text[section.start : section.end]
         if section is not None and gone:
             text = edited(text, removed(text, section, [each for each in section.members if each.name in gone]))
         root = _parsed(text)
-        section, style = _section(root, self._key), style_of(text, root)
-        where, member = (root, (self._key, {name: dict(entry)})) if section is None else (section, (name, dict(entry)))
+        section, style = self._section(root), style_of(text, root)
+        around = self._around(root)
+        self._refuse_missing(around is None)
+        where, member = (
+            (section, (name, dict(entry))) if section is not None else (around, (self._key, {name: dict(entry)}))
+        )
+        assert where is not None  # noqa: S101 - refused above
         after = edited(text, appended(text, where, [member], style))
+        if self.servers(after) != wanted | {name: dict(entry)}:
+            raise SetupError("it can't be changed so that it says what is meant; it stays as it is")
         return Swapped(after, before, self._slice(after))
 
     def restored(self, text: str, record: GatewayInstalled, ours: Callable[[Any], bool]) -> str | None:
@@ -75,30 +84,49 @@ class JsonServers:
         if _is_untouched(text, record):
             return record.before
         root = _parsed(text)
-        section = _section(root, self._key)
+        section = self._section(root)
         if section is None:
             return self._added(text, root, record)
         if record.section_before is not None and text[section.start : section.end] == record.section_after:
             return text[: section.start] + record.section_before + text[section.end :]
         mine = [each for each in section.members if each.name == record.entry and ours(each.value.data)]
         if record.section_before is None and is_blank(text, section, mine):
-            return edited(text, removed(text, root, [each for each in root.members if each.name == self._key]))
+            around = self._around(root) or root
+            return edited(text, removed(text, around, [each for each in around.members if each.name == self._key]))
         if mine:
             text = edited(text, removed(text, section, mine))
             root = _parsed(text)
-            section = _section(root, self._key)
+            section = self._section(root)
         there = {} if section is None else section.data
         back = [(name, entry) for name, entry in record.moved.items() if name not in there]
         return text if section is None else edited(text, appended(text, section, back, style_of(text, root)))
 
     def _added(self, text: str, root: Value, record: GatewayInstalled) -> str:
         """Somebody took the whole part away, and our server with it."""
-        if not record.moved:
+        around = self._around(root)
+        if not record.moved or around is None:
             return text
-        return edited(text, appended(text, root, [(self._key, record.moved)], style_of(text, root)))
+        return edited(text, appended(text, around, [(self._key, record.moved)], style_of(text, root)))
+
+    def _around(self, root: Value) -> Value | None:
+        """What has the key of the servers, or would have it."""
+        for key in self._within:
+            member = root.member(key)
+            if member is None or member.value.kind != "object":
+                return None
+            root = member.value
+        return root
+
+    def _section(self, root: Value) -> Value | None:
+        around = self._around(root)
+        return None if around is None else _section(around, self._key)
+
+    def _refuse_missing(self, missing: bool) -> None:
+        if missing:
+            raise SetupError(f"it has nothing for {self._within[-1]}")
 
     def _slice(self, text: str) -> str:
-        section = _section(_parsed(text), self._key)
+        section = self._section(_parsed(text))
         return "" if section is None else text[section.start : section.end]
 
 

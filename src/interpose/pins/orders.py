@@ -35,7 +35,7 @@ _SECRETS = _any(
     r"\.ssh\b, \.aws\b, \.gnupg\b, \.kube/, \.docker/, \.netrc\b, \.npmrc\b, \.pypirc\b, \.git-credentials\b,"
     r" \.pgpass\b, \.(?:bash|zsh)_history\b, \bid_(?:rsa|ed25519|ecdsa)\b, /etc/(?:passwd|shadow|sudoers)\b,"
     r" (?<![\w/])\.env\b, \bmcp\.json\b, \bclaude_desktop_config\.json\b, \.claude\.json\b, \bwallet\.dat\b,"
-    r" /proc/self/environ"
+    r" /proc/self/environ, \.config/(?:gh|gcloud)\b, \.azure/, \.vault-token\b"
 )
 _TAKE = _any(
     "read(?:ing)?, cat, open(?:ing)?, load(?:ing)?, fetch(?:ing)?, access, get, include, attach, send, pass, provide, "
@@ -99,6 +99,7 @@ ORDERS: tuple[Phrase, ...] = (
     Phrase(_MARKS, r"</?(?:important|system|sys|instructions?|critical|secret|hidden|admin|override|assistant|"
                    r"developer)(?: [^<>]{0,80})?>"),
     Phrase(_MARKS, r"<\|(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<</?sys>>"),
+    Phrase(_MARKS, r"\[system\]|\bsystem override\b|\bsystem note (?:to|for) (?:the )?(?:ai|model|assistant|agent)\b"),
     Phrase("it sends the model to a file of secrets", _SECRETS, before=rf"\b{_TAKE}\b", unless=_HONEST),
     Phrase(_ASKED, rf"\b{_KNOWN}\b", before=rf"\b{_SEND}\b", after=_PLACE, unless=_HONEST),
     Phrase(_ASKED, r"\b(?:(?:whole|entire|full|complete) (?:conversation|chat|context window)|chat history|"
@@ -107,6 +108,11 @@ ORDERS: tuple[Phrase, ...] = (
     Phrase(_CLAIMS, r"\b(?:user|human|operator|admin|administrator)s? (?:has|have|had) (?:already )?(?:pre-?)?"
                    r"(?:approved|authori[sz]ed|consented|agreed|granted|given (?:permission|consent|approval))\b",
           unless=r"\b(?:if|whether|unless|until|once|after|ensure|verify|check|when|only|that)\b"),
+    Phrase(_CLAIMS, r"\b(?:ask|prompt|wait for|request|consult)(?:ing)? (?:the )?(?:user|human|person|operator)"
+                    r"(?:'s)?(?: \w+){0,3} (?:confirmation|permission|approval|consent|confirm|agree)\b",
+           before=r"\b(?:do not|don't|never|no need to|without) ?$"),
+    Phrase(_OTHERS, r"\b(?:send|forward|bcc|cc|copy|redirect) (?:all|every|any|each) (?:outgoing |other )?(?:e-?mails?|"
+                    r"messages?|requests?|data|results?|files?|calls?|payments?)\b", after=r"\b(?:to|via|through) \S*(?:@|://)"),
     Phrase(_OTHERS, r"\b(?:change|replace|redirect|rewrite|swap|set) (?:the |its )(?:recipient|address|destination|"
                    r"phone number|account|amount)\b", before=r"\bwhen(?:ever)?\b"),
     Phrase(_OTHERS, r"\bmcp__[a-z0-9_-]{1,64}__[a-z0-9_-]+"),

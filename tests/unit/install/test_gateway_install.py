@@ -120,6 +120,26 @@ def test_the_agent_gets_one_server_and_our_file_the_others(home: Path, capsys: A
     assert TOKEN not in said(capsys, "gateway", "uninstall", "claude-code")[1]
 
 
+def test_servers_for_one_project_in_the_users_file(home: Path, capsys: Any) -> None:
+    """Where `claude mcp add` puts them, unless it is told otherwise."""
+    here = {str(home): {"history": [1], "mcpServers": SERVERS}, "/else": {"mcpServers": {"x": {"command": "x"}}}}
+    text = json.dumps({"mcpServers": {"mine": {"command": "m"}}, "projects": here}, indent=2)
+    file = put("claude-code", text)
+    out = said(capsys, "gateway", "import", "--dry-run", "--json")[1]
+    assert list(json.loads(out)["servers"]) == ["mine", "files", "hub"]
+    for words in (("install", "claude-code"), ("install", "claude-code", "--local")):
+        assert said(capsys, "gateway", *words)[0] == 0
+    now = json.loads(file.read_text())
+    assert list(now["mcpServers"]) == list(now["projects"][str(home)]["mcpServers"]) == ["interpose"]
+    assert now["projects"]["/else"] == here["/else"]
+    for words in (("uninstall", "claude-code"), ("uninstall", "claude-code", "--local")):
+        assert said(capsys, "gateway", *words)[0] == 0
+    assert file.read_text() == text
+    (home / "elsewhere").mkdir()
+    code, _, err = said(capsys, "gateway", "install", "claude-code", "--local", "--cwd", str(home / "elsewhere"))
+    assert (code, "it has nothing for" in err) == (1, True)
+
+
 def test_what_others_changed_meanwhile_stays(home: Path, capsys: Any) -> None:
     file = put("claude-code", common(count=1))
     said(capsys, "gateway", "install", "claude-code")
@@ -150,6 +170,24 @@ def test_a_server_that_was_added_meanwhile_is_taken_over_by_the_next_install(hom
     assert set(load(environ={"HOME": str(home)}).config.gateway.servers) == {"files", "hub", "late"}
     assert said(capsys, "gateway", "uninstall", "cursor")[0] == 0
     assert json.loads(file.read_text()) == {"mcpServers": {"late": {"command": "late"}} | SERVERS}
+
+
+def test_status_says_what_gets_round_the_gateway(home: Path, capsys: Any) -> None:
+    file = put("cursor", common())
+    said(capsys, "gateway", "install", "cursor")
+
+    def status() -> str:
+        main(["status"])
+        return str(capsys.readouterr().out)
+
+    assert "Cursor starts its MCP servers through the gateway" in status()
+    now = json.loads(file.read_text())
+    file.write_text(json.dumps({"mcpServers": now["mcpServers"] | {"late": {"command": "late"}}}))
+    assert "Cursor starts late past the gateway" in status()
+    file.write_text("{}")
+    assert "Cursor does not start the gateway any more" in status()
+    file.write_text("{")
+    assert "can't be understood" in status()
 
 
 def test_tables_that_others_added_meanwhile_stay(home: Path, capsys: Any) -> None:
@@ -206,6 +244,32 @@ def test_our_file_that_can_not_be_changed_is_told_what_to_write(home: Path, caps
     code, _, err = said(capsys, "gateway", "install", "cursor")
     assert (code, "Write this into it yourself" in err) == (1, True)
     assert file.read_text() == common()
+
+
+def test_names_that_differ_by_case_are_told_apart(home: Path, capsys: Any) -> None:
+    put(
+        "cursor",
+        json.dumps({"mcpServers": {"Files": {"command": "a"}, "files": {"command": "b"}, "a b__c": {"command": "c"}}}),
+    )
+    assert said(capsys, "gateway", "install", "cursor")[0] == 0
+    assert set(load(environ={"HOME": str(home)}).config.gateway.servers) == {"Files", "files-cursor", "a-b_c"}
+
+
+def test_what_would_not_load_is_not_written(home: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An organisation that locks its servers: with others in the user's file, every hook would refuse."""
+    from interpose.config import load as loading
+
+    organisation = home / "organisation.yaml"
+    organisation.write_text("lock: [gateway.servers]\n")
+    organisation.chmod(0o644)
+    defaults = loading.load.__kwdefaults__
+    assert defaults is not None
+    monkeypatch.setitem(defaults, "organisation", organisation)
+    file = put("cursor", common())
+    code, _, err = said(capsys, "gateway", "install", "cursor")
+    assert (code, "would not load" in err, "locked by" in err) == (1, True, True), err
+    assert file.read_text() == common()
+    assert not (home / ".config" / "interpose").exists()
 
 
 def test_import_reads_users_files_and_a_named_one(home: Path, capsys: Any) -> None:

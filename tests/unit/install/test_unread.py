@@ -99,3 +99,4 @@ def test_a_comment_that_came_later_is_an_open_gate(home: Path, capsys: pytest.Ca
     assert (warned["level"], "line 1, column 3: a comment" in warned["text"]) == ("open", True)
     uninstalled(where)
     assert "interpose" not in where.path.read_text(encoding="utf-8")
+    assert main(["uninstall", "--all", "--purge"]) == 0  # the server that was started for the canaries, too

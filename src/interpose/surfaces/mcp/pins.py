@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from time import monotonic
 from typing import Any
 
@@ -26,11 +26,13 @@ from interpose.pins.definitions import (
     instructions_of,
     item_of,
     name_of,
+    problem_of,
 )
 from interpose.pins.oddities import Neighbours, reading_of
 from interpose.pins.pin_desk import PinDesk, reason_of
 from interpose.pins.pinned_server import Mode, Pin, ServerPins
 from interpose.surfaces.mcp.contract import Listing
+from interpose.types import EMPTY
 
 log = logging.getLogger("interpose.gateway")
 
@@ -74,7 +76,8 @@ class PinnedCatalogue:
 
     def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
-        listing = replace(listing, server=self._pinned_as.get(listing.server, listing.server))
+        server = self._pinned_as.get(listing.server, listing.server)
+        listing = replace(listing, server=server, items=_objects(listing.items))
         if listing.kind == "resources":
             return self._without_odd(listing)
         kind: Kind = listing.kind
@@ -92,8 +95,11 @@ class PinnedCatalogue:
             return ()
         self._tell(known, shown)
         items = {name_of(kind, item): item for item in listing.items}
+        pins = {pin.name: pin for pin in known.pins if pin.kind == kind}
         return tuple(
-            item for each in found if (item := _shown(known.get(kind, each.name), each, items[each.name])) is not None
+            item
+            for each in found
+            if (item := _shown(pins.get(each.name), each, items.get(each.name, EMPTY))) is not None
         )
 
     def _taken_in(self, server: str, kind: Kind, shown: Mapping[Kind, list[Definition]]) -> ServerPins:
@@ -183,9 +189,10 @@ class PinnedCatalogue:
         odd: dict[tuple[str, str], str] = {}
         for item in listing.items:
             uri = name_of("resources", item)
-            found = reading_of(item, Neighbours(), left)
+            problem = problem_of(item)
+            found = reading_of({} if problem else item, _NOBODY, left)
             left = max(0, left - found.read)
-            if (why := next((each.what for each in found.oddities if each.holds), "")) or not uri:
+            if (why := problem or next((each.what for each in found.oddities if each.holds), "")) or not uri:
                 odd[listing.server, uri] = why
             else:
                 kept.append(item)
@@ -209,8 +216,14 @@ class PinnedCatalogue:
             log.warning("%s: %d more are held", known.server, len(held) - _MOST_TOLD)
 
 
+_NOBODY = Neighbours()
 _MOST_OF_RESOURCES = 512 << 10
 _MOST_TOLD = 5
+
+
+def _objects(items: Iterable[Any]) -> tuple[Mapping[str, Any], ...]:
+    """What a server lists may be anything."""
+    return tuple(item for item in items if isinstance(item, Mapping))
 
 
 def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
