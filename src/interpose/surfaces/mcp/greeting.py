@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from interpose.surfaces.mcp import routing
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import (
     CONNECTION_CLOSED,
@@ -20,9 +21,6 @@ from interpose.surfaces.mcp.frames import RpcError
 if TYPE_CHECKING:
     from interpose.surfaces.mcp.gateway import Gateway
     from interpose.surfaces.mcp.supervised_server import SupervisedServer
-
-PATIENCE = 8.0
-"""Seconds that a client waits for servers that are starting. Hosts give up after 10 to 30."""
 
 
 async def initialised(gateway: Gateway, params: Mapping[str, Any]) -> tuple[Declared, dict[str, Any]]:
@@ -70,7 +68,7 @@ async def _settled(gateway: Gateway) -> None:
 
     waiting = [asyncio.ensure_future(settled(server)) for server in gateway.routes.servers]
     if waiting:
-        _, late = await asyncio.wait(waiting, timeout=PATIENCE)
+        _, late = await asyncio.wait(waiting, timeout=routing.PATIENCE)
         for task in late:
             task.cancel()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.mcp import server_connection
+from interpose.surfaces.mcp import routing, server_connection
 from interpose.surfaces.mcp.links import LinkError, ServerSide
 from interpose.surfaces.mcp.supervised_server import LONGEST_PAUSE, ServerTimes, backoff
 from tests.mcp_peers import SILENT, FakeClient, FakeServer, Message, OpenGate, gateway, text, until
@@ -176,6 +176,33 @@ def test_a_server_that_cannot_be_started_is_told_at_once_and_harms_no_other() ->
             error = (await client.request("tools/call", {"name": "a__echo"}))["error"]
             assert "there is no program" in error["message"]
             assert [one["name"] for one in (await client.result("tools/list"))["tools"]] == ["b__echo"]
+
+    asyncio.run(main())
+
+
+class Slow(FakeServer):
+    """Starts when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__(tools=("late",))
+        self.let = asyncio.Event()
+
+    async def open(self, side: ServerSide, /) -> None:
+        await self.let.wait()
+        await super().open(side)
+
+
+def test_a_server_that_starts_slowly_keeps_nobody_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "PATIENCE", 0.1)
+
+    async def main() -> None:
+        slow, client = Slow(), FakeClient("handshake")
+        async with gateway({"a": slow, "b": FakeServer()}, client):
+            assert [one["name"] for one in (await client.result("tools/list"))["tools"]] == ["b__echo"]
+            before = len(client.heard("notifications/tools/list_changed"))
+            slow.let.set()
+            await until(lambda: len(client.heard("notifications/tools/list_changed")) > before)
+            assert [one["name"] for one in (await client.result("tools/list"))["tools"]] == ["a__late", "b__echo"]
 
     asyncio.run(main())
 
