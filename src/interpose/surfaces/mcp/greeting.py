@@ -68,7 +68,8 @@ async def _settled(gateway: Gateway) -> None:
 
     waiting = [asyncio.ensure_future(settled(server)) for server in gateway.routes.servers]
     if waiting:
-        _, late = await asyncio.wait(waiting, timeout=routing.PATIENCE)
+        # Who wraps one server waits for it as they would without us: until it runs, or its time to start is up.
+        _, late = await asyncio.wait(waiting, timeout=None if gateway.transparent else routing.PATIENCE)
         for task in late:
             task.cancel()
 

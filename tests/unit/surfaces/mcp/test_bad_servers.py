@@ -207,6 +207,32 @@ def test_a_server_that_starts_slowly_keeps_nobody_from_the_others(monkeypatch: p
     asyncio.run(main())
 
 
+def test_a_wrapped_server_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "PATIENCE", 0.05)
+
+    async def main() -> None:
+        slow, client = Slow(), FakeClient("handshake")
+        async with gateway({"a": slow}, client, greeting=False, transparent=True, prefix=lambda _name: ""):
+            greeting = asyncio.ensure_future(client.greet())
+            await asyncio.sleep(0.2)
+            assert not greeting.done()
+            slow.let.set()
+            assert (await greeting)["capabilities"] == {"tools": {"listChanged": True}}
+            assert (await client.call("late"))["content"]
+
+    asyncio.run(main())
+
+
+def test_a_wrapped_server_that_cannot_be_started_is_told() -> None:
+    async def main() -> None:
+        client = FakeClient("handshake")
+        async with gateway({"a": Absent}, client, greeting=False, transparent=True):
+            answer = await client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+            assert "there is no program" in answer["error"]["message"]
+
+    asyncio.run(main())
+
+
 def test_one_that_ends_at_the_modern_question_is_asked_the_old_way_next_time() -> None:
     async def main() -> None:
         made: list[FakeServer] = []
