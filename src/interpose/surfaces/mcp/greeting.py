@@ -31,8 +31,6 @@ async def initialised(gateway: Gateway, params: Mapping[str, Any]) -> tuple[Decl
     )  # fmt: skip
     gateway.introduce(declared)
     await _settled(gateway)
-    if gateway.transparent and (why := gateway.routes.servers[0].failure):
-        raise RpcError(CONNECTION_CLOSED, f"{gateway.routes.servers[0].name} does not run: {why}")
     result: dict[str, Any] = {
         "protocolVersion": declared.version, "capabilities": capabilities(gateway, "handshake"),
         "serverInfo": _info(gateway),
@@ -56,7 +54,10 @@ async def discovered(gateway: Gateway) -> dict[str, Any]:
 
 
 async def _settled(gateway: Gateway) -> None:
-    """Wait, for a while, until it is known what servers there are and what they tell the model."""
+    """Wait, for a while, until it is known what servers there are and what they tell the model.
+
+    Raises RpcError if there is only one, which we are to the client, and it does not run.
+    """
 
     async def settled(server: SupervisedServer) -> None:
         try:
@@ -72,6 +73,8 @@ async def _settled(gateway: Gateway) -> None:
         _, late = await asyncio.wait(waiting, timeout=None if gateway.transparent else routing.PATIENCE)
         for task in late:
             task.cancel()
+    if gateway.transparent and (why := gateway.routes.servers[0].failure):
+        raise RpcError(CONNECTION_CLOSED, f"{gateway.routes.servers[0].name} does not run: {why}")
 
 
 def _info(gateway: Gateway) -> dict[str, Any]:

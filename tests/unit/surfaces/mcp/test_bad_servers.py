@@ -223,11 +223,13 @@ def test_a_wrapped_server_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None
     asyncio.run(main())
 
 
-def test_a_wrapped_server_that_cannot_be_started_is_told() -> None:
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_a_wrapped_server_that_cannot_be_started_is_told(era: Any) -> None:
     async def main() -> None:
-        client = FakeClient("handshake")
+        client = FakeClient(era)
         async with gateway({"a": Absent}, client, greeting=False, transparent=True):
-            answer = await client.request("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}})
+            said = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            answer = await client.request("initialize" if era == "handshake" else "server/discover", said)
             assert "there is no program" in answer["error"]["message"]
 
     asyncio.run(main())
