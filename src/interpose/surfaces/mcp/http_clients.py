@@ -98,7 +98,7 @@ class HttpClients:
         if id is UNSET:
             return Response(202)  # there are none that mean anything here: to cancel is to end the stream
         try:
-            why = self._differs(request.headers, method, frame)
+            why = await self._differs(request.headers, method, frame)
         except RpcError as error:
             return refused(400, error.code, error.message, id=id)
         if why:
@@ -126,7 +126,7 @@ class HttpClients:
             queue.end()
             self._gateway.spawn(conversation.close())
 
-    def _differs(self, headers: Mapping[str, str], method: str, frame: Frame) -> str:
+    async def _differs(self, headers: Mapping[str, str], method: str, frame: Frame) -> str:
         """What the headers say differently than the body; empty if nothing. Raises RpcError."""
         told = _params(frame)
         if not isinstance(told.meta, dict) or PROTOCOL_VERSION not in told.meta:
@@ -141,16 +141,15 @@ class HttpClients:
         name = told.name if key == "name" else told.uri
         if name is not UNSET and name is not None and decoded(headers.get("mcp-name")) != name:
             return f"Mcp-Name does not match the {key} of the body"
-        return self._wrong_params(told, headers) if method == "tools/call" and isinstance(name, str) else ""
+        return await self._wrong_params(told, headers) if method == "tools/call" and isinstance(name, str) else ""
 
-    def _wrong_params(self, told: _Told, headers: Mapping[str, str]) -> str:
+    async def _wrong_params(self, told: _Told, headers: Mapping[str, str]) -> str:
         routes = self._gateway.routes
         try:
-            target = routes.named(told.name, "tool")
+            definition = await routes.definition(routes.named(told.name, "tool"), "tools")
         except RpcError:
-            return ""
-        listed = target.server.listings.known("tools")
-        schema = map_of(map_of(listed.by_name.get(target.name)).get("inputSchema")) if listed else {}
+            return ""  # there is no such tool now, and the call will say so
+        schema = map_of(map_of(definition).get("inputSchema"))
         if not schema:
             return ""
         arguments = map_of(msgspec.json.decode(told.arguments)) if told.arguments is not UNSET else {}
