@@ -100,12 +100,13 @@ def _wrapped(walker: Walker, inv: Invocation, low: CommandLowering) -> None:
         if (name not in HANDLERS and name not in CLIS) or name in SUBCOMMANDS or word.quoted:
             continue
         if len(inv.args) > place + 1 or inv.stdin is not None:
-            first = len(walker.effects)
+            first, known = len(walker.effects), len(walker.problems)
             walker.doubt += 1
             low.run(inv.args[place:], via=inv.name)
             walker.doubt -= 1
             if name in _VERBS_TOO:
                 walker.effects[first:] = [effect for effect in walker.effects[first:] if not _is_oddity(effect)]
+                walker.problems[known:] = [each for each in walker.problems[known:] if each.rule.startswith("too-")]
 
 
 def _is_oddity(effect: Effect) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from interpose.shell import Analysis, analyse
@@ -43,6 +43,7 @@ def test_any_text(text: str) -> None:
 
 @settings(max_examples=1_500, deadline=None)
 @given(st.lists(st.sampled_from(PIECES), max_size=25).map(" ".join))
+@example("x eval if")  # a tool that nobody knows has a verb `eval`
 def test_any_words(text: str) -> None:
     check(analysed(text), len(text))
 
