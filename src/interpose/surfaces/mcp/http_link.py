@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, UnreachableError, redirected
+from interpose.surfaces.http_client.addresses import HttpUrl, Reach, NotReachedError, redirected
 from interpose.surfaces.http_client.client import HttpClient
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import CONNECTION_CLOSED
@@ -79,7 +79,7 @@ class HttpLink:
             await self._client.open()
             if self._tokens is not None:
                 await self._tokens.ready()
-        except UnreachableError as error:
+        except NotReachedError as error:
             await self._client.close()
             raise LinkError(str(error)) from None
 
@@ -136,7 +136,7 @@ class HttpLink:
                     told = HttpTold(self, Outgoing(principal=whose))
                     await self._client.send(self.head("DELETE", told.about) + b"\r\n", told)
                     await told.done.wait()
-        except (TimeoutError, UnreachableError):
+        except (TimeoutError, NotReachedError):
             pass
         await self._client.close()
 
@@ -150,7 +150,7 @@ class HttpLink:
         body = b"Content-Length: %d\r\n\r\n%b" % (len(frame), frame) if method == "POST" else b"\r\n"
         try:
             hearer.connection = await self._client.send(head + body, hearer)
-        except UnreachableError as error:
+        except NotReachedError as error:
             self.lose(str(error))
             raise LinkError(str(error)) from None
 
@@ -195,11 +195,11 @@ class HttpLink:
                 await self._tokens.ready(whose)
             if whose and self._era == "handshake" and self.sessions.get("") and whose not in self.sessions:
                 await self._greet(whose)
-        except UnreachableError as error:
+        except NotReachedError as error:
             raise LinkError(str(error)) from None
 
     async def _greet(self, whose: str) -> None:
-        """Begin a session of somebody's own: what we said when we began ours is said again. Raises UnreachableError."""
+        """Begin a session of somebody's own: what we said when we began ours is said again. Raises NotReachedError."""
         async with self._greeted.setdefault(whose, asyncio.Lock()):
             if whose in self.sessions or self._tokens is None:
                 return
@@ -209,7 +209,7 @@ class HttpLink:
             answer = await self._client.ask("POST", target, headers, self._greeting, limit=MAX_FRAME, seconds=GREETING)
             session = answer.head.headers.get("mcp-session-id", "")
             if answer.head.status != 200 or not usable_session(session):
-                raise UnreachableError(f"it began no session for this principal: HTTP {answer.head.status}")
+                raise NotReachedError(f"it began no session for this principal: HTTP {answer.head.status}")
             headers |= {"Mcp-Session-Id": session, "MCP-Protocol-Version": self._version}
             ready = notification("notifications/initialized")
             await self._client.ask("POST", target, headers, ready, limit=MAX_FRAME, seconds=SHORT)

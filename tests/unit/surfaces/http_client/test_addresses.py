@@ -10,7 +10,7 @@ import pytest
 
 from interpose.surfaces.http_client.addresses import (
     Reach,
-    UnreachableError,
+    NotReachedError,
     addresses_of,
     may_reach,
     parse_url,
@@ -108,10 +108,10 @@ def test_a_name_is_looked_up_once_and_what_was_checked_is_connected_to(
         monkeypatch.setattr(loop, "getaddrinfo", lookup)
         monkeypatch.setattr(loop, "create_connection", connect)
         client = HttpClient(parse_url("http://mcp.example.com/"), reach)
-        with pytest.raises(UnreachableError):
+        with pytest.raises(NotReachedError):
             await client.open()
         if reached:
-            with pytest.raises(UnreachableError):
+            with pytest.raises(NotReachedError):
                 await client.ask("GET", "/", {}, limit=10, seconds=1)
 
     asyncio.run(main())
