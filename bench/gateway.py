@@ -71,6 +71,8 @@ class Measured(NamedTuple):
     """Microseconds of a call."""
     rate: float
     """Calls a second."""
+    cpu: float
+    """Microseconds of processor time that the process spent on a call: what other work on the machine leaves alone."""
 
 
 class StdioDriver:
@@ -79,8 +81,14 @@ class StdioDriver:
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         self._stdin = process.stdin
+        self._stat = Path(f"/proc/{process.pid}/stat")
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._next = 0
+
+    def spent(self) -> float:
+        """Microseconds of processor time so far, of all threads."""
+        fields = self._stat.read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
 
     async def read(self, stdout: asyncio.StreamReader) -> None:
         while line := await stdout.readline():
@@ -149,9 +157,10 @@ async def measured(command: list[str], env: Mapping[str, str], core: int | None,
                 for number in range(share):
                     took.append(await driver.call(name, f"text number {number}"))
 
-            began = perf_counter()
+            began, spent = perf_counter(), driver.spent()
             await asyncio.gather(*(work(calls // at_once) for _ in range(at_once)))
-            found[at_once] = Measured(statistics.median(took), len(took) / (perf_counter() - began))
+            rate, cpu = len(took) / (perf_counter() - began), (driver.spent() - spent) / len(took)
+            found[at_once] = Measured(statistics.median(took), rate, cpu)
     return found
 
 
@@ -193,16 +202,17 @@ def run(place: Path, calls: int, peers: Path) -> int:
 
 def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d}, {calls} calls, {TURNS} turns, Python {sys.version.split()[0]}\n")
-    print("| tools/call over stdio | at once | p50 µs | added µs | calls/s | of direct |")
-    print("|---|---|---|---|---|---|")
+    print("| tools/call over stdio | at once | p50 µs | added µs | calls/s | of direct | CPU µs |")
+    print("|---|---|---|---|---|---|---|")
     for at_once in CONCURRENCY:
         base = [turn[at_once] for turn in seen["direct"]]
         for name, turns in seen.items():
             p50 = statistics.median(turn[at_once].p50 for turn in turns)
             rate = statistics.median(turn[at_once].rate for turn in turns)
+            cpu = statistics.median(turn[at_once].cpu for turn in turns)
             added = statistics.median(turn[at_once].p50 - one.p50 for turn, one in zip(turns, base, strict=True))
             share = statistics.median(turn[at_once].rate / one.rate for turn, one in zip(turns, base, strict=True))
-            print(f"| {name} | {at_once} | {p50:,.0f} | {added:,.0f} | {rate:,.0f} | {share:.2f} |")
+            print(f"| {name} | {at_once} | {p50:,.0f} | {added:,.0f} | {rate:,.0f} | {share:.2f} | {cpu:,.0f} |")
 
 
 if __name__ == "__main__":

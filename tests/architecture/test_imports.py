@@ -114,7 +114,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
+    | {"surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE

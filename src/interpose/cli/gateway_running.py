@@ -53,14 +53,19 @@ def refused(verb: str, error: InterposeError, code: int) -> int:
 
 def _served(config: Config, servers: Callable[[Config], Mapping[str, GatewayServer]], *, transparent: bool) -> int:
     from interpose.build import open_service
+    from interpose.config.places import places_of
     from interpose.observability.program_log import logging_to
+    from interpose.policy.startup_memory import Memory
     from interpose.surfaces.http_server.listener import run as run_on_loop
     from interpose.surfaces.mcp.opening import open_gateway, serve_stdio
     from interpose.surfaces.mcp.stdio_client import own_streams
 
     wanted = servers(config)
     reads, writes = own_streams()
-    with logging_to(config.logging), open_service(config) as service:
+    # An agent waits for its servers: rules that were checked before are not checked again.
+    memory = Memory(places_of().state / "cache" / "rules", version=version())
+    with logging_to(config.logging), open_service(config, memory=memory) as service:
+        memory.save()
 
         async def main() -> None:
             gateway = open_gateway(service, wanted, version=version(), transparent=transparent)

@@ -85,9 +85,10 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[SessionSource, ...],
         Meta(
             description="where a session is looked for, the first that says one counts: `meta` (`interpose/session` in "
-            "`_meta`), `trace` (`traceparent`), `token`. Nobody says one: one session for each principal"
+            "`_meta`), `token`, `trace` (`traceparent`; for clients that keep one trace for a whole run). Nobody says "
+            "one: one session for each principal"
         ),
-    ] = ("meta", "trace", "token")
+    ] = ("meta", "token")
     agent: Annotated[str, Meta(description="the agent behind this gateway, for rules and the ledger")] = ""
     role: Annotated[str, Meta(description="its role, for rules and the ledger")] = ""
 

@@ -34,7 +34,9 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     args: Annotated[tuple[str, ...], Meta(description="its arguments")] = ()
     env: Annotated[dict[str, str], Meta(description="its variables, beside PATH, HOME and the like")] = EMPTY
     cwd: Annotated[str, Meta(description="the directory that it is started in, as an absolute path")] = ""
-    url: Annotated[str, Meta(pattern=r"^(https?://[^\s]+)?$(?!\n)", description="address of a server over HTTP")] = ""
+    url: Annotated[
+        str, Meta(pattern=r"^((https?://|\$\{)[^\s]+)?$(?!\n)", description="address of a server over HTTP")
+    ] = ""
     headers: Annotated[dict[str, str], Meta(description="headers that are sent to the address")] = EMPTY
     transport: Annotated[Literal["http", "sse"], Meta(description="`sse` is the old transport with two addresses")] = (
         "http"
@@ -64,7 +66,7 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             raise ValueError(why)
         if self.url and (self.args or self.env or self.cwd):
             raise ValueError("args, env and cwd are for a server with a command")
-        if self.cwd and not self.cwd.startswith("/"):
+        if self.cwd and not self.cwd.startswith(("/", "${")):
             raise ValueError("cwd must be an absolute path")
         if any("\0" in text for text in (self.command, *self.args, *self.env, *self.env.values(), self.cwd)):
             raise ValueError("a program takes no NUL")
@@ -108,14 +110,24 @@ def wrong_servers(servers: Mapping[str, GatewayServer]) -> str:
     return ""
 
 
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or header of this name holds a secret."""
+    return _SECRET.search(name) is not None and _NO_SECRET.search(name) is None
+
+
 def written_secrets(servers: Any) -> str:
     """The first secret that stands in the file itself; empty if there is none. It belongs into a variable."""
     for name, server in servers.items() if isinstance(servers, dict) else ():
         for group in ("env", "headers"):
             given = server.get(group) if isinstance(server, dict) else None
             for key, value in given.items() if isinstance(given, dict) else ():
-                secret = isinstance(key, str) and _SECRET.search(key) and not _NO_SECRET.search(key)
-                if secret and isinstance(value, str) and value and "${" not in value.replace("$${", ""):
+                if (
+                    isinstance(key, str)
+                    and is_secret_name(key)
+                    and isinstance(value, str)
+                    and value
+                    and "${" not in value.replace("$${", "")
+                ):
                     variable = re.sub(r"[^A-Z0-9]+", "_", key.upper())
                     return (
                         f"{name}.{group}.{key}: a secret does not stand in this file; put it into a variable, and "

@@ -37,7 +37,7 @@ OWN_NAMES = (
     OwnName("runtime", "server.log", "what the local server complained of"),
     OwnName("state", "run", "the local server's sockets, port and log"),
     OwnName("state", "cache", "compiled rules and clients"),
-    OwnName("state", "approvals", "which agents asked, how often grants were used"),
+    OwnName("state", "approvals", "which agents asked, how often grants were used, what MCP servers showed"),
     OwnName("state", "ledger", "every decision and its outcome, with the key of its seals"),
     OwnName("state", "backups", "agents' files as they were before"),
     OwnName("state", "installs", "what was installed where"),
@@ -78,11 +78,13 @@ def foreign_entries(places: Places) -> list[Path]:
 
     A directory that somebody chose for our settings may hold anything.
     """
-    bases: dict[Base, Path] = {"config": places.config, "state": places.state, "runtime": places.runtime}
+    bases: dict[Base, Path] = {"config": places.config, "state": places.state}
+    if places.runtime.parent != places.state:  # else it is ours as a whole
+        bases["runtime"] = places.runtime
     return [
         path
         for base, directory in bases.items()
-        for path in (_inside(directory) if directory.name in ("interpose", "run") else ())
+        for path in (_inside(directory) if directory.name == "interpose" else ())
         if not any(own.base == base and _is(path.name, own.name) for own in OWN_NAMES)
     ]
 

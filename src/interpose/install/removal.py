@@ -21,18 +21,20 @@ from interpose.config.settings import Config
 from interpose.errors import SetupError, text_of
 from interpose.install.apply import alone, apply
 from interpose.install.careful_files import drafts_of
+from interpose.install.gateway_plan import carry_out_gateway, plan_gateway_uninstall
+from interpose.install.gateway_records import GatewayInstalled, GatewayRecords
 from interpose.install.own_places import OwnEntry, foreign_entries, own_entries
 from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import Plan, plan_uninstall
 from interpose.install.records import Installed, Records, recorded_target
 from interpose.install.situation import ListeningServer, listening
-from interpose.install.stopping import stopped
+from interpose.install.stopping import hooks_that_stay, stopped
 from interpose.install.trees import remove_empty, remove_tree
+from interpose.surfaces.hook_clients.on_demand import started_server
 from interpose.surfaces.hosts.all_hosts import HOSTS
 
 _SCOPES: tuple[Scope, ...] = ("user", "project", "managed")
 _ROUNDS = 3
-"""A hook that was on its way may start a server once more."""
 
 
 WRITTEN = (
@@ -61,6 +63,8 @@ class Removal(Struct, frozen=True, kw_only=True):
     """What would go, and what would not."""
 
     plans: tuple[Plan, ...]
+    gateways: tuple[GatewayInstalled, ...] = ()
+    """Agents that get their own MCP servers back."""
     entries: tuple[OwnEntry, ...] = ()
     servers: tuple[ListeningServer, ...] = ()
     remaining: tuple[Remaining, ...] = ()
@@ -92,10 +96,18 @@ def plan_removal(loaded: Loaded, project: Path, *, purge: bool) -> Removal:
             remaining.append(Remaining(str(target.path), sudo))
         else:
             plans.append(plan)
+    gateways: list[GatewayInstalled] = []
+    for record in GatewayRecords(loaded.places).all():
+        try:
+            plan_gateway_uninstall(record)
+            gateways.append(record)
+        except (SetupError, OSError) as error:
+            remaining.append(Remaining(record.path, text_of(error), asks=True))
     if not purge:
-        return Removal(plans=tuple(plans), remaining=tuple(remaining))
+        return Removal(plans=tuple(plans), gateways=tuple(gateways), remaining=tuple(remaining))
     return Removal(
         plans=tuple(plans),
+        gateways=tuple(gateways),
         entries=tuple(own_entries(loaded.places)),
         servers=tuple(_servers(loaded.config)),
         remaining=tuple(remaining),
@@ -117,6 +129,11 @@ def carry_out(removal: Removal, loaded: Loaded, *, purge: bool) -> tuple[list[Pa
             backups += apply(plan, loaded.places)
         except (SetupError, OSError) as error:
             remaining.append(_refused(planned.target, text_of(error)))
+    for record in removal.gateways:
+        try:
+            backups += carry_out_gateway(plan_gateway_uninstall(record), loaded)
+        except (SetupError, OSError) as error:
+            remaining.append(Remaining(record.path, text_of(error), asks=True))
     if not purge or any(each.asks for each in remaining):
         return backups, remaining
     return [], [*remaining, *_purged(loaded), *(each for each in removal.elsewhere if each.is_there)]
@@ -127,9 +144,9 @@ def _purged(loaded: Loaded) -> list[Remaining]:
     failed: dict[str, str] = {}
     if places.state.is_dir():
         with alone(places.state):
-            new = Records(places).all()
+            new = [one.path for one in Records(places).all()] + [one.path for one in GatewayRecords(places).all()]
             if new:
-                return [Remaining(one.path, "it was installed in the meantime; try again", asks=True) for one in new]
+                return [Remaining(path, "it was installed in the meantime; try again", asks=True) for path in new]
             failed = _removed(loaded)
     else:
         failed = _removed(loaded)
@@ -145,7 +162,9 @@ def _removed(loaded: Loaded) -> dict[str, str]:
         failed = {}
         entries = own_entries(loaded.places)
         for entry in [each for each in entries if each.path.name == "hooks"]:
-            failed |= remove_tree(entry.path)  # first: whoever is gone starts no server any more
+            failed |= remove_tree(entry.path)  # first, so that no hook begins any more
+        for pid in hooks_that_stay(loaded.places):  # each records its call, and starts a server when it is done
+            failed[f"process {pid}"] = "a hook that does not end"
         for server in _servers(loaded.config):
             if why := stopped(server.pid, loaded.config.server.shutdown_timeout):
                 failed[f"process {server.pid}"] = why
@@ -153,7 +172,7 @@ def _removed(loaded: Loaded) -> dict[str, str]:
             return failed  # a server that goes on writes to what is kept
         for entry in entries:
             failed |= remove_tree(entry.path)
-        if not own_entries(loaded.places):
+        if failed or not own_entries(loaded.places):
             break
     return failed
 
@@ -181,7 +200,7 @@ def _targets(loaded: Loaded, project: Path) -> Iterator[tuple[InstallTarget, Ins
 
 def _unreadable(places: Places) -> Iterator[Remaining]:
     records = Records(places)
-    for file in records.damaged():
+    for file in (*records.damaged(), *GatewayRecords(places).damaged()):
         yield Remaining(
             str(file),
             "it says what was installed where, and can't be read: run `interpose uninstall HOST --project` in the"
@@ -208,6 +227,9 @@ def _refused(target: InstallTarget, why: str) -> Remaining:
 
 def _servers(config: Config) -> list[ListeningServer]:
     found = {server.pid: server for server in map(listening, (config.hooks.socket, config.server.socket))}
+    # One that a hook has just started does not listen yet, and would write to what is gone by then.
+    starting = started_server(config.hooks.socket) if config.hooks.socket else 0
+    found.setdefault(starting, ListeningServer(config.hooks.socket, starting))
     return [server for pid, server in found.items() if pid and _is_ours(pid)]
 
 

@@ -1,15 +1,46 @@
-"""Ending a process of ours: it is asked to, and waits for what it has accepted; then it is made to."""
+"""Ending processes of ours. A hook ends by itself; a server is asked to, waits for what it has accepted, then must."""
 
 from __future__ import annotations
 
 import os
 import select
 import signal
+from pathlib import Path
+from time import monotonic, sleep
 
+from interpose.config.places import Places
 from interpose.errors import text_of
 
+_HOOKS_END_IN, _LOOK = 10.0, 0.02
+_PROGRAM = b"\0-m\0interpose\0hook\0"
 _MORE = 2.0
 _KILLED_IN = 5.0
+
+
+def hooks_that_stay(places: Places) -> list[int]:
+    """Wait for the hooks that agents of this user have started. Those that don't end in time."""
+    ends = monotonic() + _HOOKS_END_IN
+    while found := _hooks(places):
+        if monotonic() > ends:
+            return found
+        sleep(_LOOK)
+    return []
+
+
+def _hooks(places: Places) -> list[int]:
+    """Our clients, the programs that they start, and what these start before it is a server."""
+    client, home = f"{places.state}/hooks/".encode(), f"HOME={places.home}".encode()
+    found: list[int] = []
+    for place in Path("/proc").iterdir():
+        try:
+            if not place.name.isdecimal() or place.stat().st_uid != os.geteuid():
+                continue
+            words = (place / "cmdline").read_bytes()
+            if (client in words or _PROGRAM in words) and home in (place / "environ").read_bytes().split(b"\0"):
+                found.append(int(place.name))
+        except OSError:
+            continue  # it has ended
+    return found
 
 
 def stopped(pid: int, seconds: float) -> str:

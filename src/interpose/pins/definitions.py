@@ -62,13 +62,17 @@ def _definition(kind: Kind, item: Mapping[str, Any]) -> Definition | None:
         return None
     if len(name) > LONGEST_NAME:
         return Definition(kind, name[:LONGEST_NAME], "", f"its name has more than {LONGEST_NAME} characters")
+    problem = problem_of(item)
+    return Definition(kind, name, "" if problem else canonical(item), problem)
+
+
+def problem_of(item: Mapping[str, Any]) -> str:
+    """Why an item can't be compared or read; empty if it can."""
     try:
-        text = canonical(item)
-    except (ValueError, RecursionError):
-        return Definition(kind, name, "", f"its definition can't be compared: it is deeper than {MOST_DEPTH} levels")
-    if len(text) > MOST_BYTES:
-        return Definition(kind, name, "", f"its definition has more than {MOST_BYTES >> 10} KiB")
-    return Definition(kind, name, text)
+        large = len(canonical(item)) > MOST_BYTES
+    except (TypeError, ValueError, RecursionError):
+        return f"its definition can't be compared: it is no JSON, or deeper than {MOST_DEPTH} levels"
+    return f"its definition has more than {MOST_BYTES >> 10} KiB" if large else ""
 
 
 def name_of(kind: str, item: Mapping[str, Any]) -> str:

@@ -87,7 +87,9 @@ def _is_flag(text: str, place: int) -> bool:
 
 def _follows_symbol(text: str, place: int) -> bool:
     before = text[place - 1] if place else ""
-    return before != "" and (unicodedata.category(before) in ("So", "Sk", "Sm", "Po") or before in "0123456789#*")
+    if before == "":
+        return False
+    return unicodedata.category(before) in ("So", "Sk", "Sm", "Po") or before in "0123456789#*\u2139\u3030"
 
 
 def _joins(text: str, place: int) -> bool:

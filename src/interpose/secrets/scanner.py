@@ -75,10 +75,14 @@ class Shaped:
             yield Hit(*match.span("secret"), kind.name, secret)
 
 
+_SHORT, _MOST_CLEAN = 256, 4096
+
+
 class Scanner:
-    """Finds all secrets of a text. It has no state of its own, so everybody shares one."""
+    """Finds all secrets of a text. All that it keeps are short texts without any, so everybody shares one."""
 
     def __init__(self) -> None:
+        self._clean: set[bytes] = set()
         # Some gates instead of one: the states of unlike patterns multiply.
         self._rooms: tuple[tuple[Gate, tuple[AnyFinder, ...]], ...] = tuple(
             (Gate([finder.gate for finder in finders]), finders)
@@ -109,6 +113,8 @@ class Scanner:
 
         What is found here is hidden all over this text, and `known` from then on.
         """
+        if data in self._clean:
+            return []
         found: list[Hit] = []
         text, searched = data, 0
         effort = Effort() if effort is None else effort
@@ -121,12 +127,23 @@ class Scanner:
                 # INVARIANT: all that is not known to be searched is withheld.
                 found.append(_withheld(searched, data))
         if not found:
+            self._remember(data)
             return found
         here = Recognised()
         for one in (here,) if known is None else (here, known):
             if (one_too_many := one.add(text, found)) is not None:
                 found.append(_withheld(one_too_many.start, data))
         return disjoint([*found, *self._known(text, here, {hit.start: hit.end for hit in found})])
+
+    def _remember(self, clean: bytes) -> None:
+        """One call's texts are searched again and again: for its result, for the record, for whoever is asked.
+
+        INVARIANT: whether a text holds a secret depends on the text alone. One that does is not kept here.
+        """
+        if len(clean) <= _SHORT:
+            if len(self._clean) >= _MOST_CLEAN:
+                self._clean.clear()
+            self._clean.add(clean)
 
     def find_known(self, data: bytes, known: Recognised) -> list[Hit]:
         """Only what is known already."""

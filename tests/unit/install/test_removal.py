@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,12 +21,13 @@ from interpose.install.own_places import OWN_NAMES, own_entries
 from interpose.install.plan import plan_install
 from interpose.install.records import Records
 from interpose.install.removal import WRITTEN, Remaining, carry_out, plan_removal
+from interpose.install.situation import ListeningServer
 from interpose.install.stopping import stopped
 from interpose.install.trees import remove_tree
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, new_home, target
 
-SETTINGS = '\ufeff{\r\n\t// mine\r\n\t"model": "opus", /* big */\r\n\t"hooks": {"Stop": []},\r\n}'
+SETTINGS = '\ufeff{\r\n\t"model":   "opus",\r\n\t"hooks": {"Stop": []}\r\n}'
 
 
 @pytest.fixture
@@ -306,6 +308,60 @@ def test_where_we_write_is_a_setting_of_a_path() -> None:
     from interpose.config.keys import tree
 
     assert set(WRITTEN) <= {key.name for key in tree().all_keys() if key.is_path}
+
+
+def test_while_a_server_goes_on_what_it_writes_to_stays(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    filled(home)
+    server = ListeningServer("/run/hook.sock", os.getpid())
+    monkeypatch.setattr("interpose.install.removal.listening", lambda _path: server)
+    monkeypatch.setattr("interpose.install.removal.stopped", lambda _pid, _seconds: "it does not end")
+    assert [(each.path, each.why) for each in removed(home)] == [(f"process {os.getpid()}", "it does not end")]
+    assert (places_of().state / "ledger" / "some").exists()
+
+
+def test_who_installs_in_the_meantime_is_not_cut_off(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installed(target("claude-code"))
+    loaded = load()
+    planned = plan_removal(loaded, home / "work", purge=True)
+    installed(target("codex"))
+    _, remaining = carry_out(planned, loaded, purge=True)
+    assert [(each.path, each.asks) for each in remaining] == [(str(target("codex").path), True)]
+    assert (places_of().state / "hooks" / "codex").exists()
+    assert target("claude-code").path.read_bytes() == SETTINGS.encode()
+
+
+def test_a_hook_on_its_way_is_waited_for(home: Path) -> None:
+    """It writes to the ledger when it ends: what it made then goes, too."""
+    filled(home)
+    late = places_of().state / "ledger" / "late"
+    code = "import sys; print(flush=True); sys.stdin.read(1); open(sys.argv[-1], 'w').close()"
+    words = [sys.executable, "-c", code, f"{places_of().state}/hooks/claude-code", str(late)]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as child:
+        assert child.stdin is not None
+        assert child.stdout is not None
+        child.stdout.readline()
+        timer = threading.Timer(0.3, child.stdin.close)
+        timer.start()
+        assert removed(home) == []
+        assert child.wait(5) == 0
+        timer.join()
+    assert own_entries(places_of()) == []
+
+
+def test_a_server_that_does_not_listen_yet_is_ended(home: Path) -> None:
+    filled(home)
+    lock = Path(load().config.hooks.socket).with_name("start.lock")
+    code = (
+        "import fcntl, os, sys, time; lock = open(sys.argv[1], 'w'); fcntl.flock(lock, fcntl.LOCK_EX);"
+        "lock.write(f'{os.getpid()}\\n'); lock.flush(); print(flush=True); time.sleep(60)"
+    )
+    with subprocess.Popen([sys.executable, "-c", code, lock], stdout=subprocess.PIPE) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        assert [server.pid for server in plan_removal(load(), home, purge=True).servers] == [child.pid]
+        assert removed(home) == []
+        assert child.wait(5) == -signal.SIGTERM
+    assert own_entries(places_of()) == []
 
 
 # --- processes

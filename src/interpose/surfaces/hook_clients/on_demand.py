@@ -28,6 +28,22 @@ def start_server(socket: str) -> None:
             os._exit(0)
 
 
+def started_server(socket: str) -> int:
+    """The process that was started for this socket, be it that it does not listen yet. 0 if there is none."""
+    try:
+        lock = os.open(Path(socket).with_name("start.lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return 0
+    try:
+        fcntl.flock(lock, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        return 0  # nobody has it, so whoever had it has ended
+    except OSError:
+        told = os.read(lock, 20).strip()
+        return int(told) if told.isdigit() else 0
+    finally:
+        os.close(lock)
+
+
 def _become_server(socket: Path) -> None:
     os.chdir("/")
     os.umask(0o077)

@@ -7,7 +7,7 @@ import ssl
 from collections import deque
 from functools import cache
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, NotReachedError, addresses_of
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, Reach, addresses_of
 from interpose.surfaces.http_client.connection import ClientConnection
 from interpose.surfaces.http_client.exchanges import Hearer, WholeAnswer, WholeHearer
 

@@ -29,7 +29,7 @@ from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_n
 from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
 from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
-from interpose.surfaces.mcp.gate_results import is_unfinished, opened, rewritten, text_result
+from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, withheld
 from interpose.surfaces.mcp.gate_state import RequestStates, seal_of
 from interpose.tool_descriptions import describe_tools
 from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
@@ -48,7 +48,7 @@ ANSWERS = "inputResponses"
 LARGE = 4 * 1024
 """Letters above which a request or a result is looked at in a thread, so that nobody else waits for it."""
 _CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False)
-_MOST_DESCRIBED = 10_000
+_MOST_DESCRIBED = MOST_TASKS = 10_000
 _large = FairWorkers("mcp", 2)
 
 
@@ -67,7 +67,6 @@ class McpGate:
         """`start_server`: a gateway that is no server starts one when there is somebody to ask. Raises ServerError."""
         self._service, self._start = service, start_server
         settings, answering = service.config.gateway, service.answering
-        self._filter = ToolFilter(settings.show, settings.hide)
         self._redactor = Redactor(service.ledger.keys.redaction)
         seal = seal_of(settings.key) or (None if answering is None else answering.seal)
         self._states = RequestStates(
@@ -75,6 +74,13 @@ class McpGate:
             clock=LatestTime() if answering is None else answering.clock, seal=seal,
         )  # fmt: skip
         self._described: dict[str, Mapping[str, Any]] = {}
+        self._tasks: dict[str, None] = {}
+
+    @property
+    def _filter(self) -> ToolFilter:
+        """As it is set now: the configuration of a server may be read again."""
+        settings = self._service.config.gateway
+        return ToolFilter(settings.show, settings.hide)
 
     async def before(self, asked: Asked, /) -> Gated:
         """What becomes of a request."""
@@ -90,7 +96,7 @@ class McpGate:
         try:
             return await self._after(asked, ticket, result)
         except Exception as error:  # noqa: BLE001 - what was not looked at is not handed on
-            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}")
+            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}", result)
 
     async def failed(self, asked: Asked, ticket: Any, _code: int, message: str, /) -> str:
         """The text of a server's error, as the client gets it."""
@@ -206,16 +212,27 @@ class McpGate:
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
         call, key, took = _ticket(asked, ticket)
-        shown = opened(result)
+        shown = await self._worked(asked, result, lambda: opened(result))
         outcome = ToolOutcome(call, shown.value, is_error=result.get("isError") is True, duration_ns=took)
-        done = await self._ended(asked, outcome, key, more=is_unfinished(result))
+        done = await self._ended(asked, outcome, key, more=self._goes_on(key, result))
         said = done.after
         if done.response is outcome.result and (said is None or said.outcome == "allow"):
             return result
         if said is None or said.allowed:
-            return rewritten(asked, result, shown, done.response, is_error=done.outcome.is_error)
+            failed = done.outcome.is_error
+            return await self._worked(
+                asked, result, lambda: rewritten(asked, result, shown, done.response, is_error=failed)
+            )
         reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
-        return _withheld(asked, reason)
+        return _withheld(asked, reason, result)
+
+    def _goes_on(self, key: str, result: Mapping[str, Any]) -> bool:
+        """Whether more may come of a call. A client may ask for a task and its result as often as it likes."""
+        if is_task(result):
+            self._tasks[key] = None
+            if len(self._tasks) > MOST_TASKS:
+                del self._tasks[next(iter(self._tasks))]
+        return key in self._tasks or asks_back(result)
 
     async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, more: bool = False) -> ToolRun:
         desk = self._desk(self._service.config.gateway.wait)  # what a tool gave is no question for its own client
@@ -226,8 +243,13 @@ class McpGate:
         """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""
         if not is_large(value):
             return await drive_in_server(flow())
+        return await self._worked(asked, value, lambda: drive_thread_of_server(flow()))
+
+    async def _worked(self, asked: Asked, value: Any, work: Callable[[], T]) -> T:
+        if not is_large(value):
+            return work()
         who = asked.client.principal or asked.client.context.session_id
-        return await asyncio.wrap_future(_large.submit(who, lambda: drive_thread_of_server(flow())))
+        return await asyncio.wrap_future(_large.submit(who, work))
 
     def _describe(self, name: str, definition: Mapping[str, Any]) -> None:
         if not definition or self._described.get(name) is definition:
@@ -284,5 +306,5 @@ def _refused(asked: Asked, text: str) -> Answer | Fail | AskClient:
     return Fail(REFUSED, text)
 
 
-def _withheld(asked: Asked, reason: str) -> Mapping[str, Any]:
-    return text_result(asked, reply_texts.withheld(reason), is_error=True)
+def _withheld(asked: Asked, reason: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
+    return withheld(asked, reply_texts.withheld(reason), result)

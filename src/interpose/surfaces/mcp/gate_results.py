@@ -1,7 +1,7 @@
 """Results on their way to the client: how the pipeline sees them, and how what it says of them goes back into them.
 
 The pipeline sees the whole result as it came, with two differences. Base64 that holds text is shown as that text.
-Base64 that holds anything else is shown as its size: searching pictures for secrets would only damage them.
+Base64 of a picture, a sound or an archive is shown as its size: searching that for secrets would only damage it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,17 @@ from msgspec import Struct
 
 from interpose.surfaces.hosts.result_shapes import plain_text
 from interpose.surfaces.mcp.contract import Asked
-from interpose.surfaces.mcp.gate_schema import misfit
+from interpose.surfaces.mcp.gate_schema import MOST_STEPS, SchemaSteps, misfit
 from interpose.types import MAX_DEPTH
 
 Place = tuple[str | int, ...]
 
-_MEDIA = frozenset({"image", "audio"})
+_SIGNATURES = (
+    b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"BM", b"II*\0", b"MM\0*", b"ID3",
+    b"\xff\xfb", b"\xff\xf3", b"OggS", b"fLaC", b"%PDF-", b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd", b"\0asm", b"\x7fELF", b"SQLite format 3\0", b"\x1aE\xdf\xa3",
+)  # fmt: skip
+_FTYP = b"ftyp"
 _PARTS = frozenset({"content", "contents", "messages", "task"})
 """One of these makes a result what it is."""
 _STATE = "requestState"
@@ -67,7 +72,7 @@ def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
         if isinstance(item, str):
-            if key == "blob" or (key == "data" and value.get("type") in _MEDIA):
+            if key == "blob" or (key == "data" and value.get("type") in ("image", "audio")):
                 part = _part(item, value.get("mimeType"))
                 if part is not None:
                     held[(*at, key)] = part
@@ -78,7 +83,7 @@ def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
 
 
 def _part(text: str, mime: object) -> HeldPart | None:
-    """What base64 holds; None if it is none, and so is text itself."""
+    """What base64 holds; None if it is to be looked at as it stands: it is none, or nobody knows what it holds."""
     try:
         data = b64decode(text, validate=True)
     except ValueError:
@@ -89,29 +94,25 @@ def _part(text: str, mime: object) -> HeldPart | None:
             return HeldPart(text, data.decode(), is_text=True)
         except UnicodeDecodeError:
             pass
-    return HeldPart(text, f"[{len(data)} bytes of {kind}]")
+    if data.startswith(_SIGNATURES) or data[4:8] == _FTYP:
+        return HeldPart(text, f"[{len(data)} bytes of {kind}]")
+    return None
 
 
 def closed(opened: OpenedResult, new: Any) -> Any:
     """What the pipeline made of an opened result, with its base64 closed again."""
-    value = new
-    for place, part in opened.held.items():
-        value = _put(value, place, part)
-    return value
+    return _closed(new, (), opened.held) if opened.held else new
 
 
-def _put(value: Any, place: Place, part: HeldPart) -> Any:
-    """A value with one part in its place again. A copy of what stands around it, and nothing if it is not there."""
-    if not place:
-        if not isinstance(value, str) or value == part.shown:
-            return part.came if value == part.shown else value
-        return b64encode(value.encode("utf-8", "surrogatepass")).decode()
-    key = place[0]
-    if isinstance(value, dict) and key in value:
-        return value | {key: _put(value[key], place[1:], part)}
-    if isinstance(value, list) and isinstance(key, int) and key < len(value):
-        return [*value[:key], _put(value[key], place[1:], part), *value[key + 1 :]]
-    return value
+def _closed(value: Any, at: Place, held: Mapping[Place, HeldPart]) -> Any:
+    if isinstance(value, str):
+        part = held.get(at)
+        if part is None:
+            return value
+        return part.came if value == part.shown else b64encode(value.encode("utf-8", "surrogatepass")).decode()
+    if isinstance(value, dict):
+        return {key: _closed(item, (*at, key), held) for key, item in value.items()}
+    return [_closed(item, (*at, place), held) for place, item in enumerate(value)] if isinstance(value, list) else value
 
 
 def rewritten(
@@ -121,6 +122,13 @@ def rewritten(
     value = closed(shown, new)
     if not isinstance(value, dict) or not result.keys() & _PARTS <= value.keys():
         return text_result(asked, plain_text(value), is_error=is_error)
+    if is_task(value) and isinstance(inner := value.get("result"), dict):
+        came = result.get("result")
+        return value | {"result": _fitted(asked, came if isinstance(came, Mapping) else {}, inner)}
+    return _fitted(asked, result, value)
+
+
+def _fitted(asked: Asked, result: Mapping[str, Any], value: dict[str, Any]) -> dict[str, Any]:
     if "structuredContent" not in value:
         return value
     fitted = fit(asked.definition.get("outputSchema"), result.get("structuredContent"), value["structuredContent"])
@@ -142,23 +150,23 @@ def fit(schema: object, came: Any, new: Any) -> tuple[Any] | None:
         return (new,)
     if misfit(schema, came):
         return (new,)  # it never did
-    places = list(_changes(came, new, ()))
+    places, steps = list(_changes(came, new, ())), SchemaSteps(MOST_STEPS)
     if len(places) > _MOST_CHANGES:
         return None
     for place in places:
-        if not misfit(schema, new):
+        if not misfit(schema, new, steps):
             break
-        new = _fitted_at(schema, came, new, place)
+        new = _fitted_at(schema, came, new, place, steps)
     return None if misfit(schema, new) else (new,)
 
 
 _MARKS = ("[redacted]", "redacted", "***", "")
 
 
-def _fitted_at(schema: Mapping[str, Any], came: Any, new: Any, place: Place) -> Any:
+def _fitted_at(schema: Mapping[str, Any], came: Any, new: Any, place: Place, steps: SchemaSteps) -> Any:
     """Try other values at one place, with everything else as it came: what fits there is taken."""
     for candidate in (_at(new, place), *_MARKS, None, _LEFT_OUT):
-        if not misfit(schema, _with(came, place, candidate)):
+        if not misfit(schema, _with(came, place, candidate), steps):
             return _with(new, place, candidate)
     return new
 
@@ -210,12 +218,38 @@ def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
     return result | {"resultType": "complete"} if asked.client.era == "modern" else result
 
 
-def is_unfinished(result: Mapping[str, Any]) -> bool:
-    """Whether the result comes later: the server asks something back, or it is a task that was begun or goes on."""
-    if result.get("resultType") == "input_required":
-        return True
-    task = result.get("task")
-    state = task.get("status") if isinstance(task, Mapping) else result.get("status")
-    if isinstance(task, Mapping) or "taskId" in result:
-        return state not in ("completed", "failed", "cancelled")
-    return False
+def is_task(result: Mapping[str, Any]) -> bool:
+    """Whether this is about a task, whose result comes later, or came, or may be asked for again."""
+    return isinstance(result.get("task"), Mapping) or "taskId" in result
+
+
+def asks_back(result: Mapping[str, Any]) -> bool:
+    """Whether the server asks something before it gives its result."""
+    return result.get("resultType") == "input_required"
+
+
+_TASK = (
+    "taskId",
+    "status",
+    "createdAt",
+    "lastUpdatedAt",
+    "ttl",
+    "ttlMs",
+    "pollInterval",
+    "pollIntervalMs",
+    "resultType",
+)
+_LONGEST_FACT = 200
+
+
+def withheld(asked: Asked, text: str, result: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands in the place of a result. That there is a task, and how it stands, is still said."""
+    instead = text_result(asked, text, is_error=True)
+    if "taskId" not in result:
+        return instead
+    facts = {key: result[key] for key in _TASK if _is_fact(result.get(key))}
+    return facts | ({"result": instead} if "result" in result else {"statusMessage": text})
+
+
+def _is_fact(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _LONGEST_FACT)

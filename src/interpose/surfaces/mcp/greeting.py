@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from interpose.surfaces.mcp import routing
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import (
     CONNECTION_CLOSED,
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from interpose.surfaces.mcp.gateway import Gateway
     from interpose.surfaces.mcp.supervised_server import SupervisedServer
 
-PATIENCE = 8.0
-"""Seconds that a client waits for servers that are starting. Hosts give up after 10 to 30."""
-
 
 async def initialised(gateway: Gateway, params: Mapping[str, Any]) -> tuple[Declared, dict[str, Any]]:
     """What the client declared, and our answer to `initialize`."""
@@ -33,8 +31,6 @@ async def initialised(gateway: Gateway, params: Mapping[str, Any]) -> tuple[Decl
     )  # fmt: skip
     gateway.introduce(declared)
     await _settled(gateway)
-    if gateway.transparent and (why := gateway.routes.servers[0].failure):
-        raise RpcError(CONNECTION_CLOSED, f"{gateway.routes.servers[0].name} does not run: {why}")
     result: dict[str, Any] = {
         "protocolVersion": declared.version, "capabilities": capabilities(gateway, "handshake"),
         "serverInfo": _info(gateway),
@@ -58,7 +54,10 @@ async def discovered(gateway: Gateway) -> dict[str, Any]:
 
 
 async def _settled(gateway: Gateway) -> None:
-    """Wait, for a while, until it is known what servers there are and what they tell the model."""
+    """Wait, for a while, until it is known what servers there are and what they tell the model.
+
+    Raises RpcError if there is only one, which we are to the client, and it does not run.
+    """
 
     async def settled(server: SupervisedServer) -> None:
         try:
@@ -70,9 +69,12 @@ async def _settled(gateway: Gateway) -> None:
 
     waiting = [asyncio.ensure_future(settled(server)) for server in gateway.routes.servers]
     if waiting:
-        _, late = await asyncio.wait(waiting, timeout=PATIENCE)
+        # Who wraps one server waits for it as they would without us: until it runs, or its time to start is up.
+        _, late = await asyncio.wait(waiting, timeout=None if gateway.transparent else routing.PATIENCE)
         for task in late:
             task.cancel()
+    if gateway.transparent and (why := gateway.routes.servers[0].failure):
+        raise RpcError(CONNECTION_CLOSED, f"{gateway.routes.servers[0].name} does not run: {why}")
 
 
 def _info(gateway: Gateway) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, NotReachedError, redirected
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, Reach, redirected
 from interpose.surfaces.http_client.client import HttpClient
 from interpose.surfaces.mcp.contract import Era
 from interpose.surfaces.mcp.eras import CONNECTION_CLOSED

@@ -8,7 +8,7 @@ from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, NotReachedError, parse_url
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, Reach, parse_url
 from interpose.surfaces.http_client.client import HttpClient
 from interpose.types import EMPTY
 

@@ -8,17 +8,20 @@ import signal
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from interpose.config.gateway_servers import GatewayServer
+from interpose.config.server_variables import filled
 from interpose.errors import ConfigError
 from interpose.pins.definitions import connection_of
 from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
-from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.contract import Client, Era
 from interpose.surfaces.mcp.eras import Declared, text_of
 from interpose.surfaces.mcp.frames import RequestId
 from interpose.surfaces.mcp.gate import McpGate
 from interpose.surfaces.mcp.gate_context import client_context
 from interpose.surfaces.mcp.gateway import Behind, Gateway
-from interpose.surfaces.mcp.links import ServerLink
+from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerLink, ServerSide
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from interpose.surfaces.mcp.stdio_client import StdioClient
 from interpose.surfaces.mcp.supervised_server import ServerTimes
@@ -65,15 +68,57 @@ def open_gateway(
 def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
     prefix = "" if transparent else name if server.prefix is None else server.prefix
     times = ServerTimes(start=server.start_timeout, request=server.timeout)
-    return Behind(name=name, connect=link_of(name, server), prefix=prefix, times=times, methods=server.methods)
+    # What a client gave to a server that it wrapped is no text of a configuration, and nothing is filled in.
+    connect = link_of(name, server, None if transparent else os.environ)
+    return Behind(name=name, connect=connect, prefix=prefix, times=times, methods=server.methods)
 
 
-def link_of(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
-    """What connects to a server: called anew for each connection."""
-    if server.url:
-        return _http_link(name, server)
+def link_of(name: str, server: GatewayServer, environ: Mapping[str, str] | None) -> Callable[[], ServerLink]:
+    """What connects to a server: called anew for each connection. `environ` fills in its variables. Raises ConfigError
+    if the address is none, unless variables have to make it one."""
+    made = _http_link(name, server) if server.url and (environ is None or not _has_variables(server)) else None
+
+    def connect() -> ServerLink:
+        nonlocal made
+        if made is None:
+            try:
+                ready = server if environ is None else filled(server, environ)
+                made = _http_link(name, ready) if ready.url else _child_link(name, ready)
+            except (ValueError, ConfigError) as error:
+                return UnreadyLink(str(error))
+        return made()
+
+    return connect
+
+
+def _has_variables(server: GatewayServer) -> bool:
+    return b"${" in msgspec.json.encode(server)
+
+
+def _child_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
     program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
     return lambda: ChildLink(program)
+
+
+class UnreadyLink:
+    """To a server that can't be started as it is configured. The others run."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def open(self, _side: ServerSide, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    async def send(self, _frame: bytes, _about: Outgoing, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    def negotiated(self, era: Era, version: str, /) -> None:
+        """Nobody to agree with."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
 
 
 def _http_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:

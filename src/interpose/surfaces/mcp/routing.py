@@ -25,6 +25,8 @@ log = logging.getLogger("interpose.gateway")
 
 SEPARATOR = "__"
 QUALIFIED = "interpose://"
+PATIENCE = 6.0
+"""Seconds that a client waits for servers that are starting, where there are others. Hosts give up after 10 to 30."""
 LONGEST = 8192
 """Characters of a name or a URI that a client may ask for."""
 
@@ -119,9 +121,18 @@ class Routes:
         return list(shown.values())
 
     async def shown_by(self, server: SupervisedServer, kind: Kind) -> tuple[Mapping[str, Any], ...]:
-        """What one server shows of what the catalogue admits; nothing if it does not answer."""
+        """What one server shows of what the catalogue admits; nothing if it does not answer.
+
+        One that is still starting is left out where there are others: clients hear that the list changed when it runs.
+        """
         try:
+            if not server.running and len(self.servers) > 1:
+                async with asyncio.timeout(PATIENCE):
+                    await server.ready()
             listed = await server.listing(kind, fresh=True)
+        except TimeoutError:
+            log.warning("server is still starting", extra={"server": server.name})
+            return ()
         except RpcError as error:
             log.warning("server shows nothing", extra={"server": server.name, "kind": kind, "why": str(error)})
             return ()

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from interpose.surfaces.http_client.addresses import (
-    Reach,
     NotReachedError,
+    Reach,
     addresses_of,
     may_reach,
     parse_url,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.mcp import server_connection
+from interpose.surfaces.mcp import routing, server_connection
 from interpose.surfaces.mcp.links import LinkError, ServerSide
 from interpose.surfaces.mcp.supervised_server import LONGEST_PAUSE, ServerTimes, backoff
 from tests.mcp_peers import SILENT, FakeClient, FakeServer, Message, OpenGate, gateway, text, until
@@ -180,6 +180,61 @@ def test_a_server_that_cannot_be_started_is_told_at_once_and_harms_no_other() ->
     asyncio.run(main())
 
 
+class Slow(FakeServer):
+    """Starts when it is let."""
+
+    def __init__(self) -> None:
+        super().__init__(tools=("late",))
+        self.let = asyncio.Event()
+
+    async def open(self, side: ServerSide, /) -> None:
+        await self.let.wait()
+        await super().open(side)
+
+
+def test_a_server_that_starts_slowly_keeps_nobody_from_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "PATIENCE", 0.1)
+
+    async def main() -> None:
+        slow, client = Slow(), FakeClient("handshake")
+        async with gateway({"a": slow, "b": FakeServer()}, client):
+            assert [one["name"] for one in (await client.result("tools/list"))["tools"]] == ["b__echo"]
+            before = len(client.heard("notifications/tools/list_changed"))
+            slow.let.set()
+            await until(lambda: len(client.heard("notifications/tools/list_changed")) > before)
+            assert [one["name"] for one in (await client.result("tools/list"))["tools"]] == ["a__late", "b__echo"]
+
+    asyncio.run(main())
+
+
+def test_a_wrapped_server_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(routing, "PATIENCE", 0.05)
+
+    async def main() -> None:
+        slow, client = Slow(), FakeClient("handshake")
+        async with gateway({"a": slow}, client, greeting=False, transparent=True, prefix=lambda _name: ""):
+            greeting = asyncio.ensure_future(client.greet())
+            await asyncio.sleep(0.2)
+            assert not greeting.done()
+            slow.let.set()
+            assert (await greeting)["capabilities"] == {"tools": {"listChanged": True}}
+            assert (await client.call("late"))["content"]
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_a_wrapped_server_that_cannot_be_started_is_told(era: Any) -> None:
+    async def main() -> None:
+        client = FakeClient(era)
+        async with gateway({"a": Absent}, client, greeting=False, transparent=True):
+            said = {"protocolVersion": "2025-11-25", "capabilities": {}}
+            answer = await client.request("initialize" if era == "handshake" else "server/discover", said)
+            assert "there is no program" in answer["error"]["message"]
+
+    asyncio.run(main())
+
+
 def test_one_that_ends_at_the_modern_question_is_asked_the_old_way_next_time() -> None:
     async def main() -> None:
         made: list[FakeServer] = []
@@ -299,5 +354,20 @@ def test_an_id_that_is_in_use_is_refused() -> None:
             client.say({"id": id, "method": "tools/call", "params": client.params({"name": "a__echo"})})
             await until(lambda: [one for one in client.frames if "error" in one])
             assert len(server.calls()) == 1
+
+    asyncio.run(main())
+
+
+def test_answered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_connection, "MAX_OPEN", 10)
+
+    async def main() -> None:
+        client = FakeClient("modern")
+        failing = FakeServer(on={"prompts/get": lambda *_: "no result", "prompts/list": {"prompts": [{"name": "p"}]}})
+        failing.capabilities["prompts"] = {"listChanged": True}
+        async with gateway({"a": failing}, client):
+            for _ in range(20):
+                await client.call("a__echo")
+                assert "error" in await client.request("prompts/get", {"name": "a__p"})
 
     asyncio.run(main())

@@ -93,6 +93,26 @@ def test_a_question_of_a_server_reaches_a_modern_client_as_a_result(server_era: 
 
 
 @pytest.mark.parametrize("server_era", ERAS)
+def test_a_call_that_nobody_comes_back_for_is_given_up(server_era: Era) -> None:
+    async def main() -> None:
+        client, gate = FakeClient("modern", {"elicitation": {"form": {}}}), OpenGate()
+        server = eliciting(server_era)
+        async with gateway({"a": server}, client, gate) as made:
+            asked = await client.call("a__echo")
+            made.holds.clear()
+            await until(lambda: gate.failures)
+            if server_era == "handshake":
+                await until(lambda: server.calls("notifications/cancelled"))
+                assert [one for one in server.seen if one.get("id") == "q-1" and "error" in one]
+            late = await client.request(
+                "tools/call", {"name": "a__echo", "arguments": {}, "requestState": asked["requestState"]}
+            )
+            assert late["error"]["code"] == -32602
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("server_era", ERAS)
 @pytest.mark.parametrize(
     ("note", "change"),
     [

@@ -21,6 +21,7 @@ from interpose.surfaces.mcp.gate_results import NOT_STRUCTURED, closed, fit, ope
 from interpose.surfaces.mcp.gate_schema import misfit
 from interpose.types import Confirm, Deny, ToolOutcome, Transform
 from tests.gating import KEY, call, client, forwarded, recorded, settings, watched
+from tests.growth import grows_linearly
 from tests.servers import service_in
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0" + bytes(range(256))
@@ -62,6 +63,9 @@ WHERE: list[tuple[str, dict[str, Any]]] = [
     ("an embedded text", tool({"type": "resource", "resource": {"uri": "memo://a", "text": f"key {KEY}."}})),
     ("an embedded blob", tool({"type": "resource", "resource": {"uri": "memo://a", "blob": b64(f"key {KEY}.")}})),
     ("a blob that is no base64", tool({"type": "resource", "resource": {"uri": "memo://a", "blob": f"!{KEY}"}})),
+    ("a blob that is the secret itself, and base64 by chance", {"contents": [{"uri": "memo://a", "blob": KEY}]}),
+    ("a picture that is none", tool({"type": "image", "mimeType": "image/png", "data": KEY})),
+    ("a kind that is a list", tool({"type": [], "data": KEY})),
     ("a picture that is text", tool({"type": "image", "mimeType": "image/svg+xml", "data": b64(f"<svg>{KEY}</svg>")})),
     ("a link", tool({"type": "resource_link", "uri": f"https://example.com/?key={KEY}", "name": "x"})),
     ("the description of a link", tool({"type": "resource_link", "uri": "memo://a", "name": "x", "description": KEY})),
@@ -266,7 +270,9 @@ def test_a_task_s_result_that_comes_later_belongs_to_its_call(service: Service) 
         return [
             await gate.after(asked, gated.ticket, {"task": {"taskId": "t", "status": "working"}}),
             await gate.after(asked, gated.ticket, {"taskId": "t", "status": "working", "statusMessage": KEY}),
+            await gate.after(asked, gated.ticket, {"taskId": "t", "status": "completed"}),
             await gate.after(asked, gated.ticket, tool(text(KEY))),
+            await gate.after(asked, gated.ticket, tool(text(KEY))),  # it may be asked for again
         ]
 
     given = asyncio.run(main())
@@ -274,6 +280,26 @@ def test_a_task_s_result_that_comes_later_belongs_to_its_call(service: Service) 
     (record,) = recorded(service)
     assert record.outcome == "success"
     assert "undecided" not in str(record.findings)
+
+
+DONE = {"taskId": "t", "status": "completed", "ttlMs": 5, "note": "classified"}
+
+
+def test_the_result_inside_a_task_fits_its_schema(service: Service) -> None:
+    asked = call({"q": "x"}, definition={"name": "go", "outputSchema": rows(type="string", maxLength=20)})
+    inner = tool(text("ok"), structuredContent={"rows": [{"key": KEY}]})
+    given = after(service, DONE | {"result": inner}, asked)
+    assert given["result"]["structuredContent"] == {"rows": [{"key": "[redacted]"}]}
+
+
+def test_a_task_whose_result_is_refused_is_still_there(service: Service) -> None:
+    watched(service, Says(Deny("Not this one.", "no-result")), name="tool.after")
+    given = after(service, DONE | {"result": tool(text("classified"))})
+    assert (given["taskId"], given["status"], given["ttlMs"]) == ("t", "completed", 5)
+    assert given["result"]["isError"] is True
+    assert "classified" not in json.dumps(given)
+    state = after(service, DONE | {"taskId": "x" * 1000})
+    assert state == {"status": "completed", "ttlMs": 5, "statusMessage": given["result"]["content"][0]["text"]}
 
 
 def test_a_result_that_nobody_asked_for_is_looked_at_and_recorded_as_that(service: Service) -> None:
@@ -319,3 +345,21 @@ def test_whatever_comes_keeps_its_shape_and_loses_its_secrets(tmp_path: Path) ->
             assert KEY not in json.dumps(given)
 
         holds()
+
+
+def test_many_parts_take_as_long_as_they_are_many() -> None:
+    """A result of blobs alone: what is put back must not go through all of them for each."""
+
+    def work(many: int) -> None:
+        result = {"contents": [{"uri": "memo://a", "blob": b64(f"part {n}")} for n in range(many)]}
+        shown = opened(result)
+        assert closed(shown, shown.value) == result
+
+    assert grows_linearly(work, 1_000)
+
+
+def test_a_hostile_schema_can_t_make_fitting_long() -> None:
+    many = [*({"const": number} for number in range(2_000)), {"const": "k"}]
+    schema = {"type": "object", "additionalProperties": {"anyOf": many}}
+    came = {str(n): "k" for n in range(9)}
+    assert fit(schema, came, came | {"1": "hidden"}) is None

@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from interpose.pins.definitions import connection_of
 from interpose.pins.pin_desk import choices_of
 from interpose.pins.pinned_server import Mode
 from interpose.surfaces.mcp.contract import Catalogue, Listing
-from interpose.surfaces.mcp.pins import PinnedCatalogue
+from interpose.surfaces.mcp.pins import MOST_CHANGES, PinnedCatalogue
 from tests.unit.pins.servers import Toy, tool
 
 SERVERS = {"fs": connection_of(command="npx", args=["fs"]), "web": connection_of(url="https://web.example/mcp")}
@@ -158,6 +160,62 @@ def test_pins_that_were_tampered_with_hold_the_server_and_no_other(toy: Toy) -> 
     assert "changed by somebody else" in pins.held("fs", "tools", "read")
     assert pins.admit(tools(tool("read"))) == ()
     assert pins.held("web", "tools", "search") == ""
+
+
+def test_a_server_that_changes_all_the_time_is_looked_at_now_and_then(toy: Toy) -> None:
+    pins = catalogue(toy)
+    pins.admit(tools(tool("read")))
+    taken = 0
+    for number in range(50):
+        before = toy.again().known("fs").generation
+        assert pins.admit(tools(tool("read", f"Face {number}."))) == (tool("read"),)
+        assert pins.held("fs", "tools", "read") != ""
+        taken += toy.again().known("fs").generation - before
+    assert taken == MOST_CHANGES - 1
+    assert pins.admit(tools(tool("read"))) == (tool("read"),)
+    assert pins.held("fs", "tools", "read") == ""
+
+
+def test_what_did_not_change_is_not_taken_in_again_but_after_it_was_forgotten(toy: Toy) -> None:
+    pins = catalogue(toy)
+    for _ in range(100):
+        pins.admit(tools(tool("read")))
+    assert toy.again().known("fs").generation == 1
+    toy.again().forget("fs", "ann")
+    assert pins.held("fs", "tools", "read") != ""
+    pins.admit(tools(tool("read")))
+    assert pins.held("fs", "tools", "read") == ""
+
+
+def test_whatever_a_server_shows_nothing_is_raised_and_nothing_else_is_shown(toy: Toy) -> None:
+    texts = st.text(max_size=20)
+    values = st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | texts,
+        lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+        max_leaves=20,
+    )
+    names = st.sampled_from(["name", "uri", "uriTemplate", "description", "inputSchema", "required"]) | texts
+    items = st.lists(st.dictionaries(names, values, max_size=5) | values, max_size=5)
+    pins = catalogue(toy)
+
+    @settings(max_examples=60, deadline=None)
+    @given(items=items, kind=st.sampled_from(["tools", "prompts", "resources", "resourceTemplates"]), text=texts)
+    def holds(items: list[Any], kind: Any, text: str) -> None:
+        pins.admit(Listing(server="fs", kind=kind, items=tuple(items), instructions=text))
+        for item in items:
+            name = item.get("name") if isinstance(item, dict) else None
+            pins.held("fs", kind, name if isinstance(name, str) else "")
+        pins.instructions("fs")
+
+    holds()
+
+
+def test_a_resource_that_is_too_deep_is_left_out(toy: Toy) -> None:
+    deep: dict[str, Any] = {}
+    for _ in range(2000):
+        deep = {"x": deep}
+    found = catalogue(toy).admit(Listing(server="fs", kind="resources", items=({"uri": "a://b", "_meta": deep},)))
+    assert found == ()
 
 
 def test_a_flood_of_tools_is_bounded(toy: Toy) -> None:
