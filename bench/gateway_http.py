@@ -23,9 +23,9 @@ from collections.abc import AsyncIterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-from bench.gateway import CONCURRENCY, FASTMCP, TOY, TURNS, Measured
+from bench.gateway import CONCURRENCY, FASTMCP, TOY, TURNS
 from bench.peers import python_with
 
 MCP_PROXY = ("mcp-proxy==0.12.0", "mcp<2")
@@ -91,6 +91,17 @@ port, *behind = sys.argv[1:]
 target = behind[0] if behind[0].startswith("http") else StdioTransport(command=behind[0], args=behind[1:])
 create_proxy(target).run(transport="http", host="127.0.0.1", port=int(port), show_banner=False, log_level="error")
 """
+
+
+class Measured(NamedTuple):
+    """One run."""
+
+    p50: float
+    """Microseconds of a call."""
+    rate: float
+    """Calls a second."""
+    cpu: float
+    """Microseconds of processor time a call costs the one in the middle. Others on the machine change it little."""
 
 
 class HttpDriver:
@@ -170,7 +181,7 @@ def free_port() -> int:
 
 
 @contextlib.asynccontextmanager
-async def running(command: list[str], env: Mapping[str, str], core: int, port: int) -> AsyncIterator[None]:
+async def running(command: list[str], env: Mapping[str, str], core: int, port: int) -> AsyncIterator[int]:
     process = await asyncio.create_subprocess_exec(
         "taskset", "-c", str(core), *command,
         stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, env=env,
@@ -182,7 +193,7 @@ async def running(command: list[str], env: Mapping[str, str], core: int, port: i
                 writer.close()
                 break
             await asyncio.sleep(0.1)
-        yield
+        yield process.pid
     finally:
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
@@ -193,7 +204,13 @@ async def running(command: list[str], env: Mapping[str, str], core: int, port: i
             await process.wait()
 
 
-async def measured(port: int, calls: int) -> dict[int, Measured]:
+def cpu_of(pid: int) -> float:
+    """Seconds of processor time that a process has had."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+async def measured(port: int, calls: int, pid: int) -> dict[int, Measured]:
     found = {}
     first = HttpDriver(port)
     await first.connect()
@@ -214,9 +231,10 @@ async def measured(port: int, calls: int) -> dict[int, Measured]:
             for number in range(share):
                 took.append(await driver.call(name, f"text number {number}"))
 
-        began = perf_counter()
+        began, used = perf_counter(), cpu_of(pid)
         await asyncio.gather(*(work(one, calls // at_once) for one in drivers))
-        found[at_once] = Measured(statistics.median(took), len(took) / (perf_counter() - began))
+        elapsed, used = perf_counter() - began, cpu_of(pid) - used
+        found[at_once] = Measured(statistics.median(took), len(took) / elapsed, used / len(took) * 1e6)
         for one in drivers[1:]:
             one.close()
     first.close()
@@ -262,14 +280,14 @@ def run(place: Path, calls: int, peers: Path) -> int:
     seen: dict[str, list[dict[int, Measured]]] = {"direct": [], **{name: [] for name in subjects}}
 
     async def turns() -> None:
-        async with running([sys.executable, "-S", "-u", str(http_toy), str(toy_port)], env, last, toy_port):
+        async with running([sys.executable, "-S", "-u", str(http_toy), str(toy_port)], env, last, toy_port) as toy_pid:
             for _ in range(TURNS):
-                seen["direct"].append(await measured(toy_port, calls))
+                seen["direct"].append(await measured(toy_port, calls, toy_pid))
                 for name, command in subjects.items():
                     port = free_port()
                     home = {"HOME": str(place / ("http" if name.endswith("HTTP") else "stdio"))}
-                    async with running(command(port), env | home, 0, port):
-                        seen[name].append(await measured(port, calls))
+                    async with running(command(port), env | home, 0, port) as pid:
+                        seen[name].append(await measured(port, calls, pid))
 
     asyncio.run(turns())
     show(seen, calls)
@@ -290,8 +308,8 @@ def _ours(home: Path, port: int, server: Mapping[str, Any]) -> list[str]:
 
 def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d}, {calls} calls, {TURNS} turns, Python {sys.version.split()[0]}\n")
-    print("| tools/call over HTTP | at once | p50 µs | added µs | calls/s | of direct |")
-    print("|---|---|---|---|---|---|")
+    print("| tools/call over HTTP | at once | p50 µs | added µs | calls/s | of direct | CPU µs |")
+    print("|---|---|---|---|---|---|---|")
     for at_once in CONCURRENCY:
         base = [turn[at_once] for turn in seen["direct"]]
         for name, turns in seen.items():
@@ -299,7 +317,8 @@ def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
             rate = statistics.median(turn[at_once].rate for turn in turns)
             added = statistics.median(turn[at_once].p50 - one.p50 for turn, one in zip(turns, base, strict=True))
             share = statistics.median(turn[at_once].rate / one.rate for turn, one in zip(turns, base, strict=True))
-            print(f"| {name} | {at_once} | {p50:,.0f} | {added:,.0f} | {rate:,.0f} | {share:.2f} |")
+            cpu = statistics.median(turn[at_once].cpu for turn in turns)
+            print(f"| {name} | {at_once} | {p50:,.0f} | {added:,.0f} | {rate:,.0f} | {share:.2f} | {cpu:,.0f} |")
 
 
 if __name__ == "__main__":

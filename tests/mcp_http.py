@@ -11,16 +11,21 @@ from typing import Any
 
 from msgspec import Struct
 
+from interpose.config.gateway import GatewayDecisions
 from interpose.config.settings import ServerLimits
 from interpose.surfaces.http_client.addresses import Reach, parse_url
 from interpose.surfaces.http_server.listener import Listener, Tcp
 from interpose.surfaces.http_server.tokens import Token, Tokens, digest_of
 from interpose.surfaces.http_server.trust import Trust
-from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION, Declared
+from interpose.surfaces.mcp.frames import RequestId
+from interpose.surfaces.mcp.gate_context import client_context
 from interpose.surfaces.mcp.gateway import SHARED, Behind, Gateway
 from interpose.surfaces.mcp.http_clients import HttpClients
 from interpose.surfaces.mcp.http_link import HttpLink, HttpPlace
 from interpose.surfaces.mcp.supervised_server import ServerTimes
+from interpose.types import Context
 from tests.mcp_peers import OpenCatalogue, OpenGate
 
 MODERN, OLD = "2026-07-28", "2025-11-25"
@@ -117,7 +122,7 @@ async def site(
     gate, believed = gate or OpenGate(), trusting or trust()
     times = ServerTimes(start=5, probe=1, request=seconds)
     behind = [Behind(name=name, connect=make, prefix=name, times=times) for name, make in servers.items()]
-    gateway = Gateway(behind, gate, OpenCatalogue(), pause=lambda _failures: 0.02)
+    gateway = Gateway(behind, gate, OpenCatalogue(), identify=identified, pause=lambda _failures: 0.02)
     clients = HttpClients(gateway, believed.challenge)
     listener = Listener(clients.routes(), [Tcp("127.0.0.1")], believed, limits, shutdown_timeout=1)
     await listener.start()
@@ -129,6 +134,12 @@ async def site(
         await listener.stop()
         clients.sessions.close()
         await gateway.close()
+
+
+def identified(client: Client, declared: Declared, meta: Mapping[str, Any], id: RequestId) -> Context:
+    """As the gateway of the command line has it."""
+    said = client.context.session_id
+    return client_context(GatewayDecisions(), meta=meta, principal=client.principal, token_session=said)
 
 
 class Asked(Struct, frozen=True):
@@ -197,17 +208,15 @@ class HttpToy:
         return reply(message["id"], self.result(message), **{"Mcp-Session-Id": "toy-session"})
 
     def result(self, message: Any) -> Any:
-        match message["method"]:
-            case "server/discover" if self.modern:
-                return {"resultType": "complete", "supportedVersions": [MODERN], "capabilities": {"tools": {}}}
-            case "initialize" if not self.modern:
-                info = {"name": "toy", "version": "1"}
-                return {"protocolVersion": OLD, "capabilities": {"tools": {}}, "serverInfo": info}
-            case "tools/list":
-                return {"tools": self.tools}
-            case "tools/call":
-                return {"content": [{"type": "text", "text": json.dumps(message["params"].get("arguments"))}]}
-        return None
+        known: dict[str, Any] = {"tools/list": {"tools": self.tools}}
+        if self.modern:
+            known["server/discover"] = {"supportedVersions": [MODERN], "capabilities": {"tools": {}}}
+        else:
+            info = {"name": "toy", "version": "1"}
+            known["initialize"] = {"protocolVersion": OLD, "capabilities": {"tools": {}}, "serverInfo": info}
+        if message["method"] == "tools/call":
+            return {"content": [{"type": "text", "text": json.dumps(message["params"].get("arguments"))}]}
+        return known.get(message["method"])
 
 
 def answer(status: int, body: bytes, kind: str = "application/json", **headers: str) -> bytes:

@@ -117,7 +117,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
     | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
     | {"surfaces.hook_clients", "surfaces.hosts"},

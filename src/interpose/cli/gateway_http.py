@@ -39,14 +39,12 @@ def serve(config: Config, servers: Callable[[Config], Mapping[str, GatewayServer
     from interpose.observability.program_log import logging_to
     from interpose.surfaces.http_server.listener import run as run_on_loop
     from interpose.surfaces.mcp.http_serving import serve_http
-    from interpose.surfaces.mcp.opening import open_gateway
 
     wanted = servers(config)
     with logging_to(config.logging), open_service(config) as service:
 
         async def main() -> None:
-            gateway = open_gateway(service, wanted, version=version())
-            await serve_http(gateway, config, lambda addresses: _show(addresses, config, wanted))
+            await serve_http(service, wanted, lambda addresses: _show(addresses, config, wanted), version=version())
 
         gc.collect()
         gc.freeze()  # what is loaded by now stays: looking for garbage in it would make calls wait

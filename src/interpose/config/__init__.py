@@ -4,6 +4,7 @@
 __all__ = [
     "builtins",
     "gateway",
+    "gateway_oauth",
     "gateway_servers",
     "ledger",
     "load",

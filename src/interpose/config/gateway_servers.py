@@ -58,8 +58,10 @@ class GatewayServer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
         force_setattr(self, "headers", FrozenDict(self.headers))
         if bool(self.command) == bool(self.url):
             raise ValueError("a server needs either a command or a url")
-        if self.command and (self.headers or self.oauth is not None or self.private):
-            raise ValueError("headers, oauth and private are for a server with a url")
+        if self.command and self.headers:
+            raise ValueError("headers are for a server with a url")
+        if self.command and (self.oauth is not None or self.private):
+            raise ValueError("oauth and private are for a server with a url")
         if why := _wrong_header(self.headers, oauth=self.oauth is not None):
             raise ValueError(why)
         if self.url and (self.args or self.env or self.cwd):

@@ -33,15 +33,16 @@ from interpose.surfaces.http_server.messages import Request, Response, Route, js
 from interpose.surfaces.http_server.trust import Trust
 
 if TYPE_CHECKING:
-    from interpose.config.settings import Config
+    from interpose.config.settings import Config, ServerSettings
     from interpose.service.service import Service
+    from interpose.surfaces.mcp.http_serving import ServedGateway
 
 log = logging.getLogger("interpose.server")
 
 _FIXED = (
     "server.host", "server.port", "server.socket", "server.limits", "hooks", "ledger", "store", "telemetry", "logging",
     "approvals.proof", "approvals.key", "approvals.directory", "approvals.passphrase_file", "approvals.operator",
-    "approvals.socket",
+    "approvals.socket", "gateway",
 )  # fmt: skip
 """Groups of the configuration that hold from start to stop."""
 
@@ -74,10 +75,16 @@ class DecisionServer:
             "POST", "/api/v1/reload", self._on_reload, "operator", "Read configuration, rules and certificates again",
             answer=Reloaded,
         )  # fmt: skip
+        self._gateway = None if on_demand else _gateway_of(service, version)
         self._listener = Listener(
-            routes(service, version=version, traffic=self._traffic, more=(reload,)),
+            routes(
+                service,
+                version=version,
+                traffic=self._traffic,
+                more=(reload, *(self._gateway.routes() if self._gateway is not None else ())),
+            ),
             () if on_demand else addresses_of(settings),
-            trust_of(settings),
+            self._trust(settings),
             settings.limits,
             tls=settings.tls,
             shutdown_timeout=settings.shutdown_timeout,
@@ -128,6 +135,8 @@ class DecisionServer:
             log.info("started", extra={"version": self._version, "addresses": " ".join(addresses)})
             hold_server(addresses)
             self._warn_of_openness()
+            if self._gateway is not None:
+                self._gateway.start()
             started(addresses)
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             grants = loop.create_task(watch_grants(service))
@@ -141,10 +150,18 @@ class DecisionServer:
                 await self._hooks.stop()
             if self._operator is not None:
                 await self._operator.stop()
+            if self._gateway is not None:
+                self._gateway.hush()
             await self._listener.stop()
+            if self._gateway is not None:
+                await self._gateway.close()
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)
             log.info("stopped")
+
+    def _trust(self, settings: ServerSettings) -> Trust:
+        trust = trust_of(settings)
+        return trust if self._gateway is None else self._gateway.trusting(trust)
 
     def _warn_of_openness(self) -> None:
         if not self._service.config.server.tls.cert_file and not self._listener.local:
@@ -170,7 +187,7 @@ class DecisionServer:
             before, old = service.policy_status()[0].revision, service.config
             try:
                 config = self._load()
-                trust = trust_of(config.server)
+                trust = self._trust(config.server)
                 self._listener.check_reload(trust, config.server.tls)
                 # INVARIANT: everything that can be refused is looked at before the first of it is taken over.
                 await asyncio.to_thread(_take_over, service, config)
@@ -191,6 +208,16 @@ class DecisionServer:
         task = asyncio.get_running_loop().create_task(self.reload())
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+def _gateway_of(service: Service, version: str) -> ServedGateway | None:
+    """The MCP gateway, where the configuration has it on this server."""
+    settings = service.config.gateway
+    if not settings.http.serve or not settings.servers:
+        return None
+    from interpose.surfaces.mcp.http_serving import ServedGateway
+
+    return ServedGateway(service, settings.servers, version=version)
 
 
 def _take_over(service: Service, config: Config) -> None:

@@ -27,7 +27,7 @@ _COMPATIBLE = IPv6Network("::/96")
 LONGEST_URL = 8192
 
 
-class UnreachableError(Exception):
+class NotReachedError(Exception):
     """It can't be reached, or may not be. The text says why, for people."""
 
 
@@ -87,7 +87,7 @@ def redirected(url: HttpUrl, location: str) -> HttpUrl | None:
 
 
 async def addresses_of(url: HttpUrl, reach: Reach) -> tuple[str, ...]:
-    """The addresses that a host has and that may be reached, in the order of the system. Raises UnreachableError."""
+    """The addresses that a host has and that may be reached, in the order of the system. Raises NotReachedError."""
     literal = _literal(url.host)
     if literal is not None:
         found = [str(literal)]
@@ -97,12 +97,12 @@ async def addresses_of(url: HttpUrl, reach: Reach) -> tuple[str, ...]:
             infos: Any = await loop.getaddrinfo(url.host, url.port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
             why = getattr(error, "strerror", None) or str(error)
-            raise UnreachableError(f"{url.host} can't be found: {why}") from None
+            raise NotReachedError(f"{url.host} can't be found: {why}") from None
         found = list(dict.fromkeys(str(info[4][0]) for info in infos))
     # INVARIANT: what is refused here is never connected to; whoever connects takes an address from here, not a name.
     allowed = tuple(address for address in found if may_reach(address, reach))
     if not allowed:
-        raise UnreachableError(f"{url.host} is {', '.join(found)[:200]}, which is {_kind(found[0])}")
+        raise NotReachedError(f"{url.host} is {', '.join(found)[:200]}, which is {_kind(found[0])}")
     return allowed
 
 

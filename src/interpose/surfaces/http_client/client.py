@@ -7,7 +7,7 @@ import ssl
 from collections import deque
 from functools import cache
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, UnreachableError, addresses_of
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, Reach, addresses_of
 from interpose.surfaces.http_client.connection import ClientConnection
 from interpose.surfaces.http_client.exchanges import Hearer, WholeAnswer, WholeHearer
 
@@ -39,13 +39,13 @@ class HttpClient:
         self._closed = False
 
     async def open(self) -> None:
-        """Find it, and connect once. Raises UnreachableError."""
+        """Find it, and connect once. Raises NotReachedError."""
         self._addresses = await addresses_of(self.url, self._reach)
         connection = await self._connect()
         self._freed(connection)
 
     async def send(self, request: bytes, hearer: Hearer) -> ClientConnection:
-        """Send a request as bytes, on a connection that is free; `hearer` hears the answer. Raises UnreachableError."""
+        """Send a request as bytes, on a connection that is free; `hearer` hears the answer. Raises NotReachedError."""
         connection = self._free() or await self._connect()
         connection.send(request, hearer)
         return connection
@@ -53,7 +53,7 @@ class HttpClient:
     async def ask(
         self, method: str, target: str, headers: dict[str, str], body: bytes = b"", *, limit: int, seconds: float
     ) -> WholeAnswer:
-        """A whole answer, of a bounded size and within a bounded time. Raises UnreachableError."""
+        """A whole answer, of a bounded size and within a bounded time. Raises NotReachedError."""
         lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
         hearer, connection = WholeHearer(limit), None
         try:
@@ -63,9 +63,9 @@ class HttpClient:
                 connection = await self.send(request, hearer)
                 return await hearer.done
         except TimeoutError:
-            raise UnreachableError(f"{self.url.host} did not answer within {seconds:g} seconds") from None
+            raise NotReachedError(f"{self.url.host} did not answer within {seconds:g} seconds") from None
         except ConnectionError as error:
-            raise UnreachableError(f"{self.url.host}: {error}") from None
+            raise NotReachedError(f"{self.url.host}: {error}") from None
         finally:
             if connection is not None and not hearer.done.done():
                 connection.abort()
@@ -94,7 +94,7 @@ class HttpClient:
         if len(self._all) + self._connecting >= MOST_CONNECTIONS and (found := await self._turn()) is not None:
             return found
         if self._closed:
-            raise UnreachableError("it was closed")
+            raise NotReachedError("it was closed")
         self._connecting += 1
         try:
             connection = await self._connected()
@@ -107,7 +107,7 @@ class HttpClient:
         if connection.closed or self._closed:
             connection.abort()
             self._gone(connection)
-            raise UnreachableError("the connection was closed at once")
+            raise NotReachedError("the connection was closed at once")
         return connection
 
     async def _turn(self) -> ClientConnection | None:
@@ -147,10 +147,10 @@ class HttpClient:
             except TimeoutError:
                 why = "it does not answer"
             except ssl.SSLCertVerificationError as error:
-                raise UnreachableError(f"{self.url.host}: its certificate is wrong: {error.verify_message}") from None
+                raise NotReachedError(f"{self.url.host}: its certificate is wrong: {error.verify_message}") from None
             except OSError as error:
                 why = error.strerror or str(error)
-        raise UnreachableError(f"{self.url.authority} can't be connected to: {why}")
+        raise NotReachedError(f"{self.url.authority} can't be connected to: {why}")
 
     def _freed(self, connection: ClientConnection) -> None:
         if self._closed:

@@ -10,4 +10,4 @@ gate        what is asked before a request is passed on, and after     (the engi
 pins        what a server showed when it was first trusted             (knows nothing of links)
 """
 
-__all__ = ["opening", "stdio_client"]
+__all__ = ["http_serving", "opening", "stdio_client"]

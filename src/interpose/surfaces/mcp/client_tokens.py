@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import jwt
 
 from interpose.config.gateway_oauth import GatewayOAuth
-from interpose.surfaces.http_client.addresses import UnreachableError
+from interpose.surfaces.http_client.addresses import NotReachedError
 from interpose.surfaces.http_server.messages import Caller, Headers, Refusal, Request, Response, Route, json_response
 from interpose.surfaces.mcp.oauth_http import fetched, issuer_metadata, named_by
 
@@ -145,7 +145,7 @@ class ClientTokens:
             self._wanted.clear()
             try:
                 await self._read()
-            except UnreachableError as error:
+            except NotReachedError as error:
                 log.error("the issuer's keys can't be read", extra={"issuer": self._settings.issuer, "why": str(error)})
             self._read_at = time()
             try:
@@ -163,7 +163,7 @@ class ClientTokens:
         found = await fetched(address, private=settings.private, reach=reach)
         keys = _keys_in(found)
         if not keys:
-            raise UnreachableError(f"{address}: there is no key that we can use")
+            raise NotReachedError(f"{address}: there is no key that we can use")
         self._remembered.clear()  # what a key that is gone has signed counts no more
         self._keys, self._loaded = keys, True
 

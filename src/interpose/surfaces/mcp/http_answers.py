@@ -39,12 +39,12 @@ STATUS: Mapping[int, int] = {
 """What an error is in HTTP, in the modern era. Those that are not here are answers like any other."""
 
 
-class _Code(Struct):
+class _ErrorCode(Struct):
     code: int = 0
 
 
 class _Outcome(Struct):
-    error: _Code | UnsetType = UNSET
+    error: _ErrorCode | UnsetType = UNSET
 
 
 _outcome = msgspec.json.Decoder(_Outcome)
@@ -148,7 +148,7 @@ def whole(frame: bytes, *, modern: bool, headers: Headers = ()) -> Response:
             found = _outcome.decode(frame)
         except (msgspec.DecodeError, RecursionError):
             found = _Outcome()
-        if isinstance(found.error, _Code):
+        if isinstance(found.error, _ErrorCode):
             status = STATUS.get(found.error.code, 200)
     return Response(status, frame, headers)
 

@@ -42,7 +42,7 @@ VERSION = "mcp-protocol-version"
 LONGEST_SESSION = 128
 
 
-class _Told(Struct):
+class _Repeated(Struct):
     """What of the params stands in headers, too."""
 
     name: Any = UNSET
@@ -51,7 +51,7 @@ class _Told(Struct):
     meta: Any = field(name="_meta", default=UNSET)
 
 
-_told = msgspec.json.Decoder(_Told)
+_repeated = msgspec.json.Decoder(_Repeated)
 
 
 class HttpClients:
@@ -143,7 +143,7 @@ class HttpClients:
             return f"Mcp-Name does not match the {key} of the body"
         return await self._wrong_params(told, headers) if method == "tools/call" and isinstance(name, str) else ""
 
-    async def _wrong_params(self, told: _Told, headers: Mapping[str, str]) -> str:
+    async def _wrong_params(self, told: _Repeated, headers: Mapping[str, str]) -> str:
         routes = self._gateway.routes
         try:
             definition = await routes.definition(routes.named(told.name, "tool"), "tools")
@@ -302,11 +302,11 @@ class _PostLink:
         return True
 
 
-def _params(frame: Frame) -> _Told:
+def _params(frame: Frame) -> _Repeated:
     if frame.params is UNSET:
-        return _Told()
+        return _Repeated()
     try:
-        return _told.decode(frame.params)
+        return _repeated.decode(frame.params)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise RpcError(INVALID_PARAMS, f"The params can't be read: {error}") from None
 

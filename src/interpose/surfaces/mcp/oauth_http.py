@@ -8,7 +8,7 @@ from urllib.parse import quote_plus, urlsplit
 
 import msgspec
 
-from interpose.surfaces.http_client.addresses import HttpUrl, Reach, UnreachableError, parse_url
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, Reach, parse_url
 from interpose.surfaces.http_client.client import HttpClient
 from interpose.types import EMPTY
 
@@ -22,7 +22,7 @@ def reach_of(url: HttpUrl, *, private: bool) -> Reach:
 
 
 async def issuer_metadata(issuer: str, *, private: bool) -> Mapping[str, Any]:
-    """What an issuer says of itself. Raises UnreachableError."""
+    """What an issuer says of itself. Raises NotReachedError."""
     parts = urlsplit(issuer)
     path = parts.path.rstrip("/")
     places = [f"{parts.scheme}://{parts.netloc}/.well-known/oauth-authorization-server{path}"]
@@ -31,33 +31,33 @@ async def issuer_metadata(issuer: str, *, private: bool) -> Mapping[str, Any]:
     for place in places:
         try:
             found = await fetched(place, private=private)
-        except UnreachableError as error:
+        except NotReachedError as error:
             why = str(error)
             continue
         # INVARIANT: who speaks for an issuer is that issuer.
         if found.get("issuer") != issuer:
-            raise UnreachableError(f"{issuer}: its metadata is of another issuer: {str(found.get('issuer'))[:200]!r}")
+            raise NotReachedError(f"{issuer}: its metadata is of another issuer: {str(found.get('issuer'))[:200]!r}")
         return found
-    raise UnreachableError(f"{issuer}: its metadata can't be read: {why}")
+    raise NotReachedError(f"{issuer}: its metadata can't be read: {why}")
 
 
 def named_by(issuer: str, metadata: Mapping[str, Any], key: str, *, private: bool) -> tuple[str, Reach]:
-    """An address that an issuer names. Only its own host may be where the issuer may be. Raises UnreachableError."""
+    """An address that an issuer names. Only its own host may be where the issuer may be. Raises NotReachedError."""
     text = metadata.get(key)
     try:
         url, own = parse_url(text if isinstance(text, str) else ""), parse_url(issuer)
     except ValueError as error:
-        raise UnreachableError(f"{issuer}: its {key} can't be used: {error}") from None
+        raise NotReachedError(f"{issuer}: its {key} can't be used: {error}") from None
     if own.scheme == "https" and url.scheme != "https":
-        raise UnreachableError(f"{issuer}: its {key} is not https")
+        raise NotReachedError(f"{issuer}: its {key} is not https")
     return url.text, reach_of(own, private=private) if url.host == own.host else "public"
 
 
 async def fetched(address: str, *, private: bool = False, reach: Reach | None = None) -> Mapping[str, Any]:
-    """A JSON object. Raises UnreachableError."""
+    """A JSON object. Raises NotReachedError."""
     status, found = await _asked("GET", address, {}, b"", private=private, reach=reach)
     if status != 200:
-        raise UnreachableError(f"{address} answered with HTTP {status}")
+        raise NotReachedError(f"{address} answered with HTTP {status}")
     return found
 
 
@@ -69,7 +69,7 @@ async def posted(
     private: bool = False,
     reach: Reach | None = None,
 ) -> tuple[int, Mapping[str, Any]]:
-    """The status and JSON object that a form gets. Raises UnreachableError."""
+    """The status and JSON object that a form gets. Raises NotReachedError."""
     body = "&".join(f"{quote_plus(name)}={quote_plus(value)}" for name, value in form.items()).encode("ascii")
     more = {"Content-Type": "application/x-www-form-urlencoded", **headers}
     return await _asked("POST", address, more, body, private=private, reach=reach)
@@ -81,7 +81,7 @@ async def _asked(
     try:
         url = parse_url(address)
     except ValueError as error:
-        raise UnreachableError(f"{address[:200]}: {error}") from None
+        raise NotReachedError(f"{address[:200]}: {error}") from None
     client = HttpClient(url, reach or reach_of(url, private=private))
     try:
         answer = await client.ask(

@@ -16,7 +16,7 @@ from urllib.parse import quote_plus
 
 from interpose.config.gateway_oauth import ServerOAuth
 from interpose.errors import ConfigError
-from interpose.surfaces.http_client.addresses import UnreachableError
+from interpose.surfaces.http_client.addresses import NotReachedError
 from interpose.surfaces.mcp.oauth_http import issuer_metadata, named_by, posted
 
 log = logging.getLogger("interpose.gateway")
@@ -100,7 +100,7 @@ class OAuthTokens:
         return monotonic() - grant.since > AGAIN
 
     async def ready(self, whose: str = "") -> None:
-        """Have a token. Raises UnreachableError."""
+        """Have a token. Raises NotReachedError."""
         grant = self._grants[whose]
         async with grant.lock:
             if not self.current(whose):
@@ -126,11 +126,11 @@ class OAuthTokens:
         token = said.get("access_token")
         if status != 200 or not isinstance(token, str) or not _usable(token):
             why = said.get("error")
-            raise UnreachableError(
+            raise NotReachedError(
                 f"its issuer gave no token: {why[:100] if isinstance(why, str) else f'HTTP {status}'}"
             )
         if str(said.get("token_type", "bearer")).lower() != "bearer":
-            raise UnreachableError("its issuer gave a token that is no bearer token")
+            raise NotReachedError("its issuer gave a token that is no bearer token")
         lasts = said.get("expires_in")
         seconds = float(lasts) if isinstance(lasts, int | float) and 0 < lasts < 1e9 else UNSAID
         grant.token, grant.since = token, monotonic()

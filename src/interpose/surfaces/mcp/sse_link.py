@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-from interpose.surfaces.http_client.addresses import HttpUrl, UnreachableError, redirected
+from interpose.surfaces.http_client.addresses import HttpUrl, NotReachedError, redirected
 from interpose.surfaces.http_client.client import HttpClient
 from interpose.surfaces.http_client.connection import ClientConnection
 from interpose.surfaces.http_client.event_stream import EventSplitter, StreamEvent
@@ -42,7 +42,7 @@ class SseLink:
                 request = self._head("GET", self._place.url, "Accept: text/event-stream\r\n") + b"\r\n"
                 self._stream = await self._client.send(request, _Events(self))
                 await self._endpoint
-        except UnreachableError as error:
+        except NotReachedError as error:
             await self.close()
             raise LinkError(str(error)) from None
         except TimeoutError:
@@ -63,7 +63,7 @@ class SseLink:
             answer = await self._client.ask(
                 "POST", self._endpoint.result().target, self._headers(), frame, limit=MAX_FRAME, seconds=SHORT
             )
-        except UnreachableError as error:
+        except NotReachedError as error:
             raise LinkError(str(error)) from None
         if answer.head.status >= 300:
             raise LinkError(f"it did not take a message: HTTP {answer.head.status}")

@@ -182,7 +182,7 @@ def test_a_client_that_leaves_cancels_its_call(leaves: str, run: Run) -> None:
         server = FakeServer(on={"tools/call": lambda _server, _message: SILENT})
         async with site({"toy": lambda: server}, seconds=60) as one:
             await one.modern("tools/list", {})
-            reader, writer = await asyncio.open_connection("127.0.0.1", one.port)
+            _, writer = await asyncio.open_connection("127.0.0.1", one.port)
             params = CALL | {"_meta": {PROTOCOL_VERSION: MODERN, "io.modelcontextprotocol/clientCapabilities": {}}}
             body = frame(1, "tools/call", params)
             headers = bearer("ada") | {
@@ -191,7 +191,7 @@ def test_a_client_that_leaves_cancels_its_call(leaves: str, run: Run) -> None:
             }  # fmt: skip
             lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
             writer.write(f"POST /mcp HTTP/1.1\r\n{lines}\r\n".encode() + body)
-            await until(lambda: server.calls())
+            await until(server.calls)
             writer.close() if leaves == "closes" else writer.write_eof()
             await until(lambda: server.calls("notifications/cancelled"))
             await until(lambda: not one.gateway._conversations)

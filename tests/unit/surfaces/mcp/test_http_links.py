@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from interpose.surfaces.mcp import http_link
+from interpose.surfaces.mcp import http_replies
 from tests.mcp_http import MODERN, OLD, Asked, HttpToy, answer, listening, reply, site, text_of
 from tests.mcp_peers import FakeServer, until
 
@@ -88,16 +88,20 @@ def test_what_an_old_server_is_sent(run: Run) -> None:
     run(main())
 
 
+def redirect(location: str) -> bytes:
+    return answer(307, b"", Location=location)
+
+
 BAD: list[tuple[str, Any, str]] = [
     ("an error of HTTP", lambda asked, _w: answer(500, b"oops", "text/plain"), "HTTP 500"),
     ("a page", lambda asked, _w: answer(200, b"<html>", "text/html"), "no answer"),
     ("an answer to something else", lambda asked, _w: reply(999, {"content": []}), "no answer"),
     ("no JSON", lambda asked, _w: answer(200, b"{"), "no answer"),
-    ("a redirect to another host", lambda asked, _w: answer(307, b"", Location="http://169.254.169.254/"), "not followed"),
-    ("a redirect without an end", lambda asked, _w: answer(307, b"", Location="/mcp"), "not followed"),
-    ("a redirect to another scheme", lambda asked, _w: answer(308, b"", Location="https://127.0.0.1/mcp"), "not followed"),
+    ("a redirect to another host", lambda asked, _w: redirect("http://169.254.169.254/"), "not followed"),
+    ("a redirect without an end", lambda asked, _w: redirect("/mcp"), "not followed"),
+    ("a redirect to another scheme", lambda asked, _w: redirect("https://127.0.0.1/mcp"), "not followed"),
     ("a stream without an answer", lambda asked, _w: stream(), "without an answer"),
-    ("a stream with other answers", lambda asked, _w: stream({"jsonrpc": "2.0", "id": 9, "result": {}}), "without an answer"),
+    ("a stream with other answers", lambda asked, _w: stream({"jsonrpc": "2.0", "id": 9}), "without an answer"),
     ("an event without an end", lambda asked, _w: stream(b"data: " + b"x" * 70_000, ends=False), "more than"),
     ("many pieces of an event without an end", lambda asked, _w: stream(*[b"y" * 900] * 100, ends=False), "more than"),
     ("an answer without an end", lambda asked, _w: answer(200, b" " * 70_000), "more than"),
@@ -119,20 +123,20 @@ BAD: list[tuple[str, Any, str]] = [
 def test_a_bad_server_harms_itself_at_worst(
     note: str, said: Any, why: str, modern: bool, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_link, "MAX_FRAME", 65_536)
+    monkeypatch.setattr(http_replies, "MAX_FRAME", 65_536)
 
     async def main() -> None:
         good = FakeServer()
-        async with listening(HttpToy(during_calls(said), modern=modern)) as toy:
-            async with site({"toy": toy.link(), "good": lambda: good}, seconds=1) as one:
-                answered = await one.modern("tools/call", CALL)
-                problem = answered.json["error"]["message"]
-                assert why in problem, (note, problem)
-                assert text_of(await one.modern("tools/call", GOOD)) == '{"y": 2}'
-                # Its next call is judged by what it does then.
-                toy.script = None
-                await until(lambda: one.gateway.routes.servers[0].running)
-                assert text_of(await one.modern("tools/call", CALL)) == '{"x": 1}'
+        bad = HttpToy(during_calls(said), modern=modern)
+        async with listening(bad), site({"toy": bad.link(), "good": lambda: good}, seconds=1) as one:
+            answered = await one.modern("tools/call", CALL)
+            problem = answered.json["error"]["message"]
+            assert why in problem, (note, problem)
+            assert text_of(await one.modern("tools/call", GOOD)) == '{"y": 2}'
+            # Its next call is judged by what it does then.
+            bad.script = None
+            await until(lambda: one.gateway.routes.servers[0].running)
+            assert text_of(await one.modern("tools/call", CALL)) == '{"x": 1}'
 
     run(main())
 
@@ -155,11 +159,11 @@ def test_a_flood_ends_the_connection_and_nothing_else(run: Run) -> None:
 
     async def main() -> None:
         good = FakeServer()
-        async with listening(HttpToy(during_calls(flooding))) as toy:
-            async with site({"toy": toy.link(), "good": lambda: good}) as one:
-                answered = await one.modern("tools/call", CALL)
-                assert "cut off" in answered.json["error"]["message"]
-                assert text_of(await one.modern("tools/call", GOOD)) == '{"y": 2}'
+        bad = HttpToy(during_calls(flooding))
+        async with listening(bad), site({"toy": bad.link(), "good": lambda: good}) as one:
+            answered = await one.modern("tools/call", CALL)
+            assert "cut off" in answered.json["error"]["message"]
+            assert text_of(await one.modern("tools/call", GOOD)) == '{"y": 2}'
 
     run(main())
 

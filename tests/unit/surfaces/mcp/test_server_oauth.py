@@ -108,7 +108,7 @@ def test_a_token_is_replaced_before_it_ends(run: Run) -> None:
     run(main())
 
 
-REFUSED = [
+REFUSED: list[tuple[str, Any, Any, str]] = [
     ("the issuer refuses", {}, {"refused": "invalid_client"}, "invalid_client"),
     ("another issuer speaks", {}, {"more": {"issuer": "https://evil.example"}}, "another issuer"),
     ("the issuer sends us elsewhere", {}, {"more": {"token_endpoint": "http://localhost:1/token"}}, "this machine"),
