@@ -22,7 +22,7 @@ INSTEAD = {
     ".venv/bin/interpose status": f"{CHECKOUT} status",
 }
 """What is typed in the place of lines that need a checkout, which a stranger's directory is not."""
-SETTINGS = '{\n  // mine\n  "model": "opus"\n}\n'
+SETTINGS = '{\n  "model": "opus"\n}\n'
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import select
 import shutil
+import signal
 import sys
 import termios
 import tty
@@ -40,7 +41,7 @@ def watch(desk: AnyDesk, by: str, awaited: Callable[[], str] = lambda: "waiting 
         raise UsageError("watch needs a terminal: use list, approve and deny in scripts")
     prompt = _Prompt(desk, by, awaited, Ink(colours_wanted()))
     try:
-        with _single_keys():
+        with _single_keys(), _interrupted(prompt):
             prompt.run()
     except KeyboardInterrupt:
         print()
@@ -61,14 +62,33 @@ def _single_keys() -> Iterator[None]:
         termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
 
+@contextmanager
+def _interrupted(prompt: _Prompt) -> Iterator[None]:
+    """An interrupt that is lost on its way, as one that arrives while Python takes an object apart, counts all the
+    same."""
+
+    def handler(_number: int, _frame: object) -> None:
+        prompt.interrupted = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 class _Prompt:
     def __init__(self, desk: AnyDesk, by: str, awaited: Callable[[], str], ink: Ink) -> None:
         self._desk, self._by, self._awaited, self._ink = desk, by, awaited, ink
         self._left_for_later: set[str] = set()
         self._problem = self._told = ""
+        self.interrupted = False
 
     def run(self) -> None:
         while True:
+            if self.interrupted:
+                raise KeyboardInterrupt
             question = self._next()
             if (waits := self._awaited()) != self._told:
                 print(self._ink(visible(waits), "2"), flush=True)
@@ -103,6 +123,8 @@ class _Prompt:
         termios.tcflush(sys.stdin.fileno(), termios.TCIFLUSH)
         print(f"  [y] once{session}  [N] no  [l] later  [q] quit ", end="", flush=True)
         while (key := _key()) is None or (key == "session" and not question.session):
+            if self.interrupted:
+                raise KeyboardInterrupt
             if (over := self._over(question)) is not None:
                 print(over, flush=True)
                 return None
