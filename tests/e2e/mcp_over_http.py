@@ -57,18 +57,23 @@ def server(home: Path, kind: str) -> Any:
 @contextmanager
 def gateway(home: Path, servers: Mapping[str, Any], more: Mapping[str, Any] | None = None, **variables: str) -> Any:
     """`interpose gateway --http` before these servers: its process and its port."""
-    file = home / ".config" / "interpose" / "interpose.yaml"
-    file.parent.mkdir(parents=True, exist_ok=True)
     given = dict(more or {})
     given["gateway"] = {"servers": servers} | given.get("gateway", {})
+    written(home, given)
+    command = [sys.executable, "-m", "interpose", "gateway", "--http", "--port", "0"]
+    with process(command, home, "gateway", **variables) as found:
+        yield found
+
+
+def written(home: Path, given: Mapping[str, Any]) -> None:
+    """A configuration, and the tokens of Ada and Bob."""
+    file = home / ".config" / "interpose" / "interpose.yaml"
+    file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(given), encoding="utf-8")
     file.chmod(0o600)
     tokens = file.with_name("tokens")
     tokens.write_text("".join(f"{name} agent {token}\n" for name, token in TOKENS.items()), encoding="ascii")
     tokens.chmod(0o600)
-    command = [sys.executable, "-m", "interpose", "gateway", "--http", "--port", "0"]
-    with process(command, home, "gateway", **variables) as found:
-        yield found
 
 
 async def red(context: Any, params: Any) -> types.ElicitResult:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
+import time
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import mcp_types as types
 import pytest
 from mcp import MCPError
 
-from tests.e2e.mcp_over_http import SDK, client, gateway, said, server
+from tests.e2e.mcp_over_http import SDK, TOKENS, client, gateway, process, said, server, written
+from tests.issuers import Issuer
+from tests.mcp_http import listening
 
 VERSIONS = {"handshake": "2025-11-25", "modern": "2026-07-28"}
 KINDS = ("old", "both", "http-old", "http-both", "sse")
@@ -74,3 +79,96 @@ def test_a_client_over_http_before_a_server_of_every_kind(tmp_path: Path, era: s
         toy = behind(stack, tmp_path / "server", kind)
         _, port = stack.enter_context(gateway(tmp_path / "home", {"toy": toy}))
         asyncio.run(main(port))
+
+
+def test_a_server_over_http_that_dies_is_found_again_and_harms_no_other(tmp_path: Path) -> None:
+    async def main(port: int, stack: ExitStack, dying: Any, at: int) -> None:
+        async with client(port, "modern") as one:
+            assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
+            dying.kill()
+            dying.wait()
+            with pytest.raises(MCPError, match="toy"):
+                await one.call_tool("toy__add", {"a": 1, "b": 2})
+            assert said(await one.call_tool("good__add", {"a": 3, "b": 4})) == "7"
+            stack.enter_context(process([sys.executable, SDK, "http-both", str(at)], tmp_path / "again", "again"))
+            async with asyncio.timeout(30):
+                while True:
+                    try:
+                        assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
+                        return
+                    except MCPError:
+                        await asyncio.sleep(0.1)
+
+    with ExitStack() as stack:
+        dying, at = stack.enter_context(server(tmp_path / "server", "http-both"))
+        servers = {
+            "toy": {"url": f"http://127.0.0.1:{at}/mcp"},
+            "good": {"command": sys.executable, "args": [SDK, "both"]},
+        }
+        _, port = stack.enter_context(gateway(tmp_path / "home", servers))
+        asyncio.run(main(port, stack, dying, at))
+
+
+def test_the_decision_server_has_the_gateway_where_it_is_wanted(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    toy = {"command": sys.executable, "args": [SDK, "both"]}
+    written(home, {"gateway": {"servers": {"toy": toy}, "http": {"serve": True}}})
+
+    async def main(port: int) -> None:
+        for era in VERSIONS:
+            async with client(port, era) as one:
+                assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
+                denied = await one.call_tool("toy__run_command", {"command": "rm -rf /"})
+                assert denied.is_error
+
+    with process([sys.executable, "-m", "interpose", "serve", "--port", "0"], home, "serve") as (_, port):
+        asyncio.run(main(port))
+
+
+def test_a_token_that_is_taken_back_counts_no_more(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    toy = {"command": sys.executable, "args": [SDK, "both"]}
+
+    def status(port: int, who: str) -> int:
+        body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}})
+        headers = {"Authorization": f"Bearer {TOKENS[who]}", "Accept": "application/json, text/event-stream"}
+        url = f"http://127.0.0.1:{port}/mcp"
+        return httpx2.post(url, content=body, headers=headers | {"Content-Type": "application/json"}).status_code
+
+    with gateway(home, {"toy": toy}) as (_, port):
+        assert [status(port, who) for who in ("ada", "bob")] == [200, 200]
+        file = home / ".config" / "interpose" / "tokens"
+        file.write_text(f"ada agent {TOKENS['ada']}\n", encoding="ascii")
+        end = time.monotonic() + 20
+        while status(port, "bob") != 401 and time.monotonic() < end:
+            time.sleep(0.05)
+        assert [status(port, who) for who in ("ada", "bob")] == [200, 401]
+
+
+def test_an_issuer_s_token_opens_the_gateway(tmp_path: Path) -> None:
+    """A client without a token is told where to get one, gets one, and is who the token says."""
+    resource = "https://gateway.example/mcp"
+
+    async def main() -> None:
+        async with listening(Issuer()) as issuer:
+            assert isinstance(issuer, Issuer)
+            oauth = {"issuer": issuer.issuer, "resource": resource, "scopes": ["mcp:use"]}
+            toy = {"command": sys.executable, "args": [SDK, "both"]}
+            opened = gateway(tmp_path / "home", {"toy": toy}, {"gateway": {"oauth": oauth}})
+            _, port = await asyncio.to_thread(opened.__enter__)
+            try:
+                async with httpx2.AsyncClient() as http:
+                    refused = await http.post(f"http://127.0.0.1:{port}/mcp", content=b"{}")
+                    assert refused.status_code == 401
+                    where = "https://gateway.example/.well-known/oauth-protected-resource/mcp"
+                    assert refused.headers["www-authenticate"] == f'Bearer resource_metadata="{where}"'
+                    described = await http.get(f"http://127.0.0.1:{port}/.well-known/oauth-protected-resource/mcp")
+                    assert described.json()["authorization_servers"] == [issuer.issuer]
+                    assert described.json()["resource"] == resource
+                for era in VERSIONS:
+                    async with client(port, era, issuer.token()) as one:
+                        assert said(await one.call_tool("toy__add", {"a": 1, "b": 2})) == "3"
+            finally:
+                await asyncio.to_thread(opened.__exit__, None, None, None)
+
+    asyncio.run(main())

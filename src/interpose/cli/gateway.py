@@ -25,7 +25,7 @@ _EPILOG = """The servers stand in interpose.yaml:
       github: {command: github-mcp, env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}}
 
 Your agent starts `interpose gateway` as its only MCP server, and sees files__read_file, github__create_issue ...
-With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own (`interpose token add`).
+With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own (`interpose token new NAME`).
 
 exit codes: 0 the client went, 64 wrong usage, 69 the ledger can't be used, 70 internal error, 78 a configuration or
 rules that can't be loaded"""

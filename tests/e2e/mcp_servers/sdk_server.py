@@ -115,7 +115,8 @@ def over_http() -> None:
         else:
             await app(scope, receive, send)
 
-    listening = socket.create_server(("127.0.0.1", 0))
+    port = int(sys.argv[2]) if len(sys.argv) > 2 else 0
+    listening = socket.create_server(("127.0.0.1", port))
     sys.stdout.write(f"{listening.getsockname()[1]}\n")
     sys.stdout.flush()
     settings = uvicorn.Config(only_old if sys.argv[1] in OLD else app, log_level="warning")

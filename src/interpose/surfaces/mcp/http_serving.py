@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.errors import InterposeError, text_of
 from interpose.surfaces.http_server.listener import Listener, Tcp, trust_of
 from interpose.surfaces.http_server.messages import Route
 from interpose.surfaces.http_server.trust import Trust
@@ -18,8 +21,13 @@ from interpose.surfaces.mcp.opening import open_gateway
 
 if TYPE_CHECKING:
     from interpose.config.gateway_servers import GatewayServer
-    from interpose.config.settings import Config
+    from interpose.config.settings import Config, ServerSettings
     from interpose.service.service import Service
+
+log = logging.getLogger("interpose.gateway")
+
+LOOK_AGAIN = 1.0
+"""Seconds between two looks at the files of tokens and certificates."""
 
 
 class ServedGateway:
@@ -75,7 +83,7 @@ async def serve_http(
     """Serve clients until we are told to stop. `started` is told the addresses. Raises ServerError, ConfigError."""
     told = asyncio.Event()
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, told.set)
     config: Config = service.config
     gateway, where = ServedGateway(service, servers, version=version), config.gateway.http
@@ -89,11 +97,37 @@ async def serve_http(
         shutdown_timeout=config.server.shutdown_timeout,
     )
     await listener.start()
+    following = asyncio.ensure_future(_follow(listener, gateway, config.server))
     try:
         gateway.start()
         started(tuple(f"{address}{where.path}" for address in listener.addresses))
         await told.wait()
     finally:
+        following.cancel()
         gateway.hush()
         await listener.stop()
         await gateway.close()
+
+
+async def _follow(listener: Listener, gateway: ServedGateway, settings: ServerSettings) -> None:
+    """Take over tokens that were made or taken back, and certificates, when their files change."""
+    files = [file for file in (settings.tokens_file, settings.tls.cert_file, settings.tls.client_ca_file) if file]
+    seen = [_stamp(file) for file in files]
+    while True:
+        await asyncio.sleep(LOOK_AGAIN)
+        if (now := [_stamp(file) for file in files]) == seen:
+            continue
+        seen = now
+        try:
+            await listener.reload(gateway.trusting(trust_of(settings)), settings.tls)
+            log.info("tokens and certificates were read again")
+        except InterposeError as error:
+            log.error("tokens and certificates stay as they were: %s", text_of(error))
+
+
+def _stamp(file: str) -> tuple[int, ...]:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return ()
+    return found.st_mtime_ns, found.st_size, found.st_ino
