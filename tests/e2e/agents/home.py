@@ -45,8 +45,9 @@ class Run(Struct, frozen=True):
 class Home:
     """Entered, it has an agent with its settings and a model; left, the server that our hook started is stopped."""
 
-    def __init__(self, root: Path, agent: Agent, parts: Mapping[str, Path]) -> None:
-        self.agent, self._parts = agent, parts
+    def __init__(self, root: Path, agent: Agent, parts: Mapping[str, Path], *, wrapped: bool = False) -> None:
+        """`wrapped`: its MCP server stands behind `interpose wrap`."""
+        self.agent, self._parts, self._wrapped = agent, parts, wrapped
         self.home, self.project = root / "home", root / "project"
         self._environment = clean_environment(self.home)
         self._model = FakeModel()
@@ -54,7 +55,9 @@ class Home:
     def __enter__(self) -> Self:
         self.project.mkdir(parents=True)
         self._model.__enter__()
-        notes = (sys.executable, mcp_server.__file__, str(self.project))
+        notes: tuple[str, ...] = (sys.executable, mcp_server.__file__, str(self.project))
+        if self._wrapped:
+            notes = (sys.executable, "-m", "interpose", "wrap", "--name", "notes", "--", *notes)
         self._started = self.agent.start(self._parts, Around(self._model.url, notes, str(self.project)))
         for path, content in self._started.files.items():
             self.write(path, content)

@@ -118,6 +118,7 @@ wire_api = "responses"
 [mcp_servers.notes]
 command = {json.dumps(around.notes[0])}
 args = {json.dumps(around.notes[1:])}
+required = true
 [projects.{json.dumps(around.project)}]
 trust_level = "trusted"
 """

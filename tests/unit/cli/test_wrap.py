@@ -62,7 +62,7 @@ def test_a_gateway_without_servers(tmp_path: Path, capsys: pytest.CaptureFixture
         ("a: {}", "a: a server needs either a command or a url"),
         ("a: {command: x, url: 'http://y'}", "a: a server needs either a command or a url"),
         ("a: {comand: x}", "a: object contains unknown field `comand`"),
-        ("a: {command: x, headers: {X: y}}", "a: headers, oauth and private are for a server with a url"),
+        ("a: {command: x, headers: {X: y}}", "are for a server with a url"),
         ("a: {url: 'http://y', env: {X: y}}", "a: args, env and cwd are for a server with a command"),
         ("a: {command: x, cwd: here}", "a: cwd must be an absolute path"),
         ("a: {command: x, args: [1]}", "a.args[0]: expected `str`, got `int`"),

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -102,7 +103,8 @@ class McpGate:
         """The text of a server's error, as the client gets it."""
         try:
             call, key, took = _ticket(asked, ticket)
-            done = await self._ended(asked, ToolOutcome(call, message, is_error=True, duration_ns=took), key)
+            outcome = ToolOutcome(call, message, is_error=True, duration_ns=took)
+            done = await self._ended(asked, outcome, key, large=is_large(message))
             if done.after is not None and not done.after.allowed:
                 return reply_texts.withheld(reply_texts.refusal(done.after))
             return done.response if isinstance(done.response, str) else "The server's error was rewritten"
@@ -146,7 +148,7 @@ class McpGate:
         hosted = self._service.hosted(context, _CAN, confirm=prompt)
         key = new_id()
         answer: HostedAnswer = await self._driven(
-            asked, asked.params, lambda: hosted.before(call, key=key, unavailable=unavailable)
+            asked, is_large(asked.params), lambda: hosted.before(call, key=key, unavailable=unavailable)
         )
         match answer:
             case Go() | GoWith() if passed is not None:
@@ -170,11 +172,11 @@ class McpGate:
         arguments = {**passed.call.arguments, ANSWERS: answers}
         call = ToolCall(passed.call.name, arguments, context=asked.client.context)
         hosted = self._service.hosted(asked.client.context, _CAN)
-        now = await self._driven(asked, asked.params, lambda: hosted.decide(call))
+        now = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(call))
         if now.outcome == "deny":
             return call
         if now.outcome == "ask":
-            before = await self._driven(asked, asked.params, lambda: hosted.decide(passed.call))
+            before = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(passed.call))
             if not set(now.questions) <= set(before.questions):
                 return call
         return _going_on(asked, passed, now.payload)
@@ -187,7 +189,7 @@ class McpGate:
             return Forward(params, GateTicket(key, call.with_arguments(arguments), perf_counter_ns()))
         # INVARIANT: nothing runs but what was decided, and the record says that it did not.
         why = f"{reply_texts.rewriting(answer.verdict)}, and {params}"
-        await self._driven(asked, asked.params, lambda: hosted.not_run(answer.verdict, why, key=key))
+        await self._driven(asked, is_large(asked.params), lambda: hosted.not_run(answer.verdict, why, key=key))
         return _refused(asked, f"Not run as it is: {why}")
 
     def _waiting(self, text: str, approval: str) -> str:
@@ -212,17 +214,16 @@ class McpGate:
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
         call, key, took = _ticket(asked, ticket)
-        shown = await self._worked(asked, result, lambda: opened(result))
+        large = is_large(result)
+        shown = await self._worked(asked, lambda: opened(result)) if large else opened(result)
         outcome = ToolOutcome(call, shown.value, is_error=result.get("isError") is True, duration_ns=took)
-        done = await self._ended(asked, outcome, key, more=self._goes_on(key, result))
+        done = await self._ended(asked, outcome, key, large=large, more=self._goes_on(key, result))
         said = done.after
         if done.response is outcome.result and (said is None or said.outcome == "allow"):
             return result
         if said is None or said.allowed:
-            failed = done.outcome.is_error
-            return await self._worked(
-                asked, result, lambda: rewritten(asked, result, shown, done.response, is_error=failed)
-            )
+            new = partial(rewritten, asked, result, shown, done.response, is_error=done.outcome.is_error)
+            return await self._worked(asked, new) if large else new()
         reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
         return _withheld(asked, reason, result)
 
@@ -234,20 +235,18 @@ class McpGate:
                 del self._tasks[next(iter(self._tasks))]
         return key in self._tasks or asks_back(result)
 
-    async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, more: bool = False) -> ToolRun:
+    async def _ended(self, asked: Asked, outcome: ToolOutcome, key: str, *, large: bool, more: bool = False) -> ToolRun:
         desk = self._desk(self._service.config.gateway.wait)  # what a tool gave is no question for its own client
         hosted = self._service.hosted(asked.client.context, _CAN, confirm=desk)
-        return await self._driven(asked, outcome.result, lambda: hosted.after(outcome, key=key, more=more))
+        return await self._driven(asked, large, lambda: hosted.after(outcome, key=key, more=more))
 
-    async def _driven(self, asked: Asked, value: Any, flow: Callable[[], Flow[T]]) -> T:
+    async def _driven(self, asked: Asked, large: bool, flow: Callable[[], Flow[T]]) -> T:
         """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""
-        if not is_large(value):
+        if not large:
             return await drive_in_server(flow())
-        return await self._worked(asked, value, lambda: drive_thread_of_server(flow()))
+        return await self._worked(asked, lambda: drive_thread_of_server(flow()))
 
-    async def _worked(self, asked: Asked, value: Any, work: Callable[[], T]) -> T:
-        if not is_large(value):
-            return work()
+    async def _worked(self, asked: Asked, work: Callable[[], T]) -> T:
         who = asked.client.principal or asked.client.context.session_id
         return await asyncio.wrap_future(_large.submit(who, work))
 

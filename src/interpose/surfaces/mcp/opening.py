@@ -154,9 +154,11 @@ async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:
     await client.connect(reads, writes, conversation)
     waiting = [asyncio.ensure_future(one.wait()) for one in (client.ended, told)]
     await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
-    if not told.is_set():
+    if not told.is_set() and not client.gone:
         draining = asyncio.ensure_future(conversation.drained(DRAIN))
-        await asyncio.wait([draining, waiting[1]], return_when=asyncio.FIRST_COMPLETED)
+        leaving = asyncio.ensure_future(client.left.wait())
+        await asyncio.wait([draining, leaving, waiting[1]], return_when=asyncio.FIRST_COMPLETED)
+        leaving.cancel()
         draining.cancel()
     await gateway.close()
     await client.flush()

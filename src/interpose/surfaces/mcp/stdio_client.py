@@ -42,6 +42,8 @@ class StdioClient:
         self._writable = asyncio.Event()
         self.ended = asyncio.Event()
         """The client closed its side, or it can't be reached any more."""
+        self.left = asyncio.Event()
+        """It reads no answers any more."""
 
     async def connect(self, reads: int, writes: int, side: ClientSide) -> None:
         """Take frames from one descriptor, and send them to the other."""
@@ -79,14 +81,19 @@ class StdioClient:
         self._writer.write(as_line(frame))
         return True
 
+    @property
+    def gone(self) -> bool:
+        """Whether it reads no answers any more."""
+        return self._writer is None or bool(self._writer.is_closing())
+
     async def flush(self, seconds: float = 2.0) -> None:
         """Wait until what was sent is written, for a bounded time."""
         if self._writer is None or not hasattr(self._writer, "get_write_buffer_size"):
             return
-        self._writer.set_write_buffer_limits(high=0)
         try:
             async with asyncio.timeout(seconds):
-                while self._writer.get_write_buffer_size() and not self._writer.is_closing():
+                # One that is closed can't be asked for its size.
+                while not self._writer.is_closing() and self._writer.get_write_buffer_size():
                     await asyncio.sleep(0.01)
         except TimeoutError:
             pass
@@ -173,4 +180,5 @@ class _ClientOutput(asyncio.Protocol):
 
     def connection_lost(self, _error: Exception | None) -> None:
         self._client.resume()
+        self._client.left.set()
         self._client.ended.set()

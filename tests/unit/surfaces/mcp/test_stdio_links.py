@@ -295,6 +295,9 @@ def test_a_client_that_went_is_gone(run: Run) -> None:
         with pytest.raises(LinkError):
             await _until_refused(one)
         assert one.ended.is_set()
+        assert one.left.is_set()
+        assert one.gone
+        await one.flush()
         os.close(theirs)
         one.close()
 
