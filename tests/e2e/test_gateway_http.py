@@ -112,7 +112,8 @@ def test_a_server_over_http_that_dies_is_found_again_and_harms_no_other(tmp_path
 def test_the_decision_server_has_the_gateway_where_it_is_wanted(tmp_path: Path) -> None:
     home = tmp_path / "home"
     toy = {"command": sys.executable, "args": [SDK, "both"]}
-    written(home, {"gateway": {"servers": {"toy": toy}, "http": {"serve": True}}})
+    oauth = {"issuer": "http://127.0.0.1:9", "resource": "https://gateway.example/mcp"}
+    written(home, {"gateway": {"servers": {"toy": toy}, "http": {"serve": True}, "oauth": oauth}})
 
     async def main(port: int) -> None:
         for era in VERSIONS:
@@ -123,6 +124,8 @@ def test_the_decision_server_has_the_gateway_where_it_is_wanted(tmp_path: Path) 
 
     with process([sys.executable, "-m", "interpose", "serve", "--port", "0"], home, "serve") as (_, port):
         asyncio.run(main(port))
+        for path in ("/.well-known/oauth-protected-resource", "/api/v1/openapi.json"):
+            assert httpx2.get(f"http://127.0.0.1:{port}{path}").status_code == 200
 
 
 def test_a_token_that_is_taken_back_counts_no_more(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ and nothing else, unless `server.loopback` says otherwise. Errors are
 `{"error": code, "message": text}`. Any answer but 200 to a question whether something may run means: it may not."""
 
 _ROLES = {
+    "public": "Needs no token, from wherever it comes.",
     "open": "Needs no token.",
     "agent": "Needs the role `agent`, which the server's user has on the Unix socket. On loopback: a verdict only.",
     "auditor": "Needs a token of the role `auditor` or `operator`.",
@@ -78,7 +79,7 @@ def _operation(route: Route, schema_of: dict[type, Any], components: dict[str, A
         "operationId": _operation_id(route),
         "summary": route.summary,
         "description": _ROLES[route.role],
-        "security": [{"token": []}] if route.role not in ("open", "agent") else [{}, {"token": []}],
+        "security": [{"token": []}] if route.role not in ("public", "open", "agent") else [{}, {"token": []}],
         "responses": _responses(route, schema_of),
     }
     parameters = [_path_parameter(name) for name in _NAMES.findall(route.path)]

@@ -286,3 +286,19 @@ def test_who_is_believed_without_a_token_is_the_operators_choice(run: Run) -> No
             assert (await one.ask("POST", ACCEPT, body)).status == 200
 
     run(main())
+
+
+def test_a_name_in_two_headers_is_not_put_together(run: Run) -> None:
+    """Who stands between sees the first or the last of them; we would see both as one."""
+
+    async def main() -> None:
+        server = FakeServer(tools=("a", "a, b"))
+        async with site({"toy": lambda: server}) as one:
+            assert (await one.modern("tools/call", {"name": "toy__a, b", "arguments": {}})).status == 200
+            said = await one.modern(
+                "tools/call", {"name": "toy__a, b", "arguments": {}}, Mcp_Name="toy__a", mcp_name="b"
+            )
+            assert said.status == 400
+            assert len(server.calls()) == 1
+
+    run(main())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
@@ -13,7 +14,8 @@ from interpose.config.gateway_oauth import ServerOAuth
 from interpose.errors import ConfigError
 from interpose.surfaces.mcp.server_oauth import OAuthTokens, open_tokens
 from tests.issuers import Issuer, basic
-from tests.mcp_http import Asked, HttpToy, answer, listening, site, text_of
+from tests.mcp_http import Asked, HttpToy, answer, frame, listening, site, text_of
+from tests.mcp_peers import until
 
 Run = Callable[[Coroutine[Any, Any, None]], None]
 CALL = {"name": "toy__echo", "arguments": {"x": 1}}
@@ -72,6 +74,36 @@ def test_who_has_a_token_of_their_own_is_served_with_it(modern: bool, run: Run) 
                     if (session := seen.headers.get("mcp-session-id")) is not None:
                         whose = {"session-0": ours, "session-1": hers}[session]
                         assert seen.headers["authorization"] == whose  # a session is never used with another's token
+
+    run(main())
+
+
+def test_what_belongs_to_somebody_s_call_goes_the_same_way(run: Run) -> None:
+    """The answer to a question that the server asks during a call, and its cancellation."""
+    number = iter(range(100))
+
+    def script(asked: Asked, _writer: Any) -> Any:
+        message = asked.message
+        if message.get("method") == "initialize":
+            return HttpToy(modern=False).usual(asked).replace(b"toy-session", b"session-%d" % next(number))
+        if message.get("method") == "tools/call":
+            question = {"jsonrpc": "2.0", "id": "q", "method": "elicitation/create", "params": {"message": "?"}}
+            data = b"data: " + json.dumps(question).encode() + b"\n\n"
+            return b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + data
+        return NotImplemented
+
+    async def main() -> None:
+        async with listening(Issuer()) as issuer, listening(HttpToy(script, modern=False)) as toy:
+            assert isinstance(issuer, Issuer)
+            tokens = made(issuer, toy, users={"ada": "adas-refresh"})
+            async with site({"toy": toy.link(tokens=tokens)}, seconds=1) as one:
+                headers = await one.begin("ada")  # it declares nothing, so the question is refused for it
+                said = await one.ask("POST", headers, frame(2, "tools/call", CALL))
+                assert "did not answer" in said.json["error"]["message"]
+                await until(lambda: any(b"notifications/cancelled" in seen.body for seen in toy.asked))
+                mine = [seen for seen in toy.asked if seen.message.get("id") == "q" or b"/cancelled" in seen.body]
+                assert [seen.headers["mcp-session-id"] for seen in mine] == ["session-1", "session-1"]
+                assert {seen.headers["authorization"] for seen in mine} == {"Bearer adas-refresh-token-2"}
 
     run(main())
 
