@@ -12,7 +12,7 @@ from interpose.ledger import search
 from interpose.ledger.record import Record
 from interpose.service.service import Service
 from interpose.store.protocols import Query
-from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Client, Fail, Forward, Gated
+from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Client, Fail, Forward, Gated
 from interpose.surfaces.mcp.gate_context import client_context
 from interpose.types import Allow, Confirm, Decision, Deny, ToolCall, Transform
 from tests.servers import answered_by_token
@@ -71,7 +71,7 @@ def again(asked: Asked, put: AskClient, response: Any) -> Asked:
 def said(gated: Gated) -> str:
     """The text of a refusal. Anything else is none."""
     match gated:
-        case Answer(result):
+        case AnswerNow(result):
             assert result["isError"] is True
             return str(result["content"][0]["text"])
         case Fail(_, message):

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
-from interpose.surfaces.mcp.contract import Answer, Asked, Client, Era, Forward, Gated, Listing
+from interpose.surfaces.mcp.contract import AnswerNow, Asked, Client, Era, Forward, Gated, ServerListing
 from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, CLIENT_INFO, PROTOCOL_VERSION
 from interpose.surfaces.mcp.frames import RequestId
 from interpose.surfaces.mcp.gateway import Behind, Gateway
@@ -245,9 +245,9 @@ class OpenCatalogue:
 
     def __init__(self, holding: Sequence[str] = ()) -> None:
         self.holding = holding
-        self.listings: list[Listing] = []
+        self.listings: list[ServerListing] = []
 
-    def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
+    def admit(self, listing: ServerListing, /) -> tuple[Mapping[str, Any], ...]:
         self.listings.append(listing)
         return tuple(item for item in listing.items if item.get("name") not in self.holding)
 
@@ -261,7 +261,7 @@ class OpenCatalogue:
 def refusing(asked: Asked) -> Gated | None:
     """A gate that refuses what has `bad` in its arguments."""
     if "bad" in json.dumps(dict(asked.params)):
-        return Answer({"content": [{"type": "text", "text": "refused"}], "isError": True})
+        return AnswerNow({"content": [{"type": "text", "text": "refused"}], "isError": True})
     return None
 
 

@@ -15,7 +15,7 @@ import pytest
 
 from interpose.errors import StoreError
 from interpose.service.service import Service
-from interpose.surfaces.mcp.contract import Answer, Asked, Forward, Gated
+from interpose.surfaces.mcp.contract import AnswerNow, Asked, Forward, Gated
 from interpose.surfaces.mcp.gate import McpGate
 from interpose.types import Allow
 from tests.faults.test_hooks import _end_server, _servers
@@ -91,7 +91,7 @@ ERRORS: list[tuple[str, BaseException]] = [
 @pytest.mark.parametrize(("note", "error"), ERRORS)
 def test_an_interceptor_that_raises_refuses(note: str, error: BaseException, service: Service) -> None:
     watched(service, Raises(error))
-    assert isinstance(before(service), Answer)
+    assert isinstance(before(service), AnswerNow)
 
 
 @pytest.mark.parametrize(("note", "error"), ERRORS)
@@ -131,7 +131,7 @@ def test_an_interceptor_that_hangs_on_a_result_withholds_it(service: Service) ->
 
 def test_an_interceptor_that_answers_garbage_refuses(service: Service) -> None:
     watched(service, Garbage())
-    assert isinstance(before(service), Answer)
+    assert isinstance(before(service), AnswerNow)
 
 
 def test_no_record_no_call(service: Service) -> None:

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from interpose.cli.json_output import print_json
 from interpose.cli.install_shared import EXIT_REFUSED, carried_out, difference
+from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
 from interpose.config.load import Loaded

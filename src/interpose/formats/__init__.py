@@ -9,7 +9,7 @@ __all__ = [
     "plain_text",
     "signatures",
     "strict_json",
-    "unwritable",
     "unseen_text",
+    "unwritable",
     "yaml_text",
 ]

@@ -73,7 +73,6 @@ class Service:
     def desk(self, desk: Desk) -> None:
         self._desk = desk
 
-
     @cached_property
     def pins(self) -> PinDesk:
         """What MCP servers showed when they were trusted."""

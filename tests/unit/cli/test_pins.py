@@ -20,7 +20,7 @@ from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import pins as pin_routes
 from interpose.surfaces.http_server.listener import Unix
-from interpose.surfaces.mcp.contract import Listing
+from interpose.surfaces.mcp.contract import ServerListing
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from tests.servers import running
 from tests.unit.pins.servers import tool
@@ -51,7 +51,7 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proof: str) -> Iter
 
 def shows(service: Service, *items: dict[str, object]) -> PinnedCatalogue:
     catalogue = PinnedCatalogue(service.pins, {"fs": connection_of(command="npx")})
-    catalogue.admit(Listing(server="fs", kind="tools", items=items))
+    catalogue.admit(ServerListing(server="fs", kind="tools", items=items))
     return catalogue
 
 

@@ -21,7 +21,7 @@ from msgspec.structs import replace
 
 from interpose.errors import InvalidCallError
 from interpose.surfaces.mcp.client_request import ClientRequest, inputs_of
-from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
+from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.eras import MISSING_CAPABILITY, map_of, meta_for, result_for
 from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
@@ -158,7 +158,7 @@ class Calls:
                 case Forward(params, ticket):
                     schema = map_of(asked.definition.get("inputSchema"))
                     return _Passed(target, asked, ticket, asked.params if params is None else params, schema)
-                case Answer(result):
+                case AnswerNow(result):
                     return result_for(request.method, dict(result), request.declared.era)
                 case Fail(code, message, data):
                     raise RpcError(code, message, data)

@@ -61,7 +61,7 @@ class Forward(Struct, frozen=True):
     """The gate's own, for `after`."""
 
 
-class Answer(Struct, frozen=True):
+class AnswerNow(Struct, frozen=True):
     """Its server never hears of it: this is the result."""
 
     result: Mapping[str, Any]
@@ -85,10 +85,10 @@ class AskClient(Struct, frozen=True):
     state: str
 
 
-Gated = Forward | Answer | Fail | AskClient
+Gated = Forward | AnswerNow | Fail | AskClient
 
 
-class Gate(Protocol):
+class RequestGate(Protocol):
     """What stands between a request and its server."""
 
     def before(self, asked: Asked, /) -> Awaitable[Gated]:
@@ -110,7 +110,7 @@ class Gate(Protocol):
         ...
 
 
-class Listing(Struct, frozen=True, kw_only=True):
+class ServerListing(Struct, frozen=True, kw_only=True):
     """What one server shows: its answer to tools/list, prompts/list ..., whole (all pages)."""
 
     server: str
@@ -119,10 +119,10 @@ class Listing(Struct, frozen=True, kw_only=True):
     instructions: str = ""
 
 
-class Catalogue(Protocol):
+class ServerCatalogue(Protocol):
     """What of a server's listing counts: the pins."""
 
-    def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
+    def admit(self, listing: ServerListing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see and use now. The others are held until a person says yes."""
         ...
 

@@ -24,7 +24,7 @@ from interpose.errors import InvalidCallError, text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, HostedAnswer, Refuse, WaitFor
 from interpose.secrets import Redactor
 from interpose.surfaces.hosts import reply_texts
-from interpose.surfaces.mcp.contract import Answer, AskClient, Asked, Fail, Forward, Gated
+from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.frames import INVALID_PARAMS
 from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
 from interpose.surfaces.mcp.gate_desk import RemoteDesk
@@ -62,7 +62,7 @@ class GateTicket(Struct, frozen=True):
 
 
 class McpGate:
-    """`contract.Gate` over a service."""
+    """`contract.RequestGate` over a service."""
 
     def __init__(self, service: Service, *, start_server: bool = True) -> None:
         """`start_server`: a gateway that is no server starts one when there is somebody to ask. Raises ServerError."""
@@ -299,9 +299,9 @@ def is_large(value: Any, limit: int = LARGE) -> bool:
     return False
 
 
-def _refused(asked: Asked, text: str) -> Answer | Fail | AskClient:
+def _refused(asked: Asked, text: str) -> AnswerNow | Fail | AskClient:
     if asked.method == CALL:
-        return Answer(text_result(asked, text, is_error=True))
+        return AnswerNow(text_result(asked, text, is_error=True))
     return Fail(REFUSED, text)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from interpose.surfaces.mcp.calls import Calls
 from interpose.surfaces.mcp.client_request import relay
-from interpose.surfaces.mcp.contract import Catalogue, Client, Gate
+from interpose.surfaces.mcp.contract import Client, RequestGate, ServerCatalogue
 from interpose.surfaces.mcp.conversation import Conversation
 from interpose.surfaces.mcp.eras import Declared
 from interpose.surfaces.mcp.exchanges import ServerQuestion
@@ -56,8 +56,8 @@ class Gateway:
     def __init__(
         self,
         behind: Sequence[Behind],
-        gate: Gate,
-        catalogue: Catalogue,
+        gate: RequestGate,
+        catalogue: ServerCatalogue,
         *,
         version: str = "",
         transparent: bool = False,

@@ -1,4 +1,4 @@
-"""What of a server's listing counts (`contract.Catalogue`), by what is pinned.
+"""What of a server's listing counts (`contract.ServerCatalogue`), by what is pinned.
 
 INVARIANT: what is used is what this process itself saw, and it is the trusted definition to the letter. What another
 process saw, or a file says of it, opens nothing.
@@ -31,7 +31,7 @@ from interpose.pins.definitions import (
 from interpose.pins.oddities import Neighbours, reading_of
 from interpose.pins.pin_desk import PinDesk, reason_of
 from interpose.pins.pinned_server import Mode, Pin, ServerPins
-from interpose.surfaces.mcp.contract import Listing
+from interpose.surfaces.mcp.contract import ServerListing
 from interpose.types import EMPTY
 
 log = logging.getLogger("interpose.gateway")
@@ -74,7 +74,7 @@ class PinnedCatalogue:
         self._changes: dict[str, list[float]] = {}
         self._views: dict[str, tuple[ServerPins, dict[tuple[str, str], Pin]]] = {}
 
-    def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
+    def admit(self, listing: ServerListing, /) -> tuple[Mapping[str, Any], ...]:
         """The items that clients may see now. A tool that was changed is shown as it was trusted, and can't be used."""
         server = self._pinned_as.get(listing.server, listing.server)
         listing = replace(listing, server=server, items=_objects(listing.items))
@@ -183,7 +183,7 @@ class PinnedCatalogue:
         text = self._seen.get((server, kind, name), "")
         return pin is not None and text != "" and pin.trusted == text
 
-    def _without_odd(self, listing: Listing) -> tuple[Mapping[str, Any], ...]:
+    def _without_odd(self, listing: ServerListing) -> tuple[Mapping[str, Any], ...]:
         kept: list[Mapping[str, Any]] = []
         left = _MOST_OF_RESOURCES
         odd: dict[tuple[str, str], str] = {}

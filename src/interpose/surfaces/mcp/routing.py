@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 from msgspec import Struct
 
-from interpose.surfaces.mcp.contract import Catalogue
+from interpose.surfaces.mcp.contract import ServerCatalogue
 from interpose.surfaces.mcp.frames import INVALID_PARAMS, RpcError
 from interpose.surfaces.mcp.server_listings import METHODS, Kind, Listed
 from interpose.surfaces.mcp.supervised_server import SupervisedServer
@@ -45,7 +45,7 @@ class Target(Struct, frozen=True):
 class Routes:
     """All servers, in the order of the configuration."""
 
-    def __init__(self, servers: Sequence[tuple[str, SupervisedServer]], catalogue: Catalogue) -> None:
+    def __init__(self, servers: Sequence[tuple[str, SupervisedServer]], catalogue: ServerCatalogue) -> None:
         """Each with its prefix; one server may have none."""
         self._catalogue = catalogue
         self.servers = tuple(server for _, server in servers)

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct
 
-from interpose.surfaces.mcp.contract import Listing
+from interpose.surfaces.mcp.contract import ServerListing
 from interpose.surfaces.mcp.eras import CONNECTION_CLOSED, Declared
 from interpose.surfaces.mcp.exchanges import ServerQuestion
 from interpose.surfaces.mcp.frames import METHOD_NOT_FOUND, RpcError
@@ -137,10 +137,10 @@ class SupervisedServer:
         """What it shows. Raises RpcError."""
         return await self.listings.get(kind, fresh=fresh)
 
-    def as_listing(self, kind: Kind, listed: Listed) -> Listing:
+    def as_listing(self, kind: Kind, listed: Listed) -> ServerListing:
         """The same as the catalogue takes it."""
         told = self.negotiated.instructions if self.negotiated else ""
-        return Listing(server=self.name, kind=kind, items=listed.items, instructions=told)
+        return ServerListing(server=self.name, kind=kind, items=listed.items, instructions=told)
 
     async def close(self) -> None:
         """Stop it for good."""

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from interpose.config.gateway import GatewayDecisions
 from interpose.service.service import Service
-from interpose.surfaces.mcp.contract import Answer, Asked, Fail, Forward, Gated
+from interpose.surfaces.mcp.contract import AnswerNow, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.gate import REFUSED, McpGate, is_large
 from interpose.tool_descriptions import forget_descriptions
 from tests.gating import call, client, forwarded, recorded, said, settings, watched
@@ -57,7 +57,7 @@ def test_a_request_is_a_call(note: str, asked: Asked, tool: str, rule: str, serv
     (record,) = recorded(service)
     assert (record.tool, record.source) == (tool, "mcp")
     if rule:
-        assert isinstance(gated, Answer)
+        assert isinstance(gated, AnswerNow)
         assert record.rule == rule
         assert f"(rule {rule})" in said(gated) or "A person must agree" in said(gated)
     else:
@@ -120,7 +120,7 @@ def test_a_refusal_says_the_rule_and_the_safer_way(service: Service) -> None:
 def test_a_modern_client_hears_that_a_refusal_is_complete(service: Service) -> None:
     watched(service)
     gated = before(service, call({"do": "deny"}, by=client(era="modern")))
-    assert isinstance(gated, Answer)
+    assert isinstance(gated, AnswerNow)
     assert gated.result["resultType"] == "complete"
 
 
