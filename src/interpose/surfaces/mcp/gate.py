@@ -97,7 +97,8 @@ class McpGate:
         try:
             return await self._after(asked, ticket, result)
         except Exception as error:  # noqa: BLE001 - what was not looked at is not handed on
-            return _withheld(asked, f"Interpose could not look at it: {text_of(error)}", result)
+            reason = f"it could not be looked at: {text_of(error)}"
+            return withheld(asked, reply_texts.withheld_unseen(reason), result)
 
     async def failed(self, asked: Asked, ticket: Any, _code: int, message: str, /) -> str:
         """The text of a server's error, as the client gets it."""
@@ -106,10 +107,10 @@ class McpGate:
             outcome = ToolOutcome(call, message, is_error=True, duration_ns=took)
             done = await self._ended(asked, outcome, key, large=is_large(message))
             if done.after is not None and not done.after.allowed:
-                return reply_texts.withheld(reply_texts.refusal(done.after))
+                return reply_texts.withheld(done.after)
             return done.response if isinstance(done.response, str) else "The server's error was rewritten"
         except Exception as error:  # noqa: BLE001 - as above
-            return reply_texts.withheld(f"Interpose could not look at the server's error: {text_of(error)}")
+            return reply_texts.withheld_unseen(f"the server's error could not be looked at: {text_of(error)}")
 
     def describe(self, server: str, tools: Sequence[Mapping[str, Any]]) -> None:
         """Keep what a server says of its tools: it tells what their arguments mean. A stranger's word only tightens."""
@@ -224,8 +225,7 @@ class McpGate:
         if said is None or said.allowed:
             new = partial(rewritten, asked, result, shown, done.response, is_error=done.outcome.is_error)
             return await self._worked(asked, new) if large else new()
-        reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
-        return _withheld(asked, reason, result)
+        return withheld(asked, reply_texts.withheld(said), result)
 
     def _goes_on(self, key: str, result: Mapping[str, Any]) -> bool:
         """Whether more may come of a call. A client may ask for a task and its result as often as it likes."""
@@ -303,7 +303,3 @@ def _refused(asked: Asked, text: str) -> AnswerNow | Fail | AskClient:
     if asked.method == CALL:
         return AnswerNow(text_result(asked, text, is_error=True))
     return Fail(REFUSED, text)
-
-
-def _withheld(asked: Asked, reason: str, result: Mapping[str, Any]) -> Mapping[str, Any]:
-    return withheld(asked, reply_texts.withheld(reason), result)
