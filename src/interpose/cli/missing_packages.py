@@ -10,6 +10,7 @@ EXTRAS = {
     "asyncpg": "postgres",
     "httpx2": "judge",
     "opentelemetry": "otel",
+    "jwt": "gateway",
 }
 """Which extra brings a package."""
 

@@ -59,7 +59,7 @@ def test_a_request_is_a_call(note: str, asked: Asked, tool: str, rule: str, serv
     if rule:
         assert isinstance(gated, AnswerNow)
         assert record.rule == rule
-        assert f"(rule {rule})" in said(gated) or "A person must agree" in said(gated)
+        assert f"({rule})" in said(gated) or "A person must agree" in said(gated)
     else:
         assert forwarded(gated).params is None
 
@@ -112,7 +112,7 @@ def test_go_and_its_outcome_are_one_record(service: Service) -> None:
 def test_a_refusal_says_the_rule_and_the_safer_way(service: Service) -> None:
     watched(service)
     text = said(before(service, call({"do": "deny"})))
-    assert text == "Not this. (rule no-this)\nSafer: that"
+    assert text == "Interpose refused this (no-this): Not this.\nSafer: that"
     (record,) = recorded(service)
     assert (record.decision, record.rule, record.outcome) == ("deny", "no-this", "denied")
 

@@ -178,7 +178,7 @@ METHODS: list[tuple[str, Asked, Any]] = [
 def test_a_refused_result_is_a_text_instead(note: str, asked: Asked, read: Any, service: Service) -> None:
     watched(service, Says(Deny("Not this one.", "no-result")), name="tool.after")
     given = after(service, tool(text("classified"), structuredContent={"x": "classified"}), asked)
-    assert read(given) == (True, "The result was withheld: Not this one. (rule no-result)")
+    assert read(given) == (True, "Interpose withheld this result (no-result): Not this one.")
     assert "classified" not in json.dumps(given)
     (record,) = recorded(service)
     assert "classified" not in str(record.result)
