@@ -94,7 +94,10 @@ MAY_USE: dict[str, set[str]] = {
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
-    "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
+    "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
+    "build": FLOW
+    | POLICY
+    | {"interceptor_protocol", "reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
@@ -108,7 +111,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.mcp": FLOW
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
-    | {"surfaces.hook_clients", "tool_descriptions"},
+    | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_server", "tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
@@ -118,7 +121,7 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
-    | {"server", "service"}
+    | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
     "__init__": FLOW | {"build", "guarded", "plugins"},

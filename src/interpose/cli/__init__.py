@@ -11,7 +11,8 @@ __all__ = ["VERBS", "main"]
 
 VERBS = (
     "approvals", "audit", "check", "config", "demo", "doctor", "explain", "gateway", "grants", "hook", "install",
-    "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall", "wrap",
+    "interceptor-server", "operator", "pins", "policy", "redact", "run", "serve", "status", "token", "uninstall",
+    "wrap",
 )  # fmt: skip
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
@@ -24,6 +25,10 @@ def version() -> str:
     from interpose import __version__
 
     return __version__
+
+
+def _module(verb: str) -> str:
+    return f"interpose.cli.{verb.replace('-', '_')}"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,13 +51,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in VERBS:
         # Only the verb that was asked for is imported, unless help has to describe them all.
         if wanted in (name, None):
-            module = importlib.import_module(f"interpose.cli.{name}")
+            module = importlib.import_module(_module(name))
             module.add_arguments(verbs.add_parser(name, help=module.HELP, description=module.HELP))
         else:
             verbs.add_parser(name)
     args = parser.parse_args(given)
     try:
-        status: int = importlib.import_module(f"interpose.cli.{args.verb}").run(args)
+        status: int = importlib.import_module(_module(args.verb)).run(args)
         if sys.stdout is not None:
             sys.stdout.flush()  # a reader that went away shows now, not when the interpreter ends
     except BrokenPipeError:

@@ -5,6 +5,7 @@ eras        what the handshake era and the modern era say differently  (knows no
 routing     which server a request is for, under which name            (server__name)
 gate        what is asked before a request is passed on, and after     (the engine; knows nothing of links)
 pins        what a server showed when it was first trusted             (knows nothing of links)
+interceptor our pipeline for clients that speak the interceptor protocol
 """
 
-__all__ = ["opening", "stdio_client"]
+__all__ = ["interceptor_methods", "interceptor_pipeline", "interceptor_serving", "opening", "stdio_client"]
