@@ -126,7 +126,7 @@ async def run_chain(
     began = perf_counter_ns()
     there = [one for one in members if one.descriptor.covers(asked.event, asked.phase)]
     answers: list[ChainAnswer] = []
-    steps = (_mutated, _validated) if sending else (_validated, _mutated)
+    steps = (mutated, validated) if sending else (validated, mutated)
     payload, status, aborted = asked.payload, "success", None
     try:
         async with asyncio.timeout(timeout):
@@ -146,9 +146,10 @@ async def run_chain(
     )  # fmt: skip
 
 
-async def _mutated(
+async def mutated(
     there: list[ChainMember], asked: InterceptorInvocation, answers: list[ChainAnswer]
 ) -> tuple[Any, ChainAnswer | None]:
+    """The payload after all mutations, or the one whose failure undid them."""
     payload = asked.payload
     for member in in_order(there, asked):
         answer = await ask_member(member, replace(asked, payload=payload))
@@ -166,9 +167,10 @@ def in_order(there: Iterable[ChainMember], asked: InterceptorInvocation) -> list
     return sorted(mutations, key=lambda one: (one.descriptor.priority.of(asked.phase), one.descriptor.name))
 
 
-async def _validated(
+async def validated(
     there: list[ChainMember], asked: InterceptorInvocation, answers: list[ChainAnswer]
 ) -> tuple[Any, ChainAnswer | None]:
+    """The payload, and the first that objects to it. All of them are heard."""
     asking = [ask_member(member, asked) for member in there if member.descriptor.type == "validation"]
     found = await asyncio.gather(*asking)
     answers.extend(found)
