@@ -139,7 +139,7 @@ CONFINED = {
     "yaml": ("formats/yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
     "cryptography": ("formats/signatures.py", "approvals/seal.py"),
-    "httpx2": ("policy/judge/http_transport.py",),
+    "httpx2": ("policy/judge/http_transport.py", "interceptor_protocol/remote_http.py"),
     "httptools": ("surfaces/http_server/request_reader.py",),
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),

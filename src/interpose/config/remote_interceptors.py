@@ -41,7 +41,7 @@ class InterceptorOverride(Struct, frozen=True, kw_only=True, forbid_unknown_fiel
 
     def __post_init__(self) -> None:
         if isinstance(self.priority, dict):
-            force_setattr(self, "priority", FrozenDict(self.priority))
+            force_setattr(self, "priority", FrozenDict({str(phase): number for phase, number in self.priority.items()}))
 
 
 class RemoteInterceptorProgram(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
