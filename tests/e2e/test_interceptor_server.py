@@ -40,14 +40,14 @@ class Interceptors:
         work.mkdir()
         more = [] if described is None else ["--offer", "behaviours", "--only-offered"]
         more += ["--http", "0"] if transport == "http" else []
-        environment = clean_environment(home) | {
+        self.environment = clean_environment(home) | {
             "PYTHONPATH": os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")]).strip(os.pathsep),
             "OFFERED": json.dumps(described or []), "SINK_FILE": str(home / "sink"),
         }  # fmt: skip
-        self.home, self._id, self._connection = home, 0, None
+        self.home, self._id = home, 0
         self.log = (home / "stderr").open("wb")
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "interpose", "interceptor-server", *more], cwd=work, env=environment,
+            [sys.executable, "-m", "interpose", "interceptor-server", *more], cwd=work, env=self.environment,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.log,
         )  # fmt: skip
         self.port = self._read_port() if transport == "http" else 0
@@ -58,16 +58,17 @@ class Interceptors:
         assert found, (self.home / "stderr").read_text()
         return int(found[1])
 
+    @property
+    def token(self) -> str:
+        """The operator's."""
+        lines = (self.home / ".config" / "interpose" / "tokens").read_text().splitlines()
+        return next(line.split()[2] for line in lines if not line.startswith("#"))
+
     def send(self, line: bytes, headers: Mapping[str, str] | None = None) -> Any:
         """One frame, and the frame that comes back."""
         if self.port:
-            token = next(
-                line.split()[2]
-                for line in (self.home / ".config" / "interpose" / "tokens").read_text().splitlines()
-                if not line.startswith("#")
-            )
             connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
-            named = {"Content-Type": "application/json", "Authorization": f"Bearer {token}"} | dict(headers or {})
+            named = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"} | dict(headers or {})
             try:
                 connection.request("POST", "/mcp", line, named)
                 return json.loads(connection.getresponse().read())
@@ -225,3 +226,44 @@ def test_a_sink_is_told_and_not_waited_for(tmp_path: Path) -> None:
         assert sorted(one["a"] for one in told) == [1, 2]
     finally:
         server.close()
+
+
+@pytest.mark.parametrize("transport", ["stdio", "http"])
+def test_our_server_is_a_remote_interceptor_of_our_pipeline(tmp_path: Path, transport: str) -> None:
+    """Both halves of the protocol, ours on either side."""
+    from interpose.build import open_guards
+    from interpose.config.remote_interceptors import RemoteInterceptorProgram
+    from interpose.config.settings import Config
+    from interpose.types import ToolCall
+
+    described = [
+        {"name": "own/upper", "type": "mutation", "behavior": "uppercase-note", "events": ["tools/call"]},
+        {"name": "own/note", "type": "validation", "behavior": "require-uppercase-note", "events": ["tools/call"]},
+    ]
+    server = Interceptors(tmp_path / "home", "http", described) if transport == "http" else None
+    try:
+        if server is not None:
+            url, headers = f"http://127.0.0.1:{server.port}/mcp", {"Authorization": f"Bearer {server.token}"}
+            program = RemoteInterceptorProgram(url=url, headers=headers, timeout=30)
+        else:
+            site = Interceptors(tmp_path / "home", "stdio", described)
+            site.close()
+            command = ("-m", "interpose", "interceptor-server", "--offer", "behaviours", "--only-offered")
+            program = RemoteInterceptorProgram(
+                command=sys.executable,
+                args=command,
+                env=dict(site.environment),
+                timeout=30,
+                cwd=str(site.home / "work"),
+            )
+        engine = open_guards(Config(remote_interceptors={"ours": program}))
+        verdict = engine.decide(ToolCall("mcp__notes__write", {"note": "hello"}))
+        assert (verdict.outcome, verdict.payload.arguments) == ("rewrite", {"note": "HELLO"}), verdict.reason
+        refused = engine.decide(ToolCall("mcp__notes__write", {"other": 1}))
+        assert (refused.outcome, refused.rule) == ("deny", "own/note"), refused.reason
+        if server is not None:
+            server.close()
+            assert engine.decide(ToolCall("mcp__notes__write", {"note": "hello"})).outcome == "deny"
+    finally:
+        if server is not None:
+            server.close()

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from interpose.config.remote_interceptors import RemoteInterceptorProgram
+from interpose.formats.plain_text import one_line
 
 log = logging.getLogger("interpose.interceptors")
 
@@ -24,6 +25,8 @@ LARGEST = 16 * 1024 * 1024
 PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ", "USER")
 """Variables of ours that a program gets. INVARIANT: none of them carries a secret."""
 GRACE = 2.0
+SETTLING = 1.0
+"""Seconds in which the end of a process and the end of its output find together."""
 _SHOWN = 500
 
 
@@ -80,7 +83,7 @@ class ProgramLink:
         self._name, self._process = name, process
         self._next = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._gone = ""
+        self._gone = self._last = ""
         self._tasks = [asyncio.create_task(self._read()), asyncio.create_task(self._read_errors())]
 
     @classmethod
@@ -170,11 +173,21 @@ class ProgramLink:
         try:
             while line := await self._process.stdout.readline():
                 self._take(line)
-            self._end("it closed its output")
+            self._end(await self._how())
         except (ValueError, OSError):
             self._end(f"it sent a line of more than {LARGEST} bytes")
             if group := self.group:
                 end_group(group, signal.SIGKILL)
+
+    async def _how(self) -> str:
+        """Why nothing comes any more: how it ended, if it did, and what it said last."""
+        try:
+            async with asyncio.timeout(SETTLING):
+                code = await self._process.wait()
+        except TimeoutError:
+            return "it closed its output"
+        how = f"it ended with exit code {code}" if code >= 0 else f"it was ended by signal {-code}"
+        return f"{how}: {self._last}" if self._last else how
 
     def _take(self, line: bytes) -> None:
         try:
@@ -189,7 +202,8 @@ class ProgramLink:
     async def _read_errors(self) -> None:
         assert self._process.stderr is not None  # noqa: S101 - a pipe
         while data := await self._process.stderr.read(65536):
-            text = data[:_SHOWN].decode("utf-8", "replace").strip()
+            text = data[-_SHOWN:].decode("utf-8", "replace").strip()
+            self._last = one_line(text.rpartition("\n")[2]) or self._last
             log.debug("interceptor program says", extra={"program": self._name, "text": text})
 
     def _end(self, why: str) -> None:
