@@ -84,6 +84,9 @@ Only a wrapper of MCP tools has a server: elsewhere that argument is ignored, or
 server_name="x")` would pass for a tool that no guard of `exec` looks at.
 """
 
+GATEWAY = "interpose"
+"""What agents call our MCP gateway, in front of the names of the tools behind it: `mcp__interpose__github__merge`."""
+
 BATCH_TOOLS = frozenset({"batch", "parallel", "multi_tool_use.parallel", "multi_tool_use"})
 """Tools whose arguments may be several calls."""
 
@@ -134,6 +137,8 @@ class McpName(Struct, frozen=True):
 
     server: str
     tool: str
+    behind_gateway: bool = False
+    """The agent said the name of our gateway first: its server and tool are those behind it."""
 
 
 def normalize_tool_name(name: str) -> str:
@@ -144,6 +149,8 @@ def normalize_tool_name(name: str) -> str:
 
 def _normalized(name: str) -> str:
     plain = name.strip().lower()
+    if GATEWAY in plain and (found := mcp_name(plain)) is not None and found.behind_gateway:
+        return f"mcp__{found.server}__{found.tool}"
     return TOOL_ALIASES.get(plain) or _BY_PLAIN_NAME.get(_plain_key(plain), plain)
 
 
@@ -156,7 +163,15 @@ def plain_name(name: str) -> str:
 
 
 def mcp_name(name: str) -> McpName | None:
-    """The server and tool of an MCP tool name in any agent's spelling, or None."""
+    """The server and tool of an MCP tool name in any agent's spelling, or None. Our own gateway is no server."""
+    found = _mcp_name(name)
+    if found is None or found.server.lower() != GATEWAY:
+        return found
+    server, border, tool = found.tool.partition("__")
+    return McpName(server, tool, behind_gateway=True) if server and border and tool else found
+
+
+def _mcp_name(name: str) -> McpName | None:
     plain = name.strip()
     lower = plain.lower()
     if lower.startswith("mcp__"):

@@ -109,14 +109,17 @@ MAY_USE: dict[str, set[str]] = {
     | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
+    "surfaces.http_client": {"types"},
     "surfaces.mcp": FLOW
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
-    | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_server", "tool_descriptions"},
+    | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
+    | {"tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "store", "ledger", "surfaces.hook_clients", "surfaces.hosts"},
+    | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
+    | {"surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
@@ -140,7 +143,9 @@ CONFINED = {
     "asyncpg": ("store/postgres.py",),
     "cryptography": ("formats/signatures.py", "approvals/seal.py"),
     "httpx2": ("policy/judge/http_transport.py", "interceptor_protocol/remote_http.py"),
-    "httptools": ("surfaces/http_server/request_reader.py",),
+    "httptools": ("surfaces/http_server/request_reader.py", "surfaces/http_client/connection.py"),
+    "jwt": ("surfaces/mcp/client_tokens.py",),
+    "keyring": ("surfaces/mcp/server_oauth.py",),
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),

@@ -1,7 +1,7 @@
 """The first hour of a new user: installed from a wheel, an agent guarded, a call refused, and everything out again.
 
-`scripts/first-hour` starts this: a home with nothing in it, no repository on the path, only Python and pip. The agent is
-the real Claude Code, with a scripted model and without a network. The exit code is 1 if one step failed.
+`scripts/first-hour` starts this: a home with nothing in it, no repository on the path, only Python and pip. The agent
+is the real Claude Code, with a scripted model and without a network. The exit code is 1 if one step failed.
 """
 
 from __future__ import annotations
@@ -47,11 +47,10 @@ BEGINNINGS = (
         '{\r\n\t"model": "sonnet",\r\n\t"env": {"A": "1"},\r\n\t"hooks": {"Stop": [{"hooks": '
         '[{"type": "command", "command": "true"}]}]}\r\n}',
     ),
-    Beginning(
-        "settings with comments",
-        '\ufeff{\n  // mine, and it stays\n  "env": {"A": "1"}, /* so does\n  this */\n  "hooks": {},\n}\n',
-    ),
+    Beginning("a byte order mark, no hooks yet", '\ufeff{\n  "env": {"A": "1"},\n  "hooks": {}\n}\n'),
 )
+COMMENTED = Beginning("comments", '{\n  // mine, and it stays\n  "env": {"A": "1"}\n}\n')
+"""Claude Code passes over a file with comments: hooks in it would hold nobody."""
 
 
 class FailedError(Exception):
@@ -108,6 +107,14 @@ class NewUser:
         """Guard the agent."""
         self.interpose("install", AGENT.host, "--yes")
         return f"~/{SETTINGS}, {self.beginning.name}"
+
+    def refused(self) -> str:
+        """Hooks are not put where the agent would not read them."""
+        words = [str(self._programs / "interpose"), "install", AGENT.host, "--yes"]
+        done = subprocess.run(words, check=False, env=self.environment, capture_output=True, text=True, timeout=60)
+        if done.returncode != 1 or "line 2, column 3: a comment" not in done.stderr:
+            raise FailedError(f"it ended with {done.returncode}\n{done.stdout}{done.stderr}")
+        return "not installed: line 2, column 3: a comment"
 
     def doctor(self) -> str:
         """Everything must hold."""
@@ -194,7 +201,7 @@ def _installed(steps: Steps, place: Path, wheel: Path | None) -> bool:
 
     def install() -> str:
         chosen = wheel.absolute() if wheel else next((place / "dist").glob("*.whl"))
-        words = [programs / "python", "-m", "pip", "install", "--quiet", "--no-cache-dir", chosen]
+        words = [str(programs / "python"), "-m", "pip", "install", "--quiet", "--no-cache-dir", str(chosen)]
         done = subprocess.run(words, check=False, cwd=place, env=environ, capture_output=True, text=True, timeout=600)
         if done.returncode:
             raise FailedError(done.stderr[-1500:])
@@ -202,8 +209,9 @@ def _installed(steps: Steps, place: Path, wheel: Path | None) -> bool:
         return f"{len(brought)} packages, pip among them"
 
     def version() -> str:
-        words = [programs / "interpose", "--version"]
-        return subprocess.run(words, check=True, cwd=place, env=environ, capture_output=True, text=True).stdout.strip()
+        words = [str(programs / "interpose"), "--version"]
+        done = subprocess.run(words, check=True, cwd=place, env=environ, capture_output=True, text=True)
+        return done.stdout.strip()
 
     return (
         steps.take("the wheel", built)
@@ -255,12 +263,15 @@ def _without_a_network(place: Path) -> int:
                 and steps.take("interpose uninstall --all --purge", user.purge)
                 and steps.take("nothing is left", user.clean)
             )
+    commented = NewUser(place / "commented", place / "env" / "bin", _parts(), COMMENTED)
+    steps.take("settings that no agent reads", commented.refused)
+    steps.take("nothing is left", commented.clean)
     steps.take("pip uninstall", lambda: _uninstalled(place / "env"))
     return int(steps.failed)
 
 
 def _uninstalled(env: Path) -> str:
-    words = [env / "bin" / "python", "-m", "pip", "uninstall", "--quiet", "--yes", "interpose"]
+    words = [str(env / "bin" / "python"), "-m", "pip", "uninstall", "--quiet", "--yes", "interpose"]
     subprocess.run(words, check=True, capture_output=True, timeout=120, cwd=env)
     left = [str(path.relative_to(env)) for path in env.rglob("*interpose*")]
     if left:

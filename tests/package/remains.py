@@ -21,10 +21,14 @@ def remains(root: Path) -> list[str]:
             found.append(name)
         elif path.is_symlink() and "interpose" in str(path.readlink()).lower():
             found.append(f"{name} (a link)")
-        elif path.is_file() and not path.is_symlink() and path.stat().st_size < _LARGEST:
-            if b"interpose" in path.read_bytes().lower():
-                found.append(f"{name} (by what is in it)")
+        elif _says_so(path):
+            found.append(f"{name} (by what is in it)")
     return found
+
+
+def _says_so(path: Path) -> bool:
+    readable = path.is_file() and not path.is_symlink() and path.stat().st_size < _LARGEST
+    return readable and b"interpose" in path.read_bytes().lower()
 
 
 def processes_of(home: Path) -> list[str]:

@@ -38,6 +38,7 @@ def test_initialising_is_idempotent_and_brings_the_built_ins_once() -> None:
     assert [(entry.id, entry.priority, entry.guard) for entry in registry.list() if entry.kind == "guard"] == [
         ("builtin:command-safety-guard", 100, True),
         ("builtin:security-audit", 99, True),
+        ("builtin:hidden-text", 95, False),
         ("builtin:secret-redaction", 90, False),
     ]
 

@@ -96,6 +96,13 @@ def test_every_agents_name_is_folded(agent: str, said: str, name: str) -> None:
         ("My_Tool", "my_tool"),
         ("", ""),
         ("mcp__Git__Push", "mcp__git__push"),
+        ("mcp__interpose__git__Push", "mcp__git__push"),
+        ("MCP__Interpose__git__push", "mcp__git__push"),
+        ("@interpose/git__push", "mcp__git__push"),
+        ("mcp_interpose_git__push", "mcp__git__push"),
+        ("mcp__interpose__search_tools", "mcp__interpose__search_tools"),
+        ("mcp__interposed__git__push", "mcp__interposed__git__push"),
+        ("interpose", "interpose"),
     ],
 )
 def test_names_are_trimmed_and_lower(said: str, name: str) -> None:
@@ -268,6 +275,9 @@ def test_a_wrapper_of_several_calls_is_refused(name: str, key: str) -> None:
         ("mcp__github__create_issue", McpName("github", "create_issue")),
         ("MCP__GitHub__Create", McpName("GitHub", "Create")),
         ("mcp__a__b__c", McpName("a", "b__c")),
+        ("mcp__interpose__a__b__c", McpName("a", "b__c", behind_gateway=True)),
+        ("mcp__interpose__a", McpName("interpose", "a")),
+        ("mcp__interpose____b", McpName("interpose", "__b")),
         ("mcp__lonely", McpName("", "lonely")),
         ("mcp_github_create_issue", McpName("github", "create_issue")),
         ("mcp_lonely", McpName("", "lonely")),

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
+from interpose.cli import gateway_http
+from interpose.cli.gateway_acts import add_acts, run_act
 from interpose.cli.gateway_running import run_gateway
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ _EPILOG = """The servers stand in interpose.yaml:
       github: {command: github-mcp, env: {GITHUB_TOKEN: "${GITHUB_TOKEN}"}}
 
 Your agent starts `interpose gateway` as its only MCP server, and sees files__read_file, github__create_issue ...
+With --http it serves clients at http://127.0.0.1:8090/mcp, each with a token of its own (`interpose token add`).
 
 exit codes: 0 the client went, 64 wrong usage, 69 the ledger can't be used, 70 internal error, 78 a configuration or
 rules that can't be loaded"""
@@ -32,24 +36,37 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = _EPILOG
     parser.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
+    parser.add_argument("--servers", metavar="A,B", help="only these servers of the configuration")
+    gateway_http.add_arguments(parser)
+    add_acts(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run `interpose gateway`."""
+    if args.act:
+        return run_act(args)
 
     def load() -> Config:
         from interpose.config.load import load
 
-        return load(args.config).config
+        return load(args.config, flags=gateway_http.flags_of(args)).config
 
-    return run_gateway("gateway", load, _servers, transparent=False)
+    servers = partial(_servers, _named(args.servers))
+    return run_gateway("gateway", load, servers, transparent=False, serve=gateway_http.serve if args.http else None)
 
 
-def _servers(config: Config) -> Mapping[str, GatewayServer]:
+def _named(text: str | None) -> list[str]:
+    return [name for name in (text or "").split(",") if name]
+
+
+def _servers(named: Sequence[str], config: Config) -> Mapping[str, GatewayServer]:
     from interpose.errors import ConfigError
 
     if not any(server.enabled for server in config.gateway.servers.values()):
         raise ConfigError(
             ("gateway.servers: there are none; name them in interpose.yaml, or wrap one: interpose wrap -- COMMAND",)
         )
-    return config.gateway.servers
+    unknown = [name for name in named if name not in config.gateway.servers]
+    if unknown:
+        raise ConfigError((f"--servers: gateway.servers has no {', '.join(unknown)}",))
+    return {name: one for name, one in config.gateway.servers.items() if not named or name in named}

@@ -25,8 +25,9 @@ def run_gateway(
     servers: Callable[[Config], Mapping[str, GatewayServer]],
     *,
     transparent: bool,
+    serve: Callable[[Config, Callable[[Config], Mapping[str, GatewayServer]]], int] | None = None,
 ) -> int:
-    """Serve the client that started us. What is said to people goes to the standard error.
+    """Serve the client that started us, or those that `serve` serves. People are spoken to on the standard error.
 
     INVARIANT: what a project puts into its agent's environment sets nothing here. A setting of ours would loosen what
     is decided, and whoever starts us is the agent's host.
@@ -34,7 +35,7 @@ def run_gateway(
     for name in [name for name in os.environ if name.startswith("INTERPOSE_")]:
         del os.environ[name]
     try:
-        return _served(load(), servers, transparent=transparent)
+        return serve(load(), servers) if serve is not None else _served(load(), servers, transparent=transparent)
     except (ConfigError, PolicyError, PluginError) as error:
         return refused(verb, error, EXIT_CONFIG)
     except (ServerError, LedgerError, StoreError) as error:
@@ -52,14 +53,19 @@ def refused(verb: str, error: InterposeError, code: int) -> int:
 
 def _served(config: Config, servers: Callable[[Config], Mapping[str, GatewayServer]], *, transparent: bool) -> int:
     from interpose.build import open_service
+    from interpose.config.places import places_of
     from interpose.observability.program_log import logging_to
+    from interpose.policy.startup_memory import Memory
     from interpose.surfaces.http_server.listener import run as run_on_loop
     from interpose.surfaces.mcp.opening import open_gateway, serve_stdio
     from interpose.surfaces.mcp.stdio_client import own_streams
 
     wanted = servers(config)
     reads, writes = own_streams()
-    with logging_to(config.logging), open_service(config) as service:
+    # An agent waits for its servers: rules that were checked before are not checked again.
+    memory = Memory(places_of().state / "cache" / "rules", version=version())
+    with logging_to(config.logging), open_service(config, memory=memory) as service:
+        memory.save()
 
         async def main() -> None:
             gateway = open_gateway(service, wanted, version=version(), transparent=transparent)

@@ -120,14 +120,15 @@ def show(plan: Plan) -> None:
     for change in plan.changed:
         name = _spoken(change.path)
         if change.theirs:
-            for line in _difference(change, name):
+            for line in difference(change, name):
                 colour = {"+": "32", "-": "31", "@": "36"}.get(line[:1], "")
                 print(ink(visible(line), colour) if colour else visible(line))
         else:
             print(f"{'removes' if change.after is None else 'writes'} {name}")
 
 
-def _difference(change: FileChange, name: str) -> Iterable[str]:
+def difference(change: FileChange, name: str) -> Iterable[str]:
+    """The lines of what changes in a file."""
     before, after = (
         (content or b"").decode(errors="replace").splitlines() for content in (change.before, change.after)
     )
@@ -148,7 +149,7 @@ def _worth_it(plan: Plan) -> bool:
 
 def _told(change: FileChange) -> dict[str, object]:
     kind = "created" if change.before is None else "removed" if change.after is None else "changed"
-    lines = "\n".join(_difference(change, str(change.path))) if change.theirs else ""
+    lines = "\n".join(difference(change, str(change.path))) if change.theirs else ""
     return {"path": str(change.path), "change": kind, "diff": lines}
 
 

@@ -75,8 +75,7 @@ def _list(args: argparse.Namespace, place: PinsPlace) -> int:
     elif not everything:
         pinned = [row for row in rows if row.state == "pinned"]
         print(
-            f"{len(pinned)} definitions of {len({row.server for row in rows})} servers are pinned and unchanged (--all "
-            "shows them)",
+            f"pinned and unchanged: {len(pinned)}, of {len({row.server for row in rows})} servers (--all shows them)",
             file=sys.stderr,
         )
     if any(row.waits for row in shown):

@@ -15,9 +15,9 @@ from msgspec import Struct
 from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import NotProvenError, text_of
+from interpose.errors import InterposeError, NotProvenError, text_of
 from interpose.ledger.keys import load_keys
-from interpose.pins.pin_desk import Choice, PinDesk
+from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.service.pin_records import pins_directory
@@ -37,10 +37,10 @@ class PinsPlace(Protocol):
     def rows(self, server: str = "") -> list[PinRow]:
         """The pins of all servers, or of one."""
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes."""
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
 
     def forget(self, server: str) -> None:
@@ -57,12 +57,12 @@ class ServedPins:
         """The pins of all servers, or of one."""
         return self._desk.ask("GET", f"pins?server={quote(server, safe='')}" if server else "pins", _Rows).pins
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes. The server knows by whom, and asks for proof."""
         body = {"items": msgspec.to_builtins(choices)}
         return self._desk.ask_proven(f"pins/{quote(server, safe='')}/approve", _Rows, body).pins
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no."""
         body = {"items": msgspec.to_builtins(choices)}
         return self._desk.ask("POST", f"pins/{quote(server, safe='')}/reject", _Rows, body).pins
@@ -86,15 +86,15 @@ class KeptPins:
             return []
         store = open_store(config.store.url or str(Path(config.ledger.directory) / "ledger.db"), read_only=True)
         try:
-            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server)
+            return rows_of(PinDesk(PinFiles(directory, keys.digests, store)), server, config.gateway.servers)
         finally:
             store.close()
 
-    def approve(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def approve(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say yes, at a server that is started for it."""
         return self._served().approve(server, choices)
 
-    def reject(self, server: str, choices: Sequence[Choice]) -> list[PinRow]:
+    def reject(self, server: str, choices: Sequence[PinChoice]) -> list[PinRow]:
         """Say no, in the same way."""
         return self._served().reject(server, choices)
 
@@ -128,3 +128,20 @@ def pins_place(args: argparse.Namespace) -> PinsPlace:
     config = load(args.config).config
     desk = listening_desk(config)
     return ServedPins(desk) if desk is not None else KeptPins(config)
+
+
+def pins_waiting(config: Config) -> str:
+    """What MCP servers show that waits for a person, in a line; empty if nothing does."""
+    try:
+        rows = KeptPins(config).rows()
+    except (InterposeError, OSError) as error:
+        return f"pins of MCP servers can't be read: {text_of(error)}"
+    tampered = sorted({row.server for row in rows if row.state == "tampered"})
+    if tampered:
+        return f"pins of {', '.join(tampered)} were tampered with: interpose pins"
+    waiting = [row for row in rows if row.waits]
+    if not waiting:
+        return ""
+    servers = ", ".join(sorted({row.server for row in waiting}))
+    what = "1 definition of an MCP server waits" if len(waiting) == 1 else f"{len(waiting)} definitions wait"
+    return f"{what} for you ({servers}): interpose pins"

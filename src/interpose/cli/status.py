@@ -11,6 +11,7 @@ import msgspec
 
 from interpose.cli import EXIT_CONFIG, version
 from interpose.cli.check import encoded
+from interpose.cli.pins_desk import pins_waiting
 from interpose.cli.status_text import ledger_line, policy_of, server_line
 from interpose.cli.verdict_text import Ink, colours_wanted, visible
 from interpose.config.load import load
@@ -18,6 +19,7 @@ from interpose.errors import ConfigError
 from interpose.install.doctor import installed_targets, since_when
 from interpose.install.last_heard import span
 from interpose.install.places import InstallTarget, spoken_path
+from interpose.install.plan import unread_by
 from interpose.install.records import Installed
 from interpose.install.running_agents import running_agents
 from interpose.install.situation import Situation, situation
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         now = situation(loaded.config, since_when(targets))
         told["unguarded"] = _unguarded(targets, now, directory)
         told["fail_open"] = loaded.config.hooks.fail_open or any(record.fail_open for record in installed)
-        told |= {"situation": now, "hosts": installed}
+        told |= {"situation": now, "hosts": installed, "pins": pins_waiting(loaded.config)}
     except ConfigError as error:
         told["problems"] = told["problems"] or [msgspec.to_builtins(problem) for problem in error.problems]
     if args.json:
@@ -81,7 +83,8 @@ def _unguarded(targets: _Targets, now: Situation, directory: Path) -> list[Ungua
     """What keeps agents from asking, of all whose hooks are installed."""
     running = running_agents()
     managed = {target.facts.name for target, _ in targets if target.scope == "managed"}
-    return [
+    unread = [Unguarded("installed", "open", why) for target, _ in targets if (why := unread_by(target))]
+    return unread + [
         each
         for host, at_ns in since_when(targets).items()
         for each in (
@@ -108,6 +111,8 @@ def _lines(
     lines.append(("ledger", visible(ledger_line(now.ledger))))
     if now.approvals:
         lines.append(("questions", f"{now.approvals} wait for an answer: interpose approvals list"))
+    if told["pins"]:
+        lines.append(("pins", ink(visible(told["pins"]), "33")))
     lines += [("off switch", ink(visible(text), "33")) for text in now.warned]
     if now.unapproved.count:
         lines.append(("ALARM", ink(visible(now.unapproved.text), "1;31")))

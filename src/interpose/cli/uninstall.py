@@ -8,6 +8,7 @@ import sys
 from interpose.cli import EXIT_USAGE
 from interpose.cli.install_shared import add_place, carried_out, done, target_in
 from interpose.config.load import Loaded
+from interpose.install.places import InstallTarget
 from interpose.install.plan import plan_uninstall
 
 HELP = "take Interpose out of an agent's hooks; nothing else in the file changes"
@@ -49,4 +50,20 @@ def _uninstall(args: argparse.Namespace, loaded: Loaded) -> int:
     target = target_in(args, "uninstall")
     if isinstance(target, int):
         return target
-    return done(plan_uninstall(target, loaded), loaded, args, (), "uninstall")
+    code = done(plan_uninstall(target, loaded), loaded, args, (), "uninstall")
+    return code or _give_servers_back(target, loaded, args)
+
+
+def _give_servers_back(target: InstallTarget, loaded: Loaded, args: argparse.Namespace) -> int:
+    """An agent that is pointed at the gateway gets its own MCP servers back, too."""
+    from interpose.cli.gateway_import import done as gateway_done
+    from interpose.install.gateway_plan import carry_out_gateway, installed_in, plan_gateway_uninstall
+
+    for record in installed_in(target.facts.name, target.scope, target.root, loaded):
+        plan = plan_gateway_uninstall(record)
+        if not args.json:
+            if code := gateway_done(plan, loaded, args, ()):
+                return code
+        elif not args.dry_run:
+            carry_out_gateway(plan, loaded)
+    return 0

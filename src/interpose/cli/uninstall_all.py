@@ -26,7 +26,7 @@ def uninstall_all(args: argparse.Namespace) -> int:
     removal = plan_removal(loaded, Path(args.cwd).absolute(), purge=args.purge)
     if not args.json:
         _show(removal, args)
-    if args.dry_run or not (removal.plans or removal.entries or removal.servers):
+    if args.dry_run or not (removal.plans or removal.gateways or removal.entries or removal.servers):
         return _told(args, removal, [], [*removal.remaining, *removal.elsewhere], ended=False)
     if not _agreed(args):
         print("Nothing was changed.")
@@ -57,6 +57,8 @@ def _show(removal: Removal, args: argparse.Namespace) -> None:
             show(plan)
         said = "hooks go" if plan.changed else "is forgotten: there is nothing any more"
         _row(ink, "agent", f"{plan.target.facts.title}, {spoken_path(plan.target.path)} ({plan.target.scope}): {said}")
+    for record in removal.gateways:
+        _row(ink, "agent", f"{record.host}, {spoken_path(record.path)}: its own MCP servers come back")
     for server in () if removal.held_up else removal.servers:
         _row(ink, "stops", f"the local server, process {server.pid}")
     for entry in () if removal.held_up else removal.entries:
@@ -94,6 +96,7 @@ def _told(
                 {"host": plan.target.facts.name, "scope": plan.target.scope, "path": str(plan.target.path)}
                 for plan in removal.plans
             ],
+            "gateways": [{"host": record.host, "path": record.path} for record in removal.gateways],
             "servers": [server.pid for server in removal.servers],
             "removes": [str(entry.path) for entry in removal.entries],
             "stays": [{"path": each.path, "why": each.why} for each in remaining],

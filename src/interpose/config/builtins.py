@@ -84,6 +84,11 @@ BUILTINS: tuple[Builtin, ...] = (
     ),
     Builtin(id="builtin:metrics", name="Metrics", point=HookPoint.TOOL_BEFORE, priority=-20),
     Builtin(
+        # Tools of strangers. Above the search for secrets: hidden letters in the middle of one would hide it, too.
+        id="builtin:hidden-text", name="HiddenText", point=HookPoint.TOOL_AFTER, priority=95, on=True,
+        tools=("web_fetch", "web_search", "browser"),
+    ),
+    Builtin(
         # A result that could not be searched is withheld: its failure means deny, as everybody's does.
         id="builtin:secret-redaction", name="SecretRedaction", point=HookPoint.TOOL_AFTER, priority=90, on=True,
     ),

@@ -31,7 +31,8 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     """
     if "servers" in extras(key.type) and (why := written_secrets(value)):
         raise WrongValueError(why)
-    filled = substituted(value, environ)
+    # The variables of servers are filled in by who starts them: see server_variables.
+    filled = value if "servers" in extras(key.type) and not is_text else substituted(value, environ)
     if isinstance(filled, str) and not filled.isascii():
         try:
             filled.encode()

@@ -7,11 +7,21 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr
 
+from interpose.config.gateway_oauth import GatewayOAuth
 from interpose.config.gateway_servers import GatewayServer, wrong_servers
 from interpose.types import EMPTY, FrozenDict
 
 SessionSource = Literal["meta", "trace", "token"]
 Globs = tuple[Annotated[str, Meta(min_length=1, max_length=256)], ...]
+
+
+class GatewayHttp(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`interpose gateway --http`. Whom it lets in stands in `server`, as for the decision server."""
+
+    host: Annotated[str, Meta(min_length=1, description="address to listen on")] = "127.0.0.1"
+    port: Annotated[int, Meta(ge=0, le=65535, description="port to listen on; 0 takes any free one")] = 8090
+    path: Annotated[str, Meta(pattern=r"^/[A-Za-z0-9._~/-]*$(?!\n)", description="where clients come")] = "/mcp"
+    serve: Annotated[bool, Meta(description="whether `interpose serve` has the gateway at this path, too")] = False
 
 
 class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,6 +38,8 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             },
         ),
     ] = EMPTY
+    http: GatewayHttp = GatewayHttp()
+    oauth: GatewayOAuth = GatewayOAuth()
     ask: Annotated[
         Literal["queue", "client"],
         Meta(
@@ -77,9 +89,10 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         tuple[SessionSource, ...],
         Meta(
             description="where a session is looked for, the first that says one counts: `meta` (`interpose/session` in "
-            "`_meta`), `trace` (`traceparent`), `token`. Nobody says one: one session for each principal"
+            "`_meta`), `token`, `trace` (`traceparent`; for clients that keep one trace for a whole run). Nobody says "
+            "one: one session for each principal"
         ),
-    ] = ("meta", "trace", "token")
+    ] = ("meta", "token")
     agent: Annotated[str, Meta(description="the agent behind this gateway, for rules and the ledger")] = ""
     role: Annotated[str, Meta(description="its role, for rules and the ledger")] = ""
 

@@ -1,4 +1,13 @@
 """Texts in fixed forms: strict JSON, YAML with line numbers, patches, text that is safe to show, keys."""
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["nested_values", "own_files", "patches", "plain_text", "signatures", "strict_json", "yaml_text"]
+__all__ = [
+    "nested_values",
+    "own_files",
+    "patches",
+    "plain_text",
+    "signatures",
+    "strict_json",
+    "unseen_text",
+    "yaml_text",
+]

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.surfaces.hosts.hook_places import Looseness
 from interpose.types import MAX_DEPTH
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
@@ -57,6 +58,15 @@ def parse(text: str) -> Value:
     return _Parser(text).whole()
 
 
+def departures(text: str) -> list[tuple[Looseness, int]]:
+    """What of a text is no plain JSON, and where. Raises JsoncError."""
+    if not text.removeprefix(BOM).strip():
+        return [("byte order mark", 0)] if text else []
+    parser = _Parser(text)
+    parser.whole()
+    return parser.departures
+
+
 def error_at(text: str, at: int, what: str) -> JsoncError:
     """An error that names its place as editors count it."""
     line = text.count("\n", 0, at) + 1
@@ -69,6 +79,7 @@ class _Parser:
 
     def __init__(self, text: str) -> None:
         self._text = text
+        self.departures: list[tuple[Looseness, int]] = [("byte order mark", 0)] if text.startswith(BOM) else []
         self._at = self._end = len(BOM) if text.startswith(BOM) else 0
         self._after_line_comment = False
         self._skip()
@@ -90,6 +101,7 @@ class _Parser:
                 raise self._wrong(
                     "a comment that does not end" if self._text.startswith("/*", self._at) else "a lone slash"
                 )
+            self.departures.append(("comment", self._at))
             self._at = self._end = comment.end()
             self._after_line_comment = comment.group().startswith("//")
 
@@ -145,6 +157,8 @@ class _Parser:
             members.append(Member(name, start, before, after_line_comment, value, comma))
             if comma >= 0:
                 self._take(comma + 1)
+                if self._text.startswith(closing, self._at):
+                    self.departures.append(("trailing comma", comma))
             elif not self._text.startswith(closing, self._at):
                 raise self._wrong(f"expected ',' or '{closing}', got {self._shown()}")
         return tuple(members)

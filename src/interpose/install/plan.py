@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from interpose.errors import SetupError
 from interpose.install.careful_files import FoundFile, found_at
 from interpose.install.hooks_file import EVERYTHING, HooksFile, Made, is_empty, together
-from interpose.install.jsonc import JsoncError, parse
+from interpose.install.jsonc import JsoncError, departures, error_at, parse
 from interpose.install.places import InstallTarget, file_for
 from interpose.install.records import Installed, Records
 from interpose.surfaces.hook_clients.client_files import (
@@ -179,6 +179,7 @@ def _with_hooks(
     was = Records(loaded.places).get(target.facts.name, found.path)
     text = hooks_text(found)
     try:
+        _refuse_unread(target, text)
         _refuse_another_top(target, found, text)
         now = HooksFile(text, setup)
         if now.has(wanted, ours):
@@ -195,6 +196,32 @@ def _with_hooks(
         raise SetupError(f"{found.path} can't be understood, and stays as it is: {error}") from None
     created = found.content is None or (was is not None and was.created)
     return (_change(found, after),), _new_record(target, found.path, fail_open=fail_open, made=made, created=created)
+
+
+def unread_by(target: InstallTarget) -> str:
+    """Why a host does not read the file in which its hooks are; empty if it does, or there is none."""
+    if target.facts.setup.layout not in ("groups", "flat"):
+        return ""
+    try:
+        return _unread(target, hooks_text(_found(target)))
+    except (SetupError, JsoncError) as error:
+        return str(error)
+
+
+def _unread(target: InstallTarget, text: str) -> str:
+    for what, at in departures(text):
+        if what not in target.facts.setup.takes:
+            return (
+                f"{target.path} can't be read by {target.facts.title}: {error_at(text, at, f'a {what}')}, which is no"
+                " plain JSON. It passes over the whole file, and over our hooks. Take that out, and try again"
+            )
+    return ""
+
+
+def _refuse_unread(target: InstallTarget, text: str) -> None:
+    """INVARIANT: hooks are only put where their host reads them. Hosts pass over a file that they can't read."""
+    if why := _unread(target, text):
+        raise SetupError(why)
 
 
 def _refuse_another_top(target: InstallTarget, found: FoundFile, text: str) -> None:

@@ -21,6 +21,8 @@ from interpose.config.settings import Config
 from interpose.errors import SetupError, text_of
 from interpose.install.apply import alone, apply
 from interpose.install.careful_files import drafts_of
+from interpose.install.gateway_plan import carry_out_gateway, plan_gateway_uninstall
+from interpose.install.gateway_records import GatewayInstalled, GatewayRecords
 from interpose.install.own_places import OwnEntry, foreign_entries, own_entries
 from interpose.install.places import InstallTarget, Scope, file_for, target_of
 from interpose.install.plan import Plan, plan_uninstall
@@ -61,6 +63,8 @@ class Removal(Struct, frozen=True, kw_only=True):
     """What would go, and what would not."""
 
     plans: tuple[Plan, ...]
+    gateways: tuple[GatewayInstalled, ...] = ()
+    """Agents that get their own MCP servers back."""
     entries: tuple[OwnEntry, ...] = ()
     servers: tuple[ListeningServer, ...] = ()
     remaining: tuple[Remaining, ...] = ()
@@ -92,10 +96,18 @@ def plan_removal(loaded: Loaded, project: Path, *, purge: bool) -> Removal:
             remaining.append(Remaining(str(target.path), sudo))
         else:
             plans.append(plan)
+    gateways: list[GatewayInstalled] = []
+    for record in GatewayRecords(loaded.places).all():
+        try:
+            plan_gateway_uninstall(record)
+            gateways.append(record)
+        except (SetupError, OSError) as error:
+            remaining.append(Remaining(record.path, text_of(error), asks=True))
     if not purge:
-        return Removal(plans=tuple(plans), remaining=tuple(remaining))
+        return Removal(plans=tuple(plans), gateways=tuple(gateways), remaining=tuple(remaining))
     return Removal(
         plans=tuple(plans),
+        gateways=tuple(gateways),
         entries=tuple(own_entries(loaded.places)),
         servers=tuple(_servers(loaded.config)),
         remaining=tuple(remaining),
@@ -117,6 +129,11 @@ def carry_out(removal: Removal, loaded: Loaded, *, purge: bool) -> tuple[list[Pa
             backups += apply(plan, loaded.places)
         except (SetupError, OSError) as error:
             remaining.append(_refused(planned.target, text_of(error)))
+    for record in removal.gateways:
+        try:
+            backups += carry_out_gateway(plan_gateway_uninstall(record), loaded)
+        except (SetupError, OSError) as error:
+            remaining.append(Remaining(record.path, text_of(error), asks=True))
     if not purge or any(each.asks for each in remaining):
         return backups, remaining
     return [], [*remaining, *_purged(loaded), *(each for each in removal.elsewhere if each.is_there)]
@@ -127,9 +144,9 @@ def _purged(loaded: Loaded) -> list[Remaining]:
     failed: dict[str, str] = {}
     if places.state.is_dir():
         with alone(places.state):
-            new = Records(places).all()
+            new = [one.path for one in Records(places).all()] + [one.path for one in GatewayRecords(places).all()]
             if new:
-                return [Remaining(one.path, "it was installed in the meantime; try again", asks=True) for one in new]
+                return [Remaining(path, "it was installed in the meantime; try again", asks=True) for path in new]
             failed = _removed(loaded)
     else:
         failed = _removed(loaded)
@@ -181,7 +198,7 @@ def _targets(loaded: Loaded, project: Path) -> Iterator[tuple[InstallTarget, Ins
 
 def _unreadable(places: Places) -> Iterator[Remaining]:
     records = Records(places)
-    for file in records.damaged():
+    for file in (*records.damaged(), *GatewayRecords(places).damaged()):
         yield Remaining(
             str(file),
             "it says what was installed where, and can't be read: run `interpose uninstall HOST --project` in the"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 import threading
 import weakref
 from collections.abc import Callable, Coroutine
@@ -20,6 +21,7 @@ from weakref import WeakValueDictionary
 from msgspec.structs import replace
 
 from interpose.config.remote_interceptors import RemoteInterceptorProgram, covers
+from interpose.config.server_variables import filled
 from interpose.driving.background_loop import BackgroundLoop
 from interpose.errors import text_of
 from interpose.interceptor_protocol.chains import ChainMember
@@ -155,12 +157,16 @@ class RemoteProgram:
 
     async def _connect(self) -> None:
         await self._drop()
-        if self.settings.url:
+        try:
+            settings = filled(self.settings, os.environ)
+        except ValueError as error:
+            raise RemoteUnavailableError(str(error)) from None
+        if settings.url:
             from interpose.interceptor_protocol.remote_http import HttpLink
 
-            link: RemoteLink = await HttpLink.connect(self.settings)
+            link: RemoteLink = await HttpLink.connect(settings)
         else:
-            started = await ProgramLink.start(self.name, self.settings)
+            started = await ProgramLink.start(self.name, settings)
             self._group.append(started.group)
             link = started
         self._link = link

@@ -29,7 +29,7 @@ _TAMPER = Catalogue(
         _SERVERS: """
             .mcp.json .cursor/mcp.json .vscode/mcp.json .windsurf/mcp_config.json .codeium/windsurf/mcp_config.json
             .copilot/mcp-config.json .kiro/settings/mcp.json .roo/mcp.json claude_desktop_config.json .qwen/mcp.json
-            .kimi/mcp.json .kimi-code/mcp.json
+            .kimi/mcp.json .kimi-code/mcp.json .factory/mcp.json code/user/mcp.json cline_mcp_settings.json
         """,
     }
 )

@@ -41,8 +41,22 @@ class Neighbours:
 
     def __init__(self, own: Iterable[str] = (), others: Mapping[str, str] = EMPTY, servers: Iterable[str] = ()) -> None:
         """`others` are the tools of other servers, and whose they are."""
-        self.own, self.others, self.servers = NameIndex(own), others, NameIndex(servers)
-        self.foreign = telling_names(others)
+        self._own, self.others, self._servers = own, others, servers
+
+    @cached_property
+    def own(self) -> NameIndex:
+        """The tools of the same server."""
+        return NameIndex(self._own)
+
+    @cached_property
+    def servers(self) -> NameIndex:
+        """Other servers."""
+        return NameIndex(self._servers)
+
+    @cached_property
+    def foreign(self) -> frozenset[str]:
+        """Names of other servers' tools that no text has by chance."""
+        return telling_names(self.others)
 
     @cached_property
     def of_others(self) -> NameIndex:
@@ -79,14 +93,14 @@ def texts_of(value: Any, at: str = "") -> Iterator[tuple[str, str]]:
             yield from texts_of(each, at)
 
 
-class Reading(Struct, frozen=True):
+class TextReading(Struct, frozen=True):
     """What was found in a text, and how many characters were read."""
 
     oddities: tuple[Oddity, ...]
     read: int
 
 
-def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_READ) -> Reading:
+def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_READ) -> TextReading:
     """What is odd in all that an item says to a model."""
     found: list[Oddity] = []
     most = left = min(most, MOST_READ)
@@ -102,7 +116,7 @@ def reading_of(item: Mapping[str, Any], beside: Neighbours, most: int = MOST_REA
         found += [Oddity(what, said=f"“{said}” {place}".strip()) for what, said in orders_in(text, beside.foreign)]
         if len(found) >= _MOST_ODDITIES:
             break
-    return Reading(tuple(found), most - left)
+    return TextReading(tuple(found), most - left)
 
 
 def _tool_names(name: str, beside: Neighbours) -> tuple[Oddity, ...]:

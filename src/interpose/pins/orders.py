@@ -64,7 +64,7 @@ _PLACE = (
 )
 
 
-class Order(Struct, frozen=True):
+class Phrase(Struct, frozen=True):
     """One way to command. `pattern` are words that it needs; `before` and `after` stand in the same sentence, shortly
     before or after them; `unless` is what honest texts have there."""
 
@@ -82,34 +82,34 @@ _ASKED = "it asks for what the model knows and the tool does not need"
 _CLAIMS = "it claims a permission that only the user can give"
 _OTHERS = "it changes what other tools are to do"
 
-ORDERS: tuple[Order, ...] = (
-    Order(_ASIDE, rf"\b{_EARLIER} (?:\w+ ){{0,2}}{_RULES}\b",
+ORDERS: tuple[Phrase, ...] = (
+    Phrase(_ASIDE, rf"\b{_EARLIER} (?:\w+ ){{0,2}}{_RULES}\b",
           before=r"\b(?:ignore|disregard|forget|override|bypass|overrule)\b(?: \w+){0,3} ?$", unless=r"\bnot\b|n't\b"),
-    Order(_ASIDE, r"\b(?:new|updated|real|actual|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:"),
-    Order(_ASIDE, r"\bfrom now on,? (?:you|always|never|the assistant)\b"),
-    Order(_ASIDE, r"\byour (?:new|real|true|actual) (?:task|role|goal|purpose|objective|job)\b"),
-    Order(_ASIDE, r"\byou are now (?:a|an|in|the|dan)\b"),
-    Order(_KEPT, rf"\b{_TELL}\b(?: [\w']+){{0,5}} {_USER}", before=rf"\b{_NOT}(?: \w+){{0,2}} ?$"),
-    Order(_KEPT, rf"\bfrom {_USER}", before=r"\b(?:hide|hidden|conceal|keep|kept|secret|secretly|invisible)\b"),
-    Order(_KEPT, rf"{_USER} (?:must|should|shall|may|will|does|do)(?: not|n't| never) (?:need to )?"
+    Phrase(_ASIDE, r"\b(?:new|updated|real|actual|secret|hidden) (?:system )?(?:instructions?|directives?|prompt) ?:"),
+    Phrase(_ASIDE, r"\bfrom now on,? (?:you|always|never|the assistant)\b"),
+    Phrase(_ASIDE, r"\byour (?:new|real|true|actual) (?:task|role|goal|purpose|objective|job)\b"),
+    Phrase(_ASIDE, r"\byou are now (?:a|an|in|the|dan)\b"),
+    Phrase(_KEPT, rf"\b{_TELL}\b(?: [\w']+){{0,5}} {_USER}", before=rf"\b{_NOT}(?: \w+){{0,2}} ?$"),
+    Phrase(_KEPT, rf"\bfrom {_USER}", before=r"\b(?:hide|hidden|conceal|keep|kept|secret|secretly|invisible)\b"),
+    Phrase(_KEPT, rf"{_USER} (?:must|should|shall|may|will|does|do)(?: not|n't| never) (?:need to )?"
                  r"(?:know|see|notice|find out|be (?:told|informed|notified|aware|made aware))\b"),
-    Order(_KEPT, r"\bmention(?:ing)? (?:this|that|it|these|the (?:above|file|step|instruction))\b",
+    Phrase(_KEPT, r"\bmention(?:ing)? (?:this|that|it|these|the (?:above|file|step|instruction))\b",
           before=rf"\b{_NOT} ?$"),
-    Order(_KEPT, r"\bkeep (?:this|it|these(?: \w+)?) (?:a )?(?:secret|hidden|confidential|to yourself)\b"),
-    Order(_MARKS, r"</?(?:important|system|sys|instructions?|critical|secret|hidden|admin|override|assistant|developer)"
-                  r"(?: [^<>]{0,80})?>"),
-    Order(_MARKS, r"<\|(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<</?sys>>"),
-    Order("it sends the model to a file of secrets", _SECRETS, before=rf"\b{_TAKE}\b", unless=_HONEST),
-    Order(_ASKED, rf"\b{_KNOWN}\b", before=rf"\b{_SEND}\b", after=_PLACE, unless=_HONEST),
-    Order(_ASKED, r"\b(?:(?:whole|entire|full|complete) (?:conversation|chat|context window)|chat history|"
+    Phrase(_KEPT, r"\bkeep (?:this|it|these(?: \w+)?) (?:a )?(?:secret|hidden|confidential|to yourself)\b"),
+    Phrase(_MARKS, r"</?(?:important|system|sys|instructions?|critical|secret|hidden|admin|override|assistant|"
+                   r"developer)(?: [^<>]{0,80})?>"),
+    Phrase(_MARKS, r"<\|(?:im_start|im_end|system|user|assistant|endoftext)|\[/?inst\]|<</?sys>>"),
+    Phrase("it sends the model to a file of secrets", _SECRETS, before=rf"\b{_TAKE}\b", unless=_HONEST),
+    Phrase(_ASKED, rf"\b{_KNOWN}\b", before=rf"\b{_SEND}\b", after=_PLACE, unless=_HONEST),
+    Phrase(_ASKED, r"\b(?:(?:whole|entire|full|complete) (?:conversation|chat|context window)|chat history|"
                   r"system prompt|previous instructions)\b",
           before=r"\b(?:include|send|pass|provide|put|insert|paste|repeat|reveal|output|share)\b", unless=_HONEST),
-    Order(_CLAIMS, r"\b(?:user|human|operator|admin|administrator)s? (?:has|have|had) (?:already )?(?:pre-?)?"
+    Phrase(_CLAIMS, r"\b(?:user|human|operator|admin|administrator)s? (?:has|have|had) (?:already )?(?:pre-?)?"
                    r"(?:approved|authori[sz]ed|consented|agreed|granted|given (?:permission|consent|approval))\b",
           unless=r"\b(?:if|whether|unless|until|once|after|ensure|verify|check|when|only|that)\b"),
-    Order(_OTHERS, r"\b(?:change|replace|redirect|rewrite|swap|set) (?:the |its )(?:recipient|address|destination|"
+    Phrase(_OTHERS, r"\b(?:change|replace|redirect|rewrite|swap|set) (?:the |its )(?:recipient|address|destination|"
                    r"phone number|account|amount)\b", before=r"\bwhen(?:ever)?\b"),
-    Order(_OTHERS, r"\bmcp__[a-z0-9_-]{1,64}__[a-z0-9_-]+"),
+    Phrase(_OTHERS, r"\bmcp__[a-z0-9_-]{1,64}__[a-z0-9_-]+"),
 )  # fmt: skip
 
 _COMMANDS = re.compile(

@@ -13,7 +13,7 @@ from interpose.pins.oddities import Neighbours, Oddity, oddities_of
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pinned_server import Mode, Pin, ServerPins, after_listing, approved, rejected
 
-MOST_OF_A_LISTING = 1 << 20
+MOST_OF_A_LISTING = 512 << 10
 """Characters of one listing that are read for oddities. What is trusted already is not read again."""
 
 Told = Callable[["PinEvent"], object]
@@ -31,7 +31,7 @@ class PinEvent(Struct, frozen=True, kw_only=True):
     why: str = ""
 
 
-class Choice(Struct, frozen=True, kw_only=True):
+class PinChoice(Struct, frozen=True, kw_only=True):
     """What a person has looked at: exactly this definition, told by its digest."""
 
     kind: Kind
@@ -60,10 +60,13 @@ class PinDesk:
             raise cached[1]
         return cached[1]
 
-    def all(self) -> list[ServerPins | tuple[str, str]]:
-        """Every server of which something is kept, or its name and why that can't be believed."""
+    def all(self, expected: Iterable[str] = ()) -> list[ServerPins | tuple[str, str]]:
+        """Every server of which something is kept, or its name and why that can't be believed.
+
+        `expected` are servers that may have been known: that their pins are gone shows only to who asks for them.
+        """
         found: list[ServerPins | tuple[str, str]] = []
-        for server in self._files.servers():
+        for server in sorted({*self._files.servers(), *expected}):
             try:
                 found.append(self.known(server))
             except PinError as error:
@@ -90,14 +93,14 @@ class PinDesk:
         self._tell_held(before, kept, "")
         return kept
 
-    def approve(self, server: str, choices: Sequence[Choice], by: str) -> list[Pin]:
+    def approve(self, server: str, choices: Sequence[PinChoice], by: str) -> list[Pin]:
         """Say yes to what was shown. Raises NoPinError or PinError.
 
         INVARIANT: who asks for this has shown that `by` is a person and no agent.
         """
         return self._answered(server, choices, by, approved, "approved")
 
-    def reject(self, server: str, choices: Sequence[Choice], by: str) -> list[Pin]:
+    def reject(self, server: str, choices: Sequence[PinChoice], by: str) -> list[Pin]:
         """Say no to what was shown. Raises NoPinError or PinError."""
         return self._answered(server, choices, by, rejected, "rejected")
 
@@ -118,7 +121,7 @@ class PinDesk:
     def _answered(
         self,
         server: str,
-        choices: Sequence[Choice],
+        choices: Sequence[PinChoice],
         by: str,
         change: Callable[[ServerPins, Collection[tuple[str, str]], str, int], ServerPins],
         what: str,
@@ -138,7 +141,7 @@ class PinDesk:
     ) -> ServerPins:
         now = self._clock()
         for kind, found in shown.items():
-            reader = _Reader(known.server, self._neighbours(known, kind, found, servers))
+            reader = _ListingReader(known.server, self._neighbours(known, kind, found, servers))
             known = after_listing(known, kind, found, reader.examine, mode=mode, now_ns=now)
         return known
 
@@ -150,7 +153,7 @@ class PinDesk:
             if server != known.server:
                 others |= {pin.name: server for pin in self._pins_of(server) if pin.kind == "tools" and not pin.gone}
         own = {each.name for each in found} if kind == "tools" else ()
-        return Neighbours(own, others, (server for server in servers if server != known.server))
+        return Neighbours(own, others, [server for server in servers if server != known.server])
 
     def _pins_of(self, server: str) -> tuple[Pin, ...]:
         try:
@@ -193,12 +196,12 @@ def reason_of(pin: Pin) -> str:
             return "it is new under this name" if pin.was else "it is new, and nobody has looked at it"
 
 
-def choices_of(pins: Iterable[Pin]) -> list[Choice]:
+def choices_of(pins: Iterable[Pin]) -> list[PinChoice]:
     """What a person is asked to say yes or no to."""
-    return [Choice(kind=pin.kind, name=pin.name, digest=pin.shown) for pin in pins]
+    return [PinChoice(kind=pin.kind, name=pin.name, digest=pin.shown) for pin in pins]
 
 
-class _Reader:
+class _ListingReader:
     """Reads what is new in one listing, and no more of it than a server may cost."""
 
     def __init__(self, server: str, beside: Neighbours) -> None:
@@ -208,11 +211,11 @@ class _Reader:
     def examine(self, definition: Definition) -> tuple[Oddity, ...]:
         self._left -= len(definition.text)
         if self._left < 0:
-            return (Oddity(f"its server shows more than {MOST_OF_A_LISTING >> 20} MiB, and nobody read the rest"),)
+            return (Oddity(f"its server shows more than {MOST_OF_A_LISTING >> 10} KiB, and nobody read the rest"),)
         return oddities_of(definition, self._server, self._beside)
 
 
-def _chosen(known: ServerPins, choice: Choice) -> Pin:
+def _chosen(known: ServerPins, choice: PinChoice) -> Pin:
     pin = known.get(choice.kind, choice.name)
     if pin is None:
         raise NoPinError(f"{known.server} has no {choice.kind} {choice.name!r}")

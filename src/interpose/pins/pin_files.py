@@ -43,6 +43,7 @@ class PinFiles:
         self._directory, self._counters = directory, counters
         self._key = hashlib.blake2b(key=key, person=b"mcp pins", digest_size=32).digest()
         self._lock = threading.RLock()
+        self._paths: dict[str, Path] = {}
 
     def read(self, server: str) -> ServerPins:
         """What is kept of a server; empty if it never was seen. PinError if that is not what we wrote."""
@@ -70,7 +71,7 @@ class PinFiles:
     def stamp(self, server: str) -> tuple[int, int, int]:
         """What changes when the file does."""
         try:
-            found = self._file(server).lstat()
+            found = os.lstat(self._file(server))
         except OSError:
             return (0, 0, 0)
         return (found.st_ino, found.st_mtime_ns, found.st_size)
@@ -128,9 +129,12 @@ class PinFiles:
             raise PinError(f"its pins were damaged: {file}") from None
 
     def _file(self, server: str) -> Path:
+        if (known := self._paths.get(server)) is not None:
+            return known
         plain = "".join(char if char.isascii() and (char.isalnum() or char in "-_.") else "_" for char in server)[:60]
         mark = hashlib.sha256(server.encode("utf-8", "backslashreplace")).hexdigest()[:12]
-        return self._directory / f"{plain.lstrip('.')}-{mark}{_ENDING}"
+        self._paths[server] = self._directory / f"{plain.lstrip('.')}-{mark}{_ENDING}"
+        return self._paths[server]
 
     def _seal(self, server: str, content: bytes) -> str:
         return hmac.new(self._key, fast.encode(["pins", 1, server]) + content, hashlib.sha256).hexdigest()

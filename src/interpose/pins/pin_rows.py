@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Literal
 
 from msgspec import Struct
 
 from interpose.pins.definitions import Kind
-from interpose.pins.pin_desk import Choice, PinDesk
+from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pinned_server import Pin, ServerPins, State
 
 
@@ -35,15 +36,15 @@ class PinRow(Struct, frozen=True, kw_only=True):
         """Whether a person has to say something."""
         return self.state in ("changed", "new", "flagged", "tampered")
 
-    def choice(self) -> Choice:
+    def choice(self) -> PinChoice:
         """What a person says yes or no to, having seen this."""
-        return Choice(kind=self.kind, name=self.name, digest=self.digest)
+        return PinChoice(kind=self.kind, name=self.name, digest=self.digest)
 
 
-def rows_of(desk: PinDesk, server: str = "") -> list[PinRow]:
-    """The pins of all servers, or of one."""
+def rows_of(desk: PinDesk, server: str = "", expected: Iterable[str] = ()) -> list[PinRow]:
+    """The pins of all servers, or of one. `expected` are servers of the configuration."""
     found: list[PinRow] = []
-    for each in desk.all():
+    for each in desk.all([server] if server else expected):
         if isinstance(each, ServerPins):
             if server in ("", each.server):
                 found += [_row(each.server, pin) for pin in each.pins]

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.agents import off_switches
+from tests.e2e.agents import off_switches, readers
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
@@ -35,6 +35,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--table", choices=("behaviours", "modes"), help="one of the two tables (default: both)")
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
     parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
+    parser.add_argument("--readers", action="store_true", help="see what the agents read besides JSON, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
         if name not in names:
@@ -50,6 +51,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows: dict[str, dict[str, Seen]] = {}
     modes: dict[tuple[str, str], dict[str, Seen]] = {}
     try:
+        if args.readers:
+            read = readers.run_readers(found, parts, place, _say)
+            _say(f"\n{readers.table(read)}")
+            return int(not all(one.good for one in read))
         if args.switches:
             turned = off_switches.run_rows(found, parts, place, args.only, _say)
             _say(f"\n{off_switches.table(turned)}")

@@ -66,6 +66,11 @@ class Home:
             os.kill(int(self.address.read_text().split()[1]), signal.SIGKILL)
 
     @property
+    def environment(self) -> Mapping[str, str]:
+        """What a program in this home is given."""
+        return self._environment
+
+    @property
     def client(self) -> Path:
         """The program that the host runs for each event."""
         return self.home / ".local" / "state" / "interpose" / "hooks" / self.agent.host

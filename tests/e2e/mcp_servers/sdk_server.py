@@ -1,21 +1,27 @@
 """A server made with the official SDK: `both` answers in either era, `old` knows the handshake only.
 
+`http-both` and `http-old` are the same over streamable HTTP, `sse` is the transport before it; they say their port.
+
 It runs nothing: `run_command` says what it would have run.
 """
 
 from __future__ import annotations
 
+import socket
 import sys
 from typing import Any
 
 import anyio
 import mcp_types as types
+import uvicorn
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.runner import serve_loop
 from mcp.server.stdio import stdio_server
 from pydantic import BaseModel
+from starlette.responses import Response
 
 server = MCPServer("toy", instructions="Be kind to the toy.")
+OLD = ("old", "http-old")
 ASKED = {"type": "object", "properties": {"colour": {"type": "string"}}, "required": ["colour"]}
 
 
@@ -59,7 +65,7 @@ async def wait() -> str:
 @server.tool()
 async def favourite(ctx: Context[Any]) -> types.CallToolResult | types.InputRequiredResult:
     """Ask for the favourite colour."""
-    if sys.argv[1] == "old":
+    if sys.argv[1] in OLD:
         said = await ctx.elicit("Which colour?", Colour)
         colour = said.data.colour if said.action == "accept" else "none"
     elif ctx.input_responses is None:
@@ -99,7 +105,26 @@ async def old() -> None:
         await serve_loop(inner, reads, writes, lifespan_state=state)
 
 
+def over_http() -> None:
+    app = server.sse_app() if sys.argv[1] == "sse" else server.streamable_http_app()
+
+    async def only_old(scope: Any, receive: Any, send: Any) -> None:
+        version = dict(scope.get("headers", ())).get(b"mcp-protocol-version", b"")
+        if version == b"2026-07-28":
+            await Response("Bad Request: Unsupported protocol version", 400)(scope, receive, send)
+        else:
+            await app(scope, receive, send)
+
+    listening = socket.create_server(("127.0.0.1", 0))
+    sys.stdout.write(f"{listening.getsockname()[1]}\n")
+    sys.stdout.flush()
+    settings = uvicorn.Config(only_old if sys.argv[1] in OLD else app, log_level="warning")
+    uvicorn.Server(settings).run([listening])
+
+
 if sys.argv[1] == "old":
     anyio.run(old)
-else:
+elif sys.argv[1] == "both":
     server.run("stdio")
+else:
+    over_http()

@@ -14,7 +14,7 @@ from interpose.config import load as config_load
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import new_home, target, tree
 
-TEXT = '{\n  "model": "opus" // big\n}\n'
+TEXT = '{\n  "model": "opus"\n}\n'
 
 
 @pytest.fixture
@@ -37,7 +37,7 @@ def test_the_difference_is_shown_and_undone(settings: Path, capsys: pytest.Captu
     shown = capsys.readouterr().out
     for part in (
         "--- ~/.claude/settings.json",
-        '-  "model": "opus" // big', '+  "model": "opus", // big', '+    "PreToolUse": [',
+        '-  "model": "opus"', '+  "model": "opus",', '+    "PreToolUse": [',
         "Claude Code: installed at ~/.claude/settings.json.", "What was there before is kept in ~/.local/state/",
         "- Cursor, VS Code may run this file, too",
     ):  # fmt: skip

@@ -66,7 +66,7 @@ def test_a_change_from_list_to_approval(service: Service, capsys: pytest.Capture
     shows(service, tool("read"), tool("write"))
     code, out, err = said(capsys)
     assert (code, out) == (0, "")
-    assert "3 definitions of 1 servers are pinned and unchanged" in err
+    assert "pinned and unchanged: 3, of 1 servers" in err
     assert "read   pinned" not in out
 
     catalogue = shows(service, tool("read", "Does\u200b something."), tool("write"), tool("run"))
@@ -147,6 +147,18 @@ def test_pins_that_were_tampered_with_are_told_and_forgotten(
     assert service.pins.known("fs").pins
 
 
+def test_pins_that_are_gone_are_told_and_forgotten(
+    service: Service, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    shows(service, tool("read"))
+    (file,) = (tmp_path / "state" / "interpose" / "approvals" / "pins").glob("*.json")
+    file.unlink()
+    assert "tampered" in said(capsys, "list", "fs")[1]
+    assert "its pins are gone" in said(capsys, "show", "fs")[1]
+    assert said(capsys, "forget", "fs")[0] == 0
+    assert shows(service, tool("read")).held("fs", "tools", "read") == ""
+
+
 def test_without_a_server_pins_are_shown_from_their_files(
     service: Service, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -156,5 +168,7 @@ def test_without_a_server_pins_are_shown_from_their_files(
         monkeypatch.setenv(f"INTERPOSE_{name}_SOCKET", "")
     code, out, _ = said(capsys)
     assert (code, "changed" in out) == (0, True)
+    main(["status"])
+    assert "1 definition of an MCP server waits for you (fs): interpose pins" in capsys.readouterr().out
     code, _, err = said(capsys, "approve", "fs")
     assert (code, "no server runs, and none can be started" in err) == (1, True)

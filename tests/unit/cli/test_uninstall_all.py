@@ -13,7 +13,7 @@ from interpose.cli import main
 from interpose.config.places import places_of
 from tests.unit.install.homes import new_home, target
 
-TEXT = '{\n  "model": "opus" // big\n}\n'
+TEXT = '{\n  "model":   "opus"\n}'
 
 
 @pytest.fixture

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.config.load import Loaded, load
 from interpose.install.apply import apply
 from interpose.install.places import InstallTarget, Scope, target_of
 from interpose.install.plan import Plan, plan_install, plan_uninstall
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from interpose.surfaces.hosts.hook_places import Looseness
 
 VARIABLES = (
     "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "INTERPOSE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "CODEX_HOME",
@@ -29,6 +31,13 @@ def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def target(name: str, scope: Scope = "user", project: Path = Path("/nowhere")) -> InstallTarget:
     return target_of(HOSTS[name].facts, scope, project)
+
+
+def loose(where: InstallTarget) -> InstallTarget:
+    """The same place of a host that reads comments, trailing commas and a byte order mark: editing is one for all."""
+    facts = where.facts
+    takes: tuple[Looseness, ...] = ("comment", "trailing comma", "byte order mark")
+    return replace(where, facts=replace(facts, setup=replace(facts.setup, takes=takes)))
 
 
 def installed(where: InstallTarget, loaded: Loaded | None = None, *, fail_open: bool = False) -> Plan:

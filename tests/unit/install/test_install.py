@@ -13,7 +13,7 @@ from interpose.install.jsonc import parse
 from interpose.install.plan import is_ours, plan_install
 from interpose.install.records import Records
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests.unit.install.homes import installed, new_home, target, tree, uninstalled
+from tests.unit.install.homes import installed, loose, new_home, target, tree, uninstalled
 
 CASES = Path(__file__).parents[2] / "cases" / "install"
 FILES = sorted(CASES.glob("*/*.json"))
@@ -44,7 +44,7 @@ def count_of(name: str, text: str) -> int:
 @pytest.mark.parametrize("case", FILES, ids=name_of)
 def test_a_users_file_is_as_it_was(case: Path, manner: str, home: Path) -> None:
     name = case.parent.name
-    where = target(name)
+    where = loose(target(name))
     where.path.parent.mkdir(parents=True)
     where.path.write_bytes(MANNERS[manner](case.read_bytes()))
     where.path.chmod(0o640)
@@ -63,7 +63,7 @@ def test_a_users_file_is_as_it_was(case: Path, manner: str, home: Path) -> None:
 @pytest.mark.parametrize("case", FILES, ids=name_of)
 def test_what_the_user_changed_in_between_stays(case: Path, home: Path) -> None:
     name = case.parent.name
-    where = target(name)
+    where = loose(target(name))
     where.path.parent.mkdir(parents=True)
     where.path.write_bytes(case.read_bytes())
     installed(where)

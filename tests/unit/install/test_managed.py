@@ -18,7 +18,7 @@ from interpose.errors import SetupError
 from interpose.install.doctor import installed_targets
 from interpose.install.records import Records
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests.unit.install.homes import installed, new_home, target, tree, uninstalled
+from tests.unit.install.homes import installed, loose, new_home, target, tree, uninstalled
 
 MANAGED = [
     name
@@ -58,7 +58,7 @@ def test_put_there_and_taken_out_to_the_byte(name: str, system: Path) -> None:
 
 @pytest.mark.parametrize("name", [name for name in MANAGED if HOSTS[name].facts.setup.layout == "groups"])
 def test_an_administrator_s_file_keeps_what_it_has(name: str, system: Path) -> None:
-    where = target(name, "managed")
+    where = loose(target(name, "managed"))
     where.path.parent.mkdir(parents=True)
     where.path.write_text(BEFORE, encoding="utf-8")
     installed(where)

@@ -25,7 +25,7 @@ from interpose.install.trees import remove_tree
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.unit.install.homes import installed, new_home, target
 
-SETTINGS = '\ufeff{\r\n\t// mine\r\n\t"model": "opus", /* big */\r\n\t"hooks": {"Stop": []},\r\n}'
+SETTINGS = '\ufeff{\r\n\t"model":   "opus",\r\n\t"hooks": {"Stop": []}\r\n}'
 
 
 @pytest.fixture

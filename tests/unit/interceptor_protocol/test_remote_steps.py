@@ -256,6 +256,16 @@ def test_a_program_that_is_not_there(tmp_path: Path) -> None:
     assert "no-such-program-anywhere" in verdict.reason
 
 
+def test_variables_are_filled_in_when_a_program_is_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    said = {"interceptors": [CHECK], "answers": {"check": NO}}
+    environment = {"PROGRAM": "${TOY_PROGRAM}", "HEARD": str(tmp_path / "heard")}
+    one = RemoteInterceptorProgram(command=sys.executable, args=(PROGRAM,), env=environment)
+    engine = open_guards(Config(remote_interceptors={"toy": one}))
+    assert "TOY_PROGRAM is not set" in engine.decide(ToolCall("mcp__notes__write", HELLO)).reason
+    monkeypatch.setenv("TOY_PROGRAM", json.dumps(said))
+    assert engine.decide(ToolCall("mcp__notes__write", HELLO)).reason == "not on a Friday"
+
+
 CONFIGURED = [
     ("neither a command nor a url", {"toy": {}}, "either a command or a url"),
     ("both", {"toy": {"command": "a", "url": "http://b/"}}, "either a command or a url"),

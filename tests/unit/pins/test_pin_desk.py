@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import NoPinError, PinError, StoreError
-from interpose.pins.pin_desk import Choice, PinDesk, PinEvent, choices_of, reason_of
+from interpose.pins.pin_desk import PinChoice, PinDesk, PinEvent, choices_of, reason_of
 from interpose.store.protocols import Counters
 from tests.unit.pins.servers import KEY, Toy, tool
 
@@ -159,7 +159,7 @@ def test_another_command_is_a_change_of_the_server(toy: Toy) -> None:
 def test_there_is_no_such_pin(toy: Toy) -> None:
     toy.shows(tool("read"))
     with pytest.raises(NoPinError, match="no tools 'none'"):
-        toy.desk.approve("fs", [Choice(kind="tools", name="none")], "ann")
+        toy.desk.approve("fs", [PinChoice(kind="tools", name="none")], "ann")
 
 
 def test_what_happens_is_told_before_it_does(toy: Toy) -> None:

@@ -30,6 +30,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
+    takes=("byte order mark",),
     fail_closed={"onFailure": "block"},
     fail_closed_since="2.1.295",
     events=(

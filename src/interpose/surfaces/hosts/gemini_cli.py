@@ -27,6 +27,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/gemini-cli/settings.json", top={"hooksConfig": {"enabled": True}}),
     ),
     entry={"type": "command", "name": "interpose"},
+    takes=("comment",),
     timeout_unit=1000,
     events=(
         HookEvent("BeforeTool", gate=True, matcher="*"),

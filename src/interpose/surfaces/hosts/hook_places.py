@@ -13,6 +13,10 @@ MARGIN = 5
 """Seconds that a host gives a hook beyond our own deadline, so that it is us who refuse when time is up."""
 
 
+Looseness = Literal["comment", "trailing comma", "byte order mark"]
+"""What a text may have that is no plain JSON."""
+
+
 class HookFile(Struct, frozen=True):
     """A file or directory that a host reads. `~` is the user's home; a relative path lies in the project.
 
@@ -82,6 +86,8 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """An event of this host before a shell command: `COMMAND` and `SESSION` stand for what they say."""
     program: str = ""
     """The host's own command, which says its version."""
+    takes: tuple[Looseness, ...] = ()
+    """What the host reads besides plain JSON, as seen when it ran. It passes over a file with anything else."""
     traces: tuple[str, ...] = ()
     """Directories in which the host leaves something whenever it works."""
 

@@ -18,6 +18,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/qwen-code/settings.json", top={"disableAllHooks": False}),
     ),
     entry={"type": "command"},
+    takes=("comment", "byte order mark"),
     events=(
         HookEvent("PreToolUse", gate=True, matcher="*"),
         HookEvent("PostToolUse", matcher="*"),

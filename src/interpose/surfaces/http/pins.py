@@ -10,7 +10,7 @@ from msgspec import Meta, Struct
 
 from interpose.approvals.desk import NO_SERVER
 from interpose.errors import NoPinError, NotProvenError, PinError, text_of
-from interpose.pins.pin_desk import Choice
+from interpose.pins.pin_desk import PinChoice
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.proof.proof import Answerer
 from interpose.surfaces.http.approvals import PROVING, PROVING_STATUS
@@ -29,7 +29,7 @@ _MOST = 5000
 class PinsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Whose pins are wanted."""
 
-    server: Annotated[str, Meta(max_length=256, description="of this server only")] = ""
+    server: Annotated[str, Meta(max_length=256, pattern=r"^[^\x00-\x1f\x7f]*$", description="of this server only")] = ""
 
 
 class PinsAnswer(Struct, frozen=True):
@@ -41,7 +41,7 @@ class PinsAnswer(Struct, frozen=True):
 class PinsBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is said yes or no to: each with the digest of the definition that was looked at."""
 
-    items: Annotated[tuple[Choice, ...], Meta(min_length=1, max_length=_MOST)]
+    items: Annotated[tuple[PinChoice, ...], Meta(min_length=1, max_length=_MOST)]
     passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
     code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
 
@@ -70,7 +70,9 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def listed(request: Request) -> Response:
         wanted = query_of(request, PinsQuery)
-        return json_response(PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server))))
+        return json_response(
+            PinsAnswer(await _done(lambda: rows_of(service.pins, wanted.server, service.config.gateway.servers)))
+        )
 
     async def approve(request: Request) -> Response:
         body = _body(request, PinsBody)

@@ -62,6 +62,7 @@ class Connection(asyncio.Protocol):
         self._thrown_away = 0
         self._lingering = False
         self._continue_due = False
+        self._hangs_up = False
 
     # The transport calls these.
 
@@ -89,7 +90,7 @@ class Connection(asyncio.Protocol):
         """The client sends no more, or is gone. It gets the answers to what it sent, if they come soon."""
         self._reader.end()
         self._left_since = self._loop.time()
-        return self._busy and not self._secure
+        return self._busy and not self._secure and not self._hangs_up
 
     def connection_lost(self, error: Exception | None) -> None:  # noqa: ARG002 - part of the interface
         """The client is gone, and nobody waits for what is being decided for it."""
@@ -228,6 +229,7 @@ class Connection(asyncio.Protocol):
             self._say_continue()
 
     async def _serve(self, exchange: Exchange) -> None:
+        self._hangs_up = exchange.hangs_up
         try:
             answer = await (self._ask_anonymous(exchange) if exchange.anonymous else exchange.ask())
             if answer.stream is None:
@@ -239,6 +241,7 @@ class Connection(asyncio.Protocol):
             self.abort()
         finally:
             self._task = None
+            self._hangs_up = False
             if exchange.request is not None:
                 self._release(len(exchange.request.body))
         self._go_on()

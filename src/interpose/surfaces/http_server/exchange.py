@@ -28,6 +28,7 @@ class Exchange(Struct):
     request: Request | None = None
     handler: Handler | None = None
     answer: Response | None = None
+    hangs_up: bool = False
 
     @property
     def anonymous(self) -> bool:
@@ -48,6 +49,7 @@ class Exchange(Struct):
         caller = door.caller(route.role, head.headers, peer)
         self.path = route.path
         self.handler = route.handler
+        self.hangs_up = route.hangs_up
         self.request = Request(
             head.method,
             decoded(target.path),

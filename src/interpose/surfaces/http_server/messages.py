@@ -13,8 +13,9 @@ from interpose.types import EMPTY
 Role = Literal["agent", "auditor", "approver", "operator"]
 """`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
 
-Access = Role | Literal["open"]
-"""The role that a route asks for. `open` routes ask for none; Host and Origin hold for them too."""
+Access = Role | Literal["open", "public"]
+"""The role that a route asks for. `open` routes ask for none of callers on this machine, `public` ones of nobody; Host
+and Origin hold for them too."""
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -56,6 +57,8 @@ class Caller(Struct, frozen=True):
     role: Role
     name: str = ""
     anonymous: bool = False
+    session: str = ""
+    """The session that the credential names, if it does."""
 
 
 class Request:
@@ -142,6 +145,8 @@ class Route(Struct, frozen=True):
     codes: tuple[tuple[int, str], ...] = ()
     produces: tuple[str, ...] = (JSON,)
     rules: Mapping[str, Any] = EMPTY
+    hangs_up: bool = False
+    """Whether a client that sends no more is gone, and what is done for it is given up."""
 
 
 Routes = Sequence[Route]

@@ -182,7 +182,7 @@ class Reader:
         key = _NAMES.get(name) or name.lower().decode("ascii")
         text = value.decode("latin-1").rstrip(" \t")
         if key in self._headers:
-            if key in _ONCE:
+            if key in _ONCE or key.startswith("mcp-"):
                 self._refuse(Refusal(400, "bad_request", f"the header {key} stands twice"))
                 return
             text = f"{self._headers[key]}, {text}"

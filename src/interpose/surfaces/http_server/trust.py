@@ -101,6 +101,10 @@ class Trust(Struct, frozen=True, kw_only=True):
     trusted_proxies: tuple[IPv4Network | IPv6Network, ...] = ()
     tokens: Tokens | None = None
     loopback: Loopback = "anonymous"
+    verify: Callable[[str], Caller | None] | None = None
+    """Whose a bearer token is that the file does not know: an issuer's. Raises Refusal to say more than that."""
+    challenge: Headers = (("WWW-Authenticate", "Bearer"),)
+    """What those hear who do not say who they are."""
     users: frozenset[int] = frozenset()
     """Who else may come to a Unix socket, besides the user that the server runs as, and root."""
 
@@ -232,12 +236,14 @@ class Door:
             raise Refusal(
                 403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
             )
+        if access == "public":
+            return Caller("agent", ANONYMOUS, anonymous=True)
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, presented = authorization.partition(" ")
-            found = self.trust.tokens.caller(presented) if self.trust.tokens and scheme.lower() == "bearer" else None
+            found = self._bearer(presented) if scheme.lower() == "bearer" else None
             if found is None:
-                raise Refusal(401, "unauthorized", "this token is not known, or has ended", _CHALLENGE)
+                raise Refusal(401, "unauthorized", "this token is not known, or has ended", self.trust.challenge)
             if not may(found.role, access):
                 raise Refusal(403, "forbidden", f"this needs the role {access}; the token is of the role {found.role}")
             return found
@@ -255,7 +261,13 @@ class Door:
         if access == "approver" and peer.kind == "unix" and peer.uid >= 0:
             # Whoever reaches the socket may look at questions. To say yes takes a proof: see interpose.proof.
             return Caller("approver", user_name(peer.uid))
-        raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", _CHALLENGE)
+        raise Refusal(401, "unauthorized", f"this needs a token of the role {access}", self.trust.challenge)
+
+    def _bearer(self, presented: str) -> Caller | None:
+        found = self.trust.tokens.caller(presented) if self.trust.tokens else None
+        if found is None and self.trust.verify is not None:
+            found = self.trust.verify(presented)
+        return found
 
 
 def user_principal(uid: int) -> str:
@@ -278,6 +290,3 @@ def preflight(allowed: Headers, methods: str) -> Headers:
         return ()
     names = "Authorization, Content-Type, Prefer, X-Request-ID, X-Maybe-Dont-Client-ID"
     return (("Access-Control-Allow-Methods", methods), ("Access-Control-Allow-Headers", names))
-
-
-_CHALLENGE: Headers = (("WWW-Authenticate", "Bearer"),)

@@ -30,6 +30,7 @@ from interpose.surfaces.mcp.holds import PREFIX, Held, Running
 from interpose.surfaces.mcp.routing import LONGEST, Target
 from interpose.surfaces.mcp.server_connection import ServerConnection
 from interpose.surfaces.mcp.server_listings import Kind
+from interpose.surfaces.mcp.supervised_server import SupervisedServer
 from interpose.types import EMPTY
 
 if TYPE_CHECKING:
@@ -327,6 +328,16 @@ class Calls:
         if isinstance(result, _AskedBack):
             return result.result
         return await self._finished(request, passed, result)
+
+    async def answers(
+        self, request: ClientRequest, server: SupervisedServer, asked: Asked, ticket: Any, responses: dict[str, Any]
+    ) -> Mapping[str, Any]:
+        """The params with answers for a call that its server has under way, or the result that is sent instead."""
+        new = replace(
+            asked, params={**asked.params, "inputResponses": responses}, continues=ticket, client=request.client()
+        )
+        passed = await self._judged(request, Target(server, asked.name), new)
+        return passed if isinstance(passed, dict) else passed.params
 
     async def _repeated(
         self, request: ClientRequest, target: Target, asked: Asked, ticket: Any, state: Any, responses: dict[str, Any]

@@ -112,6 +112,9 @@ class ChildLink:
         transport = self._transport
         if transport is None:
             return
+        stdout: Any = transport.get_pipe_transport(1)
+        if stdout is not None and not stdout.is_closing():
+            stdout.pause_reading()  # whatever it still writes, nobody has to read it
         if self._stdin is not None:
             self._stdin.abort() if self._stdin.get_write_buffer_size() else self._stdin.close()
         for sent in (0, signal.SIGTERM, signal.SIGKILL):

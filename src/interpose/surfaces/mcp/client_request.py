@@ -49,6 +49,11 @@ class ClientRequest:
         """Whether its client is of the modern era."""
         return self.declared.era == "modern"
 
+    @property
+    def principal(self) -> str:
+        """Whose it is."""
+        return self.conversation.client.principal
+
     def server_meta(self) -> dict[str, Any]:
         """`_meta` as a server may see it."""
         return {key: value for key, value in self.meta.items() if not key.startswith(OURS)}

@@ -24,6 +24,8 @@ class Client(Struct, frozen=True, kw_only=True):
     elicits_url: bool = False
     principal: str = ""
     """What a credential proves. Empty on stdio: the user who started us."""
+    traceparent: str = ""
+    """What the header of its HTTP request says; `_meta` goes before it."""
     context: Context = Context()
     """Session, agent, directory, trace: from `_meta`, a token or the configuration, never from the connection."""
 

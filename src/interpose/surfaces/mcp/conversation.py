@@ -83,7 +83,7 @@ class Conversation:
             frame = parse(line)
         except BadFrameError as error:
             code = INVALID_REQUEST if line.lstrip()[:1] in (b"{", b"[") else PARSE_ERROR
-            self.spawn(self._send(failure(None, code, str(error))))
+            self.link.post(failure(None, code, str(error)))
             return
         self.take(frame)
 
@@ -97,13 +97,18 @@ class Conversation:
         elif id is UNSET:
             self._notified(method, frame.params)
         elif id is None:
-            self.spawn(self._send(failure(None, INVALID_REQUEST, "The id of a request is a number or a text")))
+            self.link.post(failure(None, INVALID_REQUEST, "The id of a request is a number or a text"))
         elif id in self._open:
-            self.spawn(self._send(failure(None, INVALID_REQUEST, "This id is that of a request that is under way")))
+            self.link.post(failure(None, INVALID_REQUEST, "This id is that of a request that is under way"))
         elif len(self._open) >= MAX_OPEN:
-            self.spawn(self._send(failure(id, INTERNAL_ERROR, f"{MAX_OPEN} requests are under way already"), id))
+            if len(self._spawned) < MAX_OPEN:  # who sends so much and reads nothing gets no answer
+                self.spawn(self._send(failure(id, INTERNAL_ERROR, f"{MAX_OPEN} requests are under way already"), id))
         else:
             self._open[id] = asyncio.get_running_loop().create_task(self._serve(id, method, frame.params))
+
+    def under_way(self, request: RequestId) -> bool:
+        """Whether this request is not answered yet."""
+        return request in self._open
 
     def abandoned(self, request: RequestId, /) -> None:
         """Nobody waits for this request any more."""

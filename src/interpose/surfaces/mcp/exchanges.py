@@ -25,6 +25,11 @@ class ExchangeOwner(Protocol):
         """Whose it is: requests of one conversation may be taken for one another, those of two never."""
         ...
 
+    @property
+    def principal(self) -> str:
+        """Whose call it is, as a credential proves it."""
+        ...
+
     def progressed(self, params: dict[str, Any], /) -> None:
         """The server told how far it is; the client's own token is in it."""
         ...

@@ -206,14 +206,17 @@ class McpGate:
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
         call, key, took = _ticket(asked, ticket)
-        shown = opened(result)
+        shown = await self._worked(asked, result, lambda: opened(result))
         outcome = ToolOutcome(call, shown.value, is_error=result.get("isError") is True, duration_ns=took)
         done = await self._ended(asked, outcome, key, more=is_unfinished(result))
         said = done.after
         if done.response is outcome.result and (said is None or said.outcome == "allow"):
             return result
         if said is None or said.allowed:
-            return rewritten(asked, result, shown, done.response, is_error=done.outcome.is_error)
+            failed = done.outcome.is_error
+            return await self._worked(
+                asked, result, lambda: rewritten(asked, result, shown, done.response, is_error=failed)
+            )
         reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
         return _withheld(asked, reason)
 
@@ -226,8 +229,13 @@ class McpGate:
         """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""
         if not is_large(value):
             return await drive_in_server(flow())
+        return await self._worked(asked, value, lambda: drive_thread_of_server(flow()))
+
+    async def _worked(self, asked: Asked, value: Any, work: Callable[[], T]) -> T:
+        if not is_large(value):
+            return work()
         who = asked.client.principal or asked.client.context.session_id
-        return await asyncio.wrap_future(_large.submit(who, lambda: drive_thread_of_server(flow())))
+        return await asyncio.wrap_future(_large.submit(who, work))
 
     def _describe(self, name: str, definition: Mapping[str, Any]) -> None:
         if not definition or self._described.get(name) is definition:

@@ -1,7 +1,7 @@
 """Results on their way to the client: how the pipeline sees them, and how what it says of them goes back into them.
 
 The pipeline sees the whole result as it came, with two differences. Base64 that holds text is shown as that text.
-Base64 that holds anything else is shown as its size: searching pictures for secrets would only damage them.
+Base64 of a picture, a sound or an archive is shown as its size: searching that for secrets would only damage it.
 """
 
 from __future__ import annotations
@@ -14,12 +14,17 @@ from msgspec import Struct
 
 from interpose.surfaces.hosts.result_shapes import plain_text
 from interpose.surfaces.mcp.contract import Asked
-from interpose.surfaces.mcp.gate_schema import misfit
+from interpose.surfaces.mcp.gate_schema import MOST_STEPS, SchemaSteps, misfit
 from interpose.types import MAX_DEPTH
 
 Place = tuple[str | int, ...]
 
-_MEDIA = frozenset({"image", "audio"})
+_SIGNATURES = (
+    b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"BM", b"II*\0", b"MM\0*", b"ID3",
+    b"\xff\xfb", b"\xff\xf3", b"OggS", b"fLaC", b"%PDF-", b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf",
+    b"\x28\xb5\x2f\xfd", b"\0asm", b"\x7fELF", b"SQLite format 3\0", b"\x1aE\xdf\xa3",
+)  # fmt: skip
+_FTYP = b"ftyp"
 _PARTS = frozenset({"content", "contents", "messages", "task"})
 """One of these makes a result what it is."""
 _STATE = "requestState"
@@ -67,7 +72,7 @@ def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
     changed: dict[str, Any] = {}
     for key, item in value.items():
         if isinstance(item, str):
-            if key == "blob" or (key == "data" and value.get("type") in _MEDIA):
+            if key == "blob" or (key == "data" and value.get("type") in ("image", "audio")):
                 part = _part(item, value.get("mimeType"))
                 if part is not None:
                     held[(*at, key)] = part
@@ -78,7 +83,7 @@ def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
 
 
 def _part(text: str, mime: object) -> HeldPart | None:
-    """What base64 holds; None if it is none, and so is text itself."""
+    """What base64 holds; None if it is to be looked at as it stands: it is none, or nobody knows what it holds."""
     try:
         data = b64decode(text, validate=True)
     except ValueError:
@@ -89,29 +94,25 @@ def _part(text: str, mime: object) -> HeldPart | None:
             return HeldPart(text, data.decode(), is_text=True)
         except UnicodeDecodeError:
             pass
-    return HeldPart(text, f"[{len(data)} bytes of {kind}]")
+    if data.startswith(_SIGNATURES) or data[4:8] == _FTYP:
+        return HeldPart(text, f"[{len(data)} bytes of {kind}]")
+    return None
 
 
 def closed(opened: OpenedResult, new: Any) -> Any:
     """What the pipeline made of an opened result, with its base64 closed again."""
-    value = new
-    for place, part in opened.held.items():
-        value = _put(value, place, part)
-    return value
+    return _closed(new, (), opened.held) if opened.held else new
 
 
-def _put(value: Any, place: Place, part: HeldPart) -> Any:
-    """A value with one part in its place again. A copy of what stands around it, and nothing if it is not there."""
-    if not place:
-        if not isinstance(value, str) or value == part.shown:
-            return part.came if value == part.shown else value
-        return b64encode(value.encode("utf-8", "surrogatepass")).decode()
-    key = place[0]
-    if isinstance(value, dict) and key in value:
-        return value | {key: _put(value[key], place[1:], part)}
-    if isinstance(value, list) and isinstance(key, int) and key < len(value):
-        return [*value[:key], _put(value[key], place[1:], part), *value[key + 1 :]]
-    return value
+def _closed(value: Any, at: Place, held: Mapping[Place, HeldPart]) -> Any:
+    if isinstance(value, str):
+        part = held.get(at)
+        if part is None:
+            return value
+        return part.came if value == part.shown else b64encode(value.encode("utf-8", "surrogatepass")).decode()
+    if isinstance(value, dict):
+        return {key: _closed(item, (*at, key), held) for key, item in value.items()}
+    return [_closed(item, (*at, place), held) for place, item in enumerate(value)] if isinstance(value, list) else value
 
 
 def rewritten(
@@ -142,23 +143,23 @@ def fit(schema: object, came: Any, new: Any) -> tuple[Any] | None:
         return (new,)
     if misfit(schema, came):
         return (new,)  # it never did
-    places = list(_changes(came, new, ()))
+    places, steps = list(_changes(came, new, ())), SchemaSteps(MOST_STEPS)
     if len(places) > _MOST_CHANGES:
         return None
     for place in places:
-        if not misfit(schema, new):
+        if not misfit(schema, new, steps):
             break
-        new = _fitted_at(schema, came, new, place)
+        new = _fitted_at(schema, came, new, place, steps)
     return None if misfit(schema, new) else (new,)
 
 
 _MARKS = ("[redacted]", "redacted", "***", "")
 
 
-def _fitted_at(schema: Mapping[str, Any], came: Any, new: Any, place: Place) -> Any:
+def _fitted_at(schema: Mapping[str, Any], came: Any, new: Any, place: Place, steps: SchemaSteps) -> Any:
     """Try other values at one place, with everything else as it came: what fits there is taken."""
     for candidate in (_at(new, place), *_MARKS, None, _LEFT_OUT):
-        if not misfit(schema, _with(came, place, candidate)):
+        if not misfit(schema, _with(came, place, candidate), steps):
             return _with(new, place, candidate)
     return new
 

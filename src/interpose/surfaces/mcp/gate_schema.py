@@ -30,12 +30,25 @@ _TYPES: Mapping[str, Callable[[Any], bool]] = {
 }
 
 
-def misfit(schema: object, value: Any) -> str:
+class SchemaSteps:
+    """How much work is left for one check, or for several together."""
+
+    def __init__(self, left: int = MOST_STEPS) -> None:
+        self.left = left
+
+    def take(self, steps: int = 1) -> None:
+        """Raises _TooMuchError when there is none left."""
+        self.left -= steps
+        if self.left < 0:
+            raise _TooMuchError
+
+
+def misfit(schema: object, value: Any, steps: SchemaSteps | None = None) -> str:
     """Where a value does not fit its schema, such as `$.rows[2].name`; empty if it fits, or if nobody can say."""
     if not isinstance(schema, Mapping):
         return ""
     try:
-        return _SchemaWalk(schema).misfit(schema, value, "$", 0)
+        return _SchemaWalk(schema, steps or SchemaSteps()).misfit(schema, value, "$", 0)
     except _TooMuchError:
         return "$ (the schema of the tool is too large to be checked)"
 
@@ -47,12 +60,13 @@ class _TooMuchError(Exception):
 class _SchemaWalk:
     """One value and its schema. Each method says where it does not fit."""
 
-    def __init__(self, root: Mapping[str, Any]) -> None:
-        self._root, self._left = root, MOST_STEPS
+    def __init__(self, root: Mapping[str, Any], steps: SchemaSteps) -> None:
+        self._root, self._steps = root, steps
 
     def misfit(self, schema: object, value: Any, at: str, refs: int) -> str:
-        self._left -= 1
-        if self._left < 0 or refs > MOST_REFS:
+        listed = schema.get("enum") if isinstance(schema, Mapping) else None
+        self._steps.take(1 + (len(listed) if isinstance(listed, list | tuple) else 0))
+        if refs > MOST_REFS:
             raise _TooMuchError
         if schema is False:
             return at
@@ -73,7 +87,7 @@ class _SchemaWalk:
             return ""
         found: Any = self._root
         for part in reference[1:].split("/")[1:]:
-            self._left -= 1
+            self._steps.take()
             word = part.replace("~1", "/").replace("~0", "~")
             if not isinstance(found, Mapping) or word not in found:
                 return ""
@@ -87,6 +101,7 @@ class _SchemaWalk:
         known = known if isinstance(known, Mapping) else {}
         required = schema.get("required")
         for name in required if isinstance(required, list | tuple) else ():
+            self._steps.take()
             if isinstance(name, str) and name not in value:
                 return f"{at}.{name}"
         others: object = True if "patternProperties" in schema else schema.get("additionalProperties", True)

@@ -76,7 +76,7 @@ class Gateway:
         self.methods: Mapping[str, Sequence[str]] = {one.name: one.methods for one in behind if one.methods}
         self.calls, self.tasks = Calls(self), Tasks(self)
         self.holds = Holds(self.calls.expired)
-        self._conversations: list[Conversation] = []
+        self._conversations: dict[Conversation, None] = {}
         self._spawned: set[asyncio.Task[None]] = set()
 
     def start(self, declared: Declared | None = None) -> None:
@@ -94,13 +94,17 @@ class Gateway:
     def converse(self, link: ClientLink, client: Client) -> Conversation:
         """A client came."""
         conversation = Conversation(self, link, client)
-        self._conversations.append(conversation)
+        self._conversations[conversation] = None
         return conversation
 
     def left(self, conversation: Conversation) -> None:
         """A client is gone."""
-        if conversation in self._conversations:
-            self._conversations.remove(conversation)
+        self._conversations.pop(conversation, None)
+
+    def hush(self) -> None:
+        """Subscriptions end, with a result."""
+        for conversation in self._conversations:
+            conversation.subscriptions.ended.set()
 
     async def close(self) -> None:
         """Stop everything, within a bounded time."""
@@ -123,31 +127,31 @@ class Gateway:
 
     def changed(self, _server: str, kind: Kind, /) -> None:
         """What a server shows changed."""
-        for conversation in self._conversations:
+        for conversation in list(self._conversations):
             conversation.subscriptions.changed(kind, old=conversation.initialised)
 
     def updated(self, server: str, uri: str, /) -> None:
         """A resource changed."""
-        for conversation in self._conversations:
+        for conversation in list(self._conversations):
             conversation.subscriptions.updated(server, uri)
 
     def notified(self, server: str, method: str, params: dict[str, Any], /) -> None:
         """Anything else: log lines and tasks are passed on to whom they concern, all else is dropped."""
         if method == "notifications/message":
             # Which client it is for is not said: it is for the only one, or for nobody.
-            only = self._conversations[0] if len(self._conversations) == 1 else None
+            only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
             if only is not None and only.initialised:
                 only.link.post(notification(method, params))
         elif method.startswith("notifications/tasks") and (task := self.tasks.owner(server, params.get("taskId"))):
             name = f"{server}{SEPARATOR}{task.id}"
-            for conversation in self._conversations:
+            for conversation in list(self._conversations):
                 if conversation.client.principal == task.asked.client.principal:
                     said = {**params, "taskId": name}
                     conversation.subscriptions.task(name, method, said, old=conversation.initialised)
 
     def asked(self, _server: str, question: ServerQuestion, /) -> None:
         """A server asks outside of any call (`roots/list` when it starts): the only client, if it is of the old era."""
-        only = self._conversations[0] if len(self._conversations) == 1 else None
+        only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
         if only is None or only.declared is None or not only.declared.answers(question.method, question.params):
             question.refuse(METHOD_NOT_FOUND, "There is no client that answers this")
         else:

@@ -43,6 +43,8 @@ class Outgoing(Struct, frozen=True, kw_only=True):
     (modern HTTP) ends that, and sends no frame."""
     answers: RequestId | None = None
     """The answer to this request of the server."""
+    principal: str = ""
+    """Whose call it is, for a transport that has tokens of its own for some. Empty: ours."""
 
 
 NOTHING = Outgoing()

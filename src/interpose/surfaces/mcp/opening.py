@@ -8,23 +8,28 @@ import signal
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from interpose.config.gateway_servers import GatewayServer
+from interpose.config.server_variables import filled
+from interpose.errors import ConfigError
 from interpose.pins.definitions import connection_of
 from interpose.surfaces.mcp.child_link import ChildLink, ServerProgram
-from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.contract import Client, Era
 from interpose.surfaces.mcp.eras import Declared, text_of
 from interpose.surfaces.mcp.frames import RequestId
 from interpose.surfaces.mcp.gate import McpGate
 from interpose.surfaces.mcp.gate_context import client_context
 from interpose.surfaces.mcp.gateway import Behind, Gateway
-from interpose.surfaces.mcp.links import ServerLink
+from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerLink, ServerSide
 from interpose.surfaces.mcp.pins import PinnedCatalogue
 from interpose.surfaces.mcp.stdio_client import StdioClient
 from interpose.surfaces.mcp.supervised_server import ServerTimes
-from interpose.types import Context
+from interpose.types import EMPTY, Context
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
+    from interpose.surfaces.http_client.addresses import Reach
 
 DRAIN = 30.0
 """Seconds that requests under way have to end after the client closed its side."""
@@ -41,6 +46,7 @@ def open_gateway(
         return client_context(
             settings, meta=meta, principal=client.principal, token_session=client.context.session_id,
             client=text_of(declared.info.get("name")), cwd=here, request_id=str(id)[:64],
+            headers={"traceparent": client.traceparent} if client.traceparent else EMPTY,
         )  # fmt: skip
 
     connections = {
@@ -62,15 +68,78 @@ def open_gateway(
 def _behind(name: str, server: GatewayServer, *, transparent: bool) -> Behind:
     prefix = "" if transparent else name if server.prefix is None else server.prefix
     times = ServerTimes(start=server.start_timeout, request=server.timeout)
-    return Behind(name=name, connect=link_of(name, server), prefix=prefix, times=times, methods=server.methods)
+    # What a client gave to a server that it wrapped is no text of a configuration, and nothing is filled in.
+    connect = link_of(name, server, None if transparent else os.environ)
+    return Behind(name=name, connect=connect, prefix=prefix, times=times, methods=server.methods)
 
 
-def link_of(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
-    """What connects to a server: called anew for each connection."""
-    if server.url:
-        raise NotImplementedError(f"{name}: servers over HTTP are not supported yet")
+def link_of(name: str, server: GatewayServer, environ: Mapping[str, str] | None) -> Callable[[], ServerLink]:
+    """What connects to a server: called anew for each connection. `environ` fills in its variables. Raises ConfigError
+    if the address is none, unless variables have to make it one."""
+    made = _http_link(name, server) if server.url and (environ is None or not _has_variables(server)) else None
+
+    def connect() -> ServerLink:
+        nonlocal made
+        if made is None:
+            try:
+                ready = server if environ is None else filled(server, environ)
+                made = _http_link(name, ready) if ready.url else _child_link(name, ready)
+            except (ValueError, ConfigError) as error:
+                return UnreadyLink(str(error))
+        return made()
+
+    return connect
+
+
+def _has_variables(server: GatewayServer) -> bool:
+    return b"${" in msgspec.json.encode(server)
+
+
+def _child_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
     program = ServerProgram(name=name, command=server.command, args=server.args, env=server.env, cwd=server.cwd)
     return lambda: ChildLink(program)
+
+
+class UnreadyLink:
+    """To a server that can't be started as it is configured. The others run."""
+
+    def __init__(self, why: str) -> None:
+        self._why = why
+
+    async def open(self, _side: ServerSide, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    async def send(self, _frame: bytes, _about: Outgoing, /) -> None:
+        """Says why."""
+        raise LinkError(self._why)
+
+    def negotiated(self, era: Era, version: str, /) -> None:
+        """Nobody to agree with."""
+
+    async def close(self) -> None:
+        """Nothing was opened."""
+
+
+def _http_link(name: str, server: GatewayServer) -> Callable[[], ServerLink]:
+    from interpose.surfaces.http_client.addresses import parse_url
+    from interpose.surfaces.mcp.http_link import HttpLink, HttpPlace
+    from interpose.surfaces.mcp.sse_link import SseLink
+
+    try:
+        url = parse_url(server.url)
+    except ValueError as error:
+        raise ConfigError((f"gateway.servers.{name}.url: {error}",)) from None
+    # A name may lead anywhere tomorrow; an address in numbers, or this machine, is what a person wrote down.
+    reach: Reach = "named" if url.named else "private" if server.private else "public"
+    place = HttpPlace(name=name, url=url, headers=server.headers, reach=reach)
+    tokens = None
+    if server.oauth is not None:
+        from interpose.surfaces.mcp.server_oauth import open_tokens
+
+        tokens = open_tokens(name, server.url, server.oauth)
+    made = SseLink if server.transport == "sse" else HttpLink
+    return lambda: made(place, tokens)
 
 
 async def serve_stdio(gateway: Gateway, reads: int, writes: int) -> None:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Collection, Mapping
+from time import monotonic
 from typing import Any
 
 from msgspec.structs import replace
 
 from interpose.errors import PinError
+from interpose.formats.plain_text import one_line
 from interpose.pins.definitions import (
     KINDS,
     MOST_ITEMS,
@@ -32,6 +34,9 @@ from interpose.surfaces.mcp.contract import Listing
 
 log = logging.getLogger("interpose.gateway")
 
+MOST_CHANGES = 12
+"""Listings of a server that differ, in a minute. All kinds together, at a start there are three."""
+_MINUTE = 60.0
 _WORDS = {"tools": "tool", "prompts": "prompt", "resourceTemplates": "resource template", "resources": "resource"}
 
 
@@ -63,6 +68,8 @@ class PinnedCatalogue:
         self._listed: set[tuple[str, str]] = set()
         self._odd: dict[tuple[str, str], str] = {}
         self._told: set[tuple[str, str, str, str]] = set()
+        self._marks: dict[tuple[str, str], str] = {}
+        self._changes: dict[str, list[float]] = {}
         self._views: dict[str, tuple[ServerPins, dict[tuple[str, str], Pin]]] = {}
 
     def admit(self, listing: Listing, /) -> tuple[Mapping[str, Any], ...]:
@@ -79,7 +86,7 @@ class PinnedCatalogue:
             shown["instructions"] = [instructions_of(listing.instructions)] if listing.instructions else []
         self._remember(listing.server, shown)
         try:
-            known = self._desk.listed(listing.server, shown, list(self._connections), mode=self._mode)
+            known = self._taken_in(listing.server, kind, shown)
         except PinError as error:
             log.error("%s is held as a whole: %s", listing.server, error)
             return ()
@@ -88,6 +95,26 @@ class PinnedCatalogue:
         return tuple(
             item for each in found if (item := _shown(known.get(kind, each.name), each, items[each.name])) is not None
         )
+
+    def _taken_in(self, server: str, kind: Kind, shown: Mapping[Kind, list[Definition]]) -> ServerPins:
+        """What is known once a listing is. Raises PinError.
+
+        INVARIANT: a server that shows something else all the time costs no more than a few readings a minute. What it
+        shows beyond them is not what is trusted, and so is held.
+        """
+        mark = digest("".join(each.text for found in shown.values() for each in found) or "nothing")
+        known = self._desk.known(server)
+        if self._marks.get((server, kind)) == mark and kind in known.listed:
+            return known
+        now = monotonic()
+        recent = [moment for moment in self._changes.get(server, ()) if now - moment < _MINUTE]
+        if len(recent) >= MOST_CHANGES and known.listed:
+            log.warning("%s shows something else all the time: what it shows now is not looked at", server)
+            return known
+        self._changes[server] = [*recent, now]
+        known = self._desk.listed(server, shown, list(self._connections), mode=self._mode)
+        self._marks[server, kind] = mark
+        return known
 
     def held(self, server: str, kind: str, name: str, /) -> str:
         """Why this one may not be used now, for the agent; empty if it may. `instructions` have the name ""."""
@@ -169,18 +196,21 @@ class PinnedCatalogue:
         return tuple(kept)
 
     def _tell(self, known: ServerPins, shown: Mapping[Kind, Collection[Definition]]) -> None:
-        """One line in the gateway's log for each thing that is held."""
-        for pin in known.pins:
-            mark = (known.server, pin.kind, pin.name, pin.shown)
-            if pin.kind in shown and pin.waits and mark not in self._told:
-                self._told.add(mark)
-                log.warning(
-                    "%s: %s is held: %s. See `interpose pins show %s`",
-                    known.server, f"{pin.kind} {pin.name}".strip(), reason_of(pin), known.server,
-                )  # fmt: skip
+        """Some lines in the gateway's log for what is held."""
+        marks = {(known.server, pin.kind, pin.name, pin.shown): pin for pin in known.pins if pin.kind in shown}
+        held = [pin for mark, pin in marks.items() if pin.waits and mark not in self._told]
+        self._told |= {mark for mark, pin in marks.items() if pin.waits}
+        for pin in held[:_MOST_TOLD]:
+            log.warning(
+                "%s: %s is held: %s. See `interpose pins show %s`",
+                known.server, f"{pin.kind} {one_line(pin.name)}".strip(), reason_of(pin), known.server,
+            )  # fmt: skip
+        if len(held) > _MOST_TOLD:
+            log.warning("%s: %d more are held", known.server, len(held) - _MOST_TOLD)
 
 
-_MOST_OF_RESOURCES = 1 << 20
+_MOST_OF_RESOURCES = 512 << 10
+_MOST_TOLD = 5
 
 
 def _shown(pin: Pin | None, seen: Definition, item: Mapping[str, Any]) -> Mapping[str, Any] | None:

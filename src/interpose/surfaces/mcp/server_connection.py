@@ -125,7 +125,10 @@ class ServerConnection:
             limit = self._seconds if seconds is None else seconds
             exchange.timer = asyncio.get_running_loop().call_later(limit, self._timed_out, exchange, limit)
         arguments = map_of(params.get("arguments")) if input_schema else EMPTY
-        about = Outgoing(method=method, id=id, name=name, arguments=arguments, input_schema=input_schema)
+        about = Outgoing(
+            method=method, id=id, name=name, arguments=arguments, input_schema=input_schema,
+            principal=caller.principal if caller is not None else "",
+        )  # fmt: skip
         try:
             await self._link.send(request(id, method, params), about)
         except LinkError as error:

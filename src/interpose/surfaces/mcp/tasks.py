@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
-from interpose.surfaces.mcp.client_request import ClientRequest
+from interpose.surfaces.mcp.client_request import ClientRequest, inputs_of
 from interpose.surfaces.mcp.contract import Asked
 from interpose.surfaces.mcp.eras import map_of, meta_for
 from interpose.surfaces.mcp.frames import INTERNAL_ERROR, INVALID_PARAMS, RpcError
@@ -68,8 +68,15 @@ class Tasks:
         task = self._known.get(name) if isinstance(name, str) else None
         if task is None or task.asked.client.principal != request.conversation.client.principal:
             raise RpcError(INVALID_PARAMS, "Unknown task")
+        params: dict[str, Any] = {"taskId": task.id}
+        if request.method == "tasks/update":
+            # INVARIANT: what reaches a server by way of a task is judged as what reaches it by the call itself.
+            _, responses = inputs_of(request.params)
+            judged = await self._gateway.calls.answers(request, task.server, task.asked, task.ticket, responses)
+            if "inputResponses" not in judged:
+                return dict(judged)
+            params["inputResponses"] = judged["inputResponses"]
         connection, _ = await task.server.ready()
-        params = {**request.params, "taskId": task.id}
         meta = meta_for(request.server_meta(), request.declared, connection.era, connection.version)
         exchange = await connection.begin(request.method, params, meta, caller=request)
         try:

@@ -301,3 +301,18 @@ def test_an_id_that_is_in_use_is_refused() -> None:
             assert len(server.calls()) == 1
 
     asyncio.run(main())
+
+
+def test_answered_requests_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_connection, "MAX_OPEN", 10)
+
+    async def main() -> None:
+        client = FakeClient("modern")
+        failing = FakeServer(on={"prompts/get": lambda *_: "no result", "prompts/list": {"prompts": [{"name": "p"}]}})
+        failing.capabilities["prompts"] = {"listChanged": True}
+        async with gateway({"a": failing}, client):
+            for _ in range(20):
+                await client.call("a__echo")
+                assert "error" in await client.request("prompts/get", {"name": "a__p"})
+
+    asyncio.run(main())

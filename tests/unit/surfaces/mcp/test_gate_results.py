@@ -21,6 +21,7 @@ from interpose.surfaces.mcp.gate_results import NOT_STRUCTURED, closed, fit, ope
 from interpose.surfaces.mcp.gate_schema import misfit
 from interpose.types import Confirm, Deny, ToolOutcome, Transform
 from tests.gating import KEY, call, client, forwarded, recorded, settings, watched
+from tests.growth import grows_linearly
 from tests.servers import service_in
 
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0" + bytes(range(256))
@@ -62,6 +63,9 @@ WHERE: list[tuple[str, dict[str, Any]]] = [
     ("an embedded text", tool({"type": "resource", "resource": {"uri": "memo://a", "text": f"key {KEY}."}})),
     ("an embedded blob", tool({"type": "resource", "resource": {"uri": "memo://a", "blob": b64(f"key {KEY}.")}})),
     ("a blob that is no base64", tool({"type": "resource", "resource": {"uri": "memo://a", "blob": f"!{KEY}"}})),
+    ("a blob that is the secret itself, and base64 by chance", {"contents": [{"uri": "memo://a", "blob": KEY}]}),
+    ("a picture that is none", tool({"type": "image", "mimeType": "image/png", "data": KEY})),
+    ("a kind that is a list", tool({"type": [], "data": KEY})),
     ("a picture that is text", tool({"type": "image", "mimeType": "image/svg+xml", "data": b64(f"<svg>{KEY}</svg>")})),
     ("a link", tool({"type": "resource_link", "uri": f"https://example.com/?key={KEY}", "name": "x"})),
     ("the description of a link", tool({"type": "resource_link", "uri": "memo://a", "name": "x", "description": KEY})),
@@ -319,3 +323,21 @@ def test_whatever_comes_keeps_its_shape_and_loses_its_secrets(tmp_path: Path) ->
             assert KEY not in json.dumps(given)
 
         holds()
+
+
+def test_many_parts_take_as_long_as_they_are_many() -> None:
+    """A result of blobs alone: what is put back must not go through all of them for each."""
+
+    def work(many: int) -> None:
+        result = {"contents": [{"uri": "memo://a", "blob": b64(f"part {n}")} for n in range(many)]}
+        shown = opened(result)
+        assert closed(shown, shown.value) == result
+
+    assert grows_linearly(work, 1_000)
+
+
+def test_a_hostile_schema_can_t_make_fitting_long() -> None:
+    many = [*({"const": number} for number in range(2_000)), {"const": "k"}]
+    schema = {"type": "object", "additionalProperties": {"anyOf": many}}
+    came = {str(n): "k" for n in range(9)}
+    assert fit(schema, came, came | {"1": "hidden"}) is None

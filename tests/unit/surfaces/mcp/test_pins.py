@@ -11,7 +11,7 @@ from interpose.pins.definitions import connection_of
 from interpose.pins.pin_desk import choices_of
 from interpose.pins.pinned_server import Mode
 from interpose.surfaces.mcp.contract import Catalogue, Listing
-from interpose.surfaces.mcp.pins import PinnedCatalogue
+from interpose.surfaces.mcp.pins import MOST_CHANGES, PinnedCatalogue
 from tests.unit.pins.servers import Toy, tool
 
 SERVERS = {"fs": connection_of(command="npx", args=["fs"]), "web": connection_of(url="https://web.example/mcp")}
@@ -158,6 +158,31 @@ def test_pins_that_were_tampered_with_hold_the_server_and_no_other(toy: Toy) -> 
     assert "changed by somebody else" in pins.held("fs", "tools", "read")
     assert pins.admit(tools(tool("read"))) == ()
     assert pins.held("web", "tools", "search") == ""
+
+
+def test_a_server_that_changes_all_the_time_is_looked_at_now_and_then(toy: Toy) -> None:
+    pins = catalogue(toy)
+    pins.admit(tools(tool("read")))
+    taken = 0
+    for number in range(50):
+        before = toy.again().known("fs").generation
+        assert pins.admit(tools(tool("read", f"Face {number}."))) == (tool("read"),)
+        assert pins.held("fs", "tools", "read") != ""
+        taken += toy.again().known("fs").generation - before
+    assert taken == MOST_CHANGES - 1
+    assert pins.admit(tools(tool("read"))) == (tool("read"),)
+    assert pins.held("fs", "tools", "read") == ""
+
+
+def test_what_did_not_change_is_not_taken_in_again_but_after_it_was_forgotten(toy: Toy) -> None:
+    pins = catalogue(toy)
+    for _ in range(100):
+        pins.admit(tools(tool("read")))
+    assert toy.again().known("fs").generation == 1
+    toy.again().forget("fs", "ann")
+    assert pins.held("fs", "tools", "read") != ""
+    pins.admit(tools(tool("read")))
+    assert pins.held("fs", "tools", "read") == ""
 
 
 def test_a_flood_of_tools_is_bounded(toy: Toy) -> None:

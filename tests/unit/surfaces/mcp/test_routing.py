@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from interpose.surfaces.mcp.contract import Client
 from interpose.surfaces.mcp.routing import matches
-from tests.mcp_peers import FakeClient, FakeServer, Message, gateway, text
+from tests.mcp_peers import FakeClient, FakeServer, Message, OpenGate, gateway, refusing, text, tool
 from tests.noted import noted
 
 
@@ -40,10 +41,11 @@ def test_lists_of_all_servers_are_one_list_with_all_pages() -> None:
 def test_without_a_prefix_names_stay_and_cannot_take_anothers() -> None:
     async def main() -> None:
         plain, other = FakeServer(tools=("x", "b__y")), FakeServer(tools=("y",))
+        plain.on["tools/list"]["tools"].append(tool("b__z"))
         client = FakeClient("modern")
         async with gateway({"a": plain, "b": other}, client, prefix=lambda name: "" if name == "a" else name):
-            names = [tool["name"] for tool in (await client.result("tools/list"))["tools"]]
-            assert names == ["x", "b__y"]
+            shown = {one["name"]: one["description"] for one in (await client.result("tools/list"))["tools"]}
+            assert shown == {"x": "The tool x", "b__y": "The tool y"}, "what would be taken for another's is left out"
             await client.call("b__y")
             assert other.calls()
             assert not plain.calls()
@@ -193,24 +195,34 @@ def test_results_of_unjudged_requests_are_the_bytes_that_came() -> None:
 
 
 def test_tasks_belong_to_who_made_them_and_are_seen_by_the_gate() -> None:
-    from tests.mcp_peers import OpenGate
-
     async def main() -> None:
         on = {
             "tools/call": {"resultType": "task", "taskId": "7", "status": "working"},
             "tasks/get": lambda _server, message: {
                 "taskId": message["params"]["taskId"], "status": "completed", "result": text("late"),
             },
-            "tasks/cancel": {},
+            "tasks/cancel": {}, "tasks/update": {},
         }  # fmt: skip
-        server, client, gate = FakeServer(on=on), FakeClient("modern"), OpenGate()
-        async with gateway({"a": server}, client, gate):
+        server, client, gate = FakeServer(on=on), FakeClient("modern"), OpenGate(refusing)
+        async with gateway({"a": server}, client, gate) as made:
             begun = await client.call("a__echo")
             assert begun["taskId"] == "a__7"
             got = await client.result("tasks/get", {"taskId": "a__7"})
             assert got["taskId"] == "a__7"
             assert server.calls("tasks/get")[0]["params"]["taskId"] == "7"
             assert gate.results[-1][2]["result"] == text("late"), "what arrives later is looked at, too"
+            yes, bad = ({"k": {"action": "accept", "content": {"x": said}}} for said in ("yes", "bad"))
+            more = {"name": "a__echo", "arguments": {"x": "bad"}}
+            await client.result("tasks/update", {"taskId": "a__7", "inputResponses": yes, **more})
+            assert server.calls("tasks/update")[0]["params"].items() >= {"taskId": "7", "inputResponses": yes}.items()
+            assert not {"name", "arguments"} & server.calls("tasks/update")[0]["params"].keys()
+            assert gate.asked[-1].continues == 1
+            refused = await client.result("tasks/update", {"taskId": "a__7", "inputResponses": bad})
+            assert refused["isError"] is True
+            assert len(server.calls("tasks/update")) == 1, "what a task is answered is judged, too"
+            stranger = FakeClient("modern")
+            stranger.conversation = made.converse(stranger, Client(principal="somebody else"))
+            assert (await stranger.request("tasks/get", {"taskId": "a__7"}))["error"]["code"] == -32602
             for unknown in ("7", "a__8", 7):
                 assert (await client.request("tasks/get", {"taskId": unknown}))["error"]["code"] == -32602
 
