@@ -20,6 +20,7 @@ from tests.e2e.processes import clean_environment
 from tests.interceptor_vectors import PUBLISHED, Vector, run_step, vectors
 
 PLUGIN = Path(__file__).parents[1] / "interceptor_plugin.py"
+MODERN = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
 VECTORS = list(vectors())
 SECRET = "ghp_" + "Xa2bC3dEf4gH5iJk6Lm7nN8oP9qR1sT2uV3w"
 
@@ -149,7 +150,8 @@ def test_our_pipeline_is_two_interceptors(
     said = server.ask("initialize", {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {}})
     extension = said["capabilities"]["extensions"]["io.modelcontextprotocol/interceptors"]
     assert extension == {"supportedEvents": ["tools/call", "prompts/get", "resources/read", "llm/completion"]}
-    found = server.ask("server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}})
+    found = server.ask("server/discover", {"_meta": MODERN})
+    assert server.ask("interceptors/list", {"_meta": MODERN})["resultType"] == "complete"
     assert found["capabilities"] == said["capabilities"]
     names = [one["name"] for one in server.ask("interceptors/list", {})["interceptors"]]
     assert names == ["interpose/decide", "interpose/rewrite"]
@@ -209,6 +211,26 @@ def test_http_keeps_to_its_headers(servers: dict[str, Interceptors], tmp_path_fa
     assert server.send(ping, {"Origin": "https://evil.example"})["error"]
     assert server.send(ping, {"Content-Type": "text/plain"})["error"] == "invalid_content_type"
     assert server.send(ping, {"Authorization": "Bearer wrong"})["error"]
+
+
+def test_a_stranger_gets_verdicts_and_no_session(
+    servers: dict[str, Interceptors], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    server = of(servers, tmp_path_factory, "http", None)
+
+    def asked(phase: str, payload: Any) -> Any:
+        params = {"name": "interpose/decide", "event": "tools/call", "phase": phase, "payload": payload}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "interceptor/invoke", "params": params}
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+        try:
+            connection.request("POST", "/mcp", json.dumps(body), {"Content-Type": "application/json"})
+            return json.loads(connection.getresponse().read())["result"]
+        finally:
+            connection.close()
+
+    assert not asked("request", {"name": "Bash", "arguments": {"command": "rm -rf /"}})["valid"]
+    assert asked("request", {"name": "Bash", "arguments": {"command": "ls"}})["valid"]
+    assert asked("response", {"content": [{"type": "text", "text": SECRET}]})["severity"] == "warning"
 
 
 def test_a_sink_is_told_and_not_waited_for(tmp_path: Path) -> None:

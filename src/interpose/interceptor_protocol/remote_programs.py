@@ -90,11 +90,12 @@ class RemoteProgram:
         self._link: RemoteLink | None = None
         self._members: tuple[ChainMember, ...] = ()
         self._protocol = ""
+        self._pid = os.getpid()
         self._failures = 0
         self._left_alone_until = 0.0
         self._why = ""
-        self._group: list[int] = []
-        """The process that is to end with us."""
+        self._group: list[tuple[int, int]] = []
+        """The program that is to end with us: whose it is, and its process group."""
         weakref.finalize(self, _end_all, self._group)
 
     def prepare(self) -> None:
@@ -109,6 +110,9 @@ class RemoteProgram:
 
     async def members(self) -> tuple[ChainMember, ...]:
         """What it offers, as it counts here. Raises RemoteUnavailableError."""
+        if self._pid != os.getpid():  # forked: connections are those of the process that made them
+            self._pid, self._link, self._connecting = os.getpid(), None, None
+            self._group.clear()
         if self._link is not None and self._link.alive and self._connecting is None:
             return self._members
         if self._connecting is None:
@@ -167,7 +171,7 @@ class RemoteProgram:
             link: RemoteLink = await HttpLink.connect(settings)
         else:
             started = await ProgramLink.start(self.name, settings)
-            self._group.append(started.group)
+            self._group.append((os.getpid(), started.group))
             link = started
         self._link = link
         await self._greet(link)
@@ -294,7 +298,7 @@ def _heard(attempt: asyncio.Task[Any]) -> None:
         attempt.exception()  # those who wait for it say it; if they all went away, nobody has to
 
 
-def _end_all(groups: list[int]) -> None:
-    for group in groups:
-        if group:
+def _end_all(groups: list[tuple[int, int]]) -> None:
+    for owner, group in groups:
+        if group and owner == os.getpid():  # a process that was forked from ours has no say
             end_group(group)

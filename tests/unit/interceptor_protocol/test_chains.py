@@ -59,7 +59,7 @@ def says(spec: Spec, payload: str) -> InterceptorSaid | None:
             if spec.does == "misanswer":
                 return None
             if spec.does in ("error", "warning"):
-                return ValidationSaid(valid=False, severity=spec.does)  # type: ignore[arg-type]  # both are severities
+                return ValidationSaid(valid=False, severity=spec.does)
             return ValidationSaid(valid=spec.does != "unsaid")
         case "sink":
             return SinkSaid()

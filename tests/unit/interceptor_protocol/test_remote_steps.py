@@ -17,6 +17,7 @@ from interpose.config.remote_interceptors import RemoteInterceptorProgram
 from interpose.config.settings import Config
 from interpose.engine import Engine
 from interpose.errors import ConfigError
+from interpose.registry import InterceptorRegistry
 from interpose.types import Context, Deny, ToolCall, Verdict
 
 PROGRAM = str(Path(__file__).parents[2] / "interceptor_program.py")
@@ -197,10 +198,12 @@ def test_guards_of_ours_see_what_a_mutation_made_of_a_call(opened: Make) -> None
 def test_a_mutation_of_anothers_is_shown_to_validators_again(opened: Make) -> None:
     one = opened([CHECK], {"check": YES})
 
-    @one.engine.interceptors.on("tool.before", id="late", priority=1)  # type: ignore[union-attr]  # a registry
     def late(_input: Any, output: Any) -> None:
         output.args["note"] = "smuggled"
 
+    registry = one.engine.interceptors
+    assert isinstance(registry, InterceptorRegistry)
+    registry.add(id="late", name="tool.before", priority=1, handler=late)
     assert one.decide().outcome == "rewrite"
     assert [each["params"]["payload"]["arguments"]["note"] for each in one.heard()] == ["hello", "smuggled"]
 

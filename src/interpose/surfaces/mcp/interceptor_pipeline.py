@@ -124,7 +124,8 @@ class PipelineInterceptors:
         answer = await self._driven(asked, lambda: hosted.before(call))
         match answer:
             case Go() | GoWith():
-                self._remember(context, _Known(what, call))
+                if not _is_stranger(asked):
+                    self._remember(context, _Known(what, call))
                 return ValidationSaid(info=_info(answer.verdict))
             case WaitFor(verdict) | AskThem(verdict):
                 return denied(reply_texts.waiting(verdict), _part(payload, verdict))
@@ -171,8 +172,9 @@ class PipelineInterceptors:
         self, asked: InterceptorInvocation, context: Context, payload: Enclosed, by: str
     ) -> tuple[_Known, ToolRun, Any]:
         shown = opened(payload.params)
-        key = _digest(context, asked)
-        found = self._looked_at.pop(key, None)
+        # INVARIANT: nothing that a stranger sends is kept, or joined to what another stranger sent.
+        key = b"" if _is_stranger(asked) else _digest(context, asked)
+        found = self._looked_at.pop(key, None) if key else None
         if found is None or found.by == by:  # whoever asks again asks about another result of the same words
             known = self._of_result(asked, context, payload)
             outcome = ToolOutcome(known.call, shown.value, is_error=payload.params.get("isError") is True)
@@ -188,7 +190,7 @@ class PipelineInterceptors:
         """The request that a result answers: what comes with it says so, else the last of the session."""
         if payload.request is not None:
             return _Known(*_call(asked.event, payload.request, context))
-        last = self._last.pop(_session(context), None)
+        last = None if _is_stranger(asked) else self._last.pop(_session(context), None)
         if last is not None and last.asked.method == asked.event:
             return last
         what = Asked(server=SERVER, method=asked.event, name="", params=EMPTY, client=Client(context=context))
@@ -221,8 +223,7 @@ class PipelineInterceptors:
     # the one flow
 
     def _hosted(self, asked: InterceptorInvocation, context: Context, can: Abilities) -> Hosted:
-        caller = asked.context.caller
-        if isinstance(caller, InvokingCaller) and caller.anonymous:
+        if _is_stranger(asked):
             return self._service.for_anonymous(context, can)
         return self._service.hosted(context, can, confirm=self._desk())
 
@@ -252,6 +253,11 @@ def _context(asked: InterceptorInvocation) -> Context:
         session_id=owned or f"{SOURCE}:{caller.principal or 'local'}", principal=caller.principal, cwd=caller.cwd,
         trace_id=said.trace_id, span_id=said.span_id, source=SOURCE, claimed=claimed,
     )  # fmt: skip
+
+
+def _is_stranger(asked: InterceptorInvocation) -> bool:
+    caller = asked.context.caller
+    return isinstance(caller, InvokingCaller) and caller.anonymous
 
 
 def _session(context: Context) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from msgspec import UNSET, Raw
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.http_server.listener import Listener, Tcp, trust_of
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
-from interpose.surfaces.mcp.eras import PROTOCOL_VERSION, map_of, text_of
+from interpose.surfaces.mcp.eras import PROTOCOL_VERSION, map_of, result_for, text_of
 from interpose.surfaces.mcp.frames import (
     HEADER_MISMATCH,
     INTERNAL_ERROR,
@@ -53,9 +53,10 @@ async def answered(methods: InterceptorMethods, frame: Frame, caller: InvokingCa
     try:
         params = _params(frame)
         version = map_of(map_of(params).get("_meta")).get(PROTOCOL_VERSION)
-        if version is not None:
-            caller = msgspec.structs.replace(caller, protocol=text_of(version))
-        return response(id, await methods.answer(frame.method, params, caller))
+        if version is None:
+            return response(id, await methods.answer(frame.method, params, caller))
+        caller = msgspec.structs.replace(caller, protocol=text_of(version))
+        return response(id, result_for(frame.method, await methods.answer(frame.method, params, caller), "modern"))
     except RpcError as error:
         return failure(id, error.code, error.message, error.data)
     except Exception:
