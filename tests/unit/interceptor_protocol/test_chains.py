@@ -38,7 +38,7 @@ specs = st.builds(
     name=st.text("abcdef", min_size=1, max_size=3),
     type=st.sampled_from(["validation", "mutation", "sink"]),
     does=st.sampled_from(["pass", "append", "append", "error", "warning", "unsaid", "crash", "misanswer", "if-marked"]),
-    event=st.sampled_from(["*", "tools/*", "tools/call", "prompts/get"]),
+    event=st.sampled_from(["*", "*", "*", "tools/*", "tools/call", "prompts/get"]),
     phase=st.sampled_from(["request", "response"]),
     audit=st.booleans(),
     fail_open=st.booleans(),
@@ -124,8 +124,16 @@ def member(spec: Spec, saw: list[tuple[str, str]]) -> ChainMember:
     return ChainMember(descriptor, invoke)
 
 
+appending = st.builds(
+    Spec, name=st.text("abcdef", min_size=1, max_size=3), type=st.just("mutation"), does=st.just("append"),
+    event=st.just("*"), phase=st.sampled_from(["request", "response"]), audit=st.booleans(), fail_open=st.booleans(),
+    priority=st.tuples(st.integers(-2, 2), st.integers(-2, 2)),
+)  # fmt: skip
+"""Those whose order shows."""
+
+
 @given(
-    chain=st.lists(specs, max_size=7, unique_by=lambda one: one.name),
+    chain=st.lists(specs | appending, max_size=7, unique_by=lambda one: one.name),
     event=st.sampled_from(["tools/call", "tools/list", "prompts/get"]),
     phase=st.sampled_from(["request", "response"]),
 )

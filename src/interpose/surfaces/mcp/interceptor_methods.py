@@ -34,8 +34,8 @@ log = logging.getLogger("interpose.interceptors")
 
 CAPABILITY = "io.modelcontextprotocol/interceptors"
 TIMED_OUT = -32000
-LONGEST_TIMEOUT = 600.0
-"""Seconds. Who names none gets this one, too."""
+USUAL_TIMEOUT, LONGEST_TIMEOUT = 60.0, 600.0
+"""Seconds, if nobody says how many, and at most."""
 _LONGEST = 256
 
 
@@ -195,7 +195,7 @@ def _asked(params: Mapping[str, Any], caller: InvokingCaller) -> InterceptorInvo
 
 def _timeout(value: object) -> float:
     if value is None:
-        return LONGEST_TIMEOUT
+        return USUAL_TIMEOUT
     if isinstance(value, bool) or not isinstance(value, int | float) or not value > 0:
         raise _wrong("timeoutMs must be a number above 0")
     return min(value / 1000, LONGEST_TIMEOUT)
