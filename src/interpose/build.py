@@ -221,6 +221,11 @@ def _registry(config: Config) -> InterceptorRegistry:
         from interpose.plugins import load_plugins
 
         load_plugins(registry, config.plugins)
+    if config.remote_interceptors:
+        from interpose.interceptor_protocol.remote_steps import remote_registrations
+
+        for options in remote_registrations(config.remote_interceptors):
+            registry.add(**options)
     return registry
 
 
@@ -340,6 +345,10 @@ def open_service(
     except BaseException:
         ledger.close()
         raise
+    if config.remote_interceptors:
+        from interpose.interceptor_protocol.remote_steps import prepare_all
+
+        prepare_all(config.remote_interceptors)
     return Service(
         config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity, answering=answering
     )

@@ -5,8 +5,9 @@ A package offers them in its metadata; they run only when they are switched on b
     [project.entry-points."interpose.interceptors"]
     no-fridays = "no_fridays:register"
 
-An entry point is a function that takes the registry and adds what it has. Nothing is ever loaded from the directory
-that an agent works in: neither metadata nor modules there count, or a repository could bring its own rules.
+An entry point is a function that takes the registry and adds what it has. Those of the group
+`interpose.offered_interceptors` return what is offered over the interceptor protocol. Nothing is ever loaded from the
+directory that an agent works in: neither metadata nor modules there count, or a repository could bring its own rules.
 """
 
 from __future__ import annotations
@@ -16,18 +17,21 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import Distribution, EntryPoint, distributions
 from pathlib import Path
+from typing import Any
 
 from interpose.errors import PluginError, text_of
 from interpose.registry import InterceptorRegistry
 
 GROUP = "interpose.interceptors"
+OFFERED = "interpose.offered_interceptors"
+"""Functions that return what `interpose interceptor-server` offers beside our pipeline."""
 
 
-def available_plugins() -> dict[str, EntryPoint]:
+def available_plugins(group: str = GROUP) -> dict[str, EntryPoint]:
     """What the installed packages offer, by name."""
     found: dict[str, EntryPoint] = {}
     for distribution in distributions(path=_trusted_paths()):
-        for point in _points(distribution):
+        for point in _points(distribution, group):
             if point.name in found and found[point.name].value != point.value:
                 raise PluginError(
                     f"two packages offer interceptors named {point.name!r}: {found[point.name].value}, {point.value}"
@@ -38,32 +42,52 @@ def available_plugins() -> dict[str, EntryPoint]:
 
 def load_plugins(registry: InterceptorRegistry, names: Iterable[str]) -> None:
     """Switch on the interceptors of these names."""
-    offered = available_plugins()
+    for point in _wanted(names, GROUP):
+        register = _loaded(point)
+        with _only_trusted_paths():
+            register(registry)  # it may import more of its package
+
+
+def load_offered(names: Iterable[str]) -> tuple[object, ...]:
+    """What these plugins offer over the interceptor protocol."""
+    found: list[object] = []
+    for point in _wanted(names, OFFERED):
+        offer = _loaded(point)
+        with _only_trusted_paths():
+            try:
+                found.extend(offer())
+            except Exception as error:
+                raise PluginError(f"{point.name!r} ({point.value}) offers nothing: {text_of(error)}") from error
+    return tuple(found)
+
+
+def _wanted(names: Iterable[str], group: str) -> Iterator[EntryPoint]:
+    offered = available_plugins(group)
     for name in names:
         if name not in offered:
             known = ", ".join(sorted(offered)) or "none"
             raise PluginError(f"no installed package offers interceptors named {name!r}; offered: {known}")
-        _register(registry, offered[name])
+        yield offered[name]
 
 
-def _register(registry: InterceptorRegistry, point: EntryPoint) -> None:
+def _loaded(point: EntryPoint) -> Callable[..., Any]:
     with _only_trusted_paths():
         try:
-            register: Callable[[InterceptorRegistry], object] = point.load()
+            function: Any = point.load()
         except Exception as error:
             raise PluginError(f"{point.name!r} ({point.value}) can't be loaded: {text_of(error)}") from error
     module = sys.modules.get(point.module)
     origin = getattr(module, "__file__", None)
     if origin is None or _in_working_directory(Path(origin)):
         raise PluginError(f"{point.name!r} ({point.value}) comes from the working directory; that is never trusted")
-    if not callable(register):
-        raise PluginError(f"{point.name!r} ({point.value}) is no function that takes the registry")
-    with _only_trusted_paths():
-        register(registry)  # it may import more of its package
+    if not callable(function):
+        what = "that takes the registry" if point.group == GROUP else "that returns what it offers"
+        raise PluginError(f"{point.name!r} ({point.value}) is no function {what}")
+    return function  # type: ignore[no-any-return]  # what a package brings has no type
 
 
-def _points(distribution: Distribution) -> Iterator[EntryPoint]:
-    return (point for point in distribution.entry_points if point.group == GROUP)
+def _points(distribution: Distribution, group: str) -> Iterator[EntryPoint]:
+    return (point for point in distribution.entry_points if point.group == group)
 
 
 def _trusted_paths() -> list[str]:

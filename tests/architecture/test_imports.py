@@ -99,7 +99,10 @@ MAY_USE: dict[str, set[str]] = {
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
-    "build": FLOW | POLICY | {"reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
+    "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
+    "build": FLOW
+    | POLICY
+    | {"interceptor_protocol", "reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
     "guarded_functions": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
@@ -114,7 +117,8 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http_client": {"types"},
     "surfaces.mcp": FLOW
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
-    | {"surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server", "tool_descriptions"},
+    | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
+    | {"tool_descriptions"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -125,7 +129,7 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
-    | {"server", "service"}
+    | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
@@ -143,7 +147,7 @@ CONFINED = {
     "yaml": ("formats/yaml_text.py",),
     "asyncpg": ("store/postgres.py",),
     "cryptography": ("formats/signatures.py", "approvals/seal.py"),
-    "httpx2": ("policy/judge/http_transport.py",),
+    "httpx2": ("policy/judge/http_transport.py", "interceptor_protocol/remote_http.py"),
     "httptools": ("surfaces/http_server/request_reader.py", "surfaces/http_client/connection.py"),
     "jwt": ("surfaces/mcp/client_tokens.py",),
     "keyring": ("surfaces/mcp/server_oauth.py",),

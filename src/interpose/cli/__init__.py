@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from interpose.cli.verbs import HELPS
+from interpose.cli.verbs import HELPS, module_of
 
 __all__ = ["VERBS", "main"]
 
@@ -77,7 +77,7 @@ def _verb(verb: str, rest: list[str]) -> int:
 
     from interpose.cli.parser import Parser
 
-    module = import_module(f"interpose.cli.{verb}")
+    module = import_module(module_of(verb))
     parser = Parser(prog=f"interpose {verb}", description=module.HELP)
     module.add_arguments(parser)
     status: int = module.run(parser.parse_args(rest))

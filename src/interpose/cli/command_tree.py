@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from interpose.cli.parser import Parser
-from interpose.cli.verbs import HELPS
+from interpose.cli.verbs import HELPS, module_of
 
 Kind = Literal["", "words", "file", "directory", "user", "command"]
 """How a value is completed: not at all, by fixed words, or by what the system knows."""
@@ -85,7 +85,7 @@ def command_tree() -> VerbCommand:
 
 
 def _verb(verb: str) -> VerbCommand:
-    module = import_module(f"interpose.cli.{verb}")
+    module = import_module(module_of(verb))
     parser = Parser(prog=f"interpose {verb}", description=module.HELP)
     module.add_arguments(parser)
     return _command((verb,), module.HELP, parser)

@@ -24,6 +24,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "wrap": "put one MCP server behind the rules: start it, and stand between it and its client",
             "gateway": "put all MCP servers of the configuration behind the rules, as one server",
             "pins": "what MCP servers behind the gateway may show: list, show, approve, reject, forget",
+            "interceptor-server": "offer the rules to MCP clients that speak the interceptor protocol (SEP-2624), over "
+            "stdio or HTTP",
         },
     ),
     "Ask what is decided": (
@@ -76,3 +78,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 """What people do, an example of it, and the verbs for it."""
 
 HELPS: Mapping[str, str] = {verb: line for _, verbs in GROUPS.values() for verb, line in verbs.items()}
+
+
+def module_of(verb: str) -> str:
+    """Where a verb is."""
+    return f"interpose.cli.{verb.replace('-', '_')}"

@@ -9,6 +9,7 @@ __all__ = [
     "ledger",
     "load",
     "places",
+    "remote_interceptors",
     "render",
     "server_variables",
     "settings",

@@ -32,7 +32,7 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     """
     if "servers" in extras(key.type) and (why := written_secrets(value)):
         raise WrongValueError(why)
-    # The variables of servers are filled in by the gateway alone: see server_variables.
+    # The variables of servers are filled in by who starts them: see server_variables.
     filled = value if "servers" in extras(key.type) and not is_text else substituted(value, environ)
     if isinstance(filled, str) and not filled.isascii():
         try:
@@ -44,7 +44,8 @@ def checked(key: Key, value: Any, environ: Mapping[str, str], places: Places, *,
     try:
         converted = msgspec.convert(filled, key.type, strict=True)
     except (msgspec.ValidationError, RecursionError):
-        if "servers" in extras(key.type) and (why := wrong_server(filled)):
+        kind = extras(key.type).get("servers")
+        if kind is not None and (why := wrong_server(filled, kind)):
             raise WrongValueError(why) from None
         got = "something else (not shown, it may be a secret)" if key.secret else shown(filled)
         raise WrongValueError(f"expected {expected(key.type)}, got {got}") from None

@@ -31,7 +31,11 @@ class GatewayDecisions(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         dict[str, GatewayServer],
         Meta(
             description="MCP servers by name, each with `command` or `url`; see docs/gateway.md",
-            extra={"secret": True, "form": "a map of servers by name, each with command or url", "servers": True},
+            extra={
+                "secret": True,
+                "form": "a map of servers by name, each with command or url",
+                "servers": GatewayServer,
+            },
         ),
     ] = EMPTY
     http: GatewayHttp = GatewayHttp()

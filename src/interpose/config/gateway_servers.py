@@ -83,11 +83,11 @@ def _wrong_header(headers: Mapping[str, str], *, oauth: bool) -> str:
     return ""
 
 
-def wrong_server(servers: Any) -> str:
+def wrong_server(servers: Any, kind: type[Struct] = GatewayServer) -> str:
     """Which server is wrong, and how, as far as it can be said; nothing of a value."""
     for name, server in servers.items() if isinstance(servers, dict) else ():
         try:
-            msgspec.convert(server, GatewayServer)
+            msgspec.convert(server, kind)
         except msgspec.ValidationError as error:
             what, _, where = str(error).partition(" - at `$")
             return f"{name}{where.rstrip('`')}: {what[:1].lower()}{what[1:]}"

@@ -1,4 +1,4 @@
-"""`${VARIABLES}` of the gateway's servers: filled in when a server is started, and by who starts it alone.
+"""`${VARIABLES}` of servers and interceptor programs: filled in when one is started, and by who starts it alone.
 
 INVARIANT: no other process needs them, or has them: a hook without a server's token still has its configuration.
 """
@@ -6,17 +6,21 @@ INVARIANT: no other process needs them, or has them: a hook without a server's t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 import msgspec
 
 from interpose.config.checked_values import substituted
 from interpose.config.gateway_servers import GatewayServer
+from interpose.config.remote_interceptors import RemoteInterceptorProgram
+
+Started = TypeVar("Started", GatewayServer, RemoteInterceptorProgram)
 
 
-def filled(server: GatewayServer, environ: Mapping[str, str]) -> GatewayServer:
+def filled(server: Started, environ: Mapping[str, str]) -> Started:
     """The server as it is started. Raises ValueError, which says what is missing, and nothing of a value."""
     given = substituted(msgspec.to_builtins(server), environ)
     try:
-        return msgspec.convert(given, GatewayServer)
+        return msgspec.convert(given, type(server))
     except msgspec.ValidationError as error:
         raise ValueError(f"with its variables filled in it is none: {error}") from None

@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.gateway import GatewayDecisions
 from interpose.config.ledger import LedgerSettings
+from interpose.config.remote_interceptors import RemoteInterceptorProgram, wrong_names
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
 
@@ -332,6 +333,18 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
         field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))
     )
+    remote_interceptors: Annotated[
+        dict[str, RemoteInterceptorProgram],
+        Meta(
+            description="programs with interceptors (MCP's interceptor protocol) by name, each with `command` or "
+            "`url`; see docs/interceptor-protocol.md",
+            extra={
+                "secret": True,
+                "form": "a map of programs by name, each with command or url",
+                "servers": RemoteInterceptorProgram,
+            },
+        ),
+    ] = EMPTY
     telemetry: TelemetrySettings = TelemetrySettings()
     logging: LoggingSettings = LoggingSettings()
     lock: Annotated[
@@ -340,6 +353,9 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         force_setattr(self, "interceptors", FrozenDict(self.interceptors))
+        force_setattr(self, "remote_interceptors", FrozenDict(self.remote_interceptors))
+        if why := wrong_names(self.remote_interceptors):
+            raise ValueError(f"remote_interceptors: {why}")
         for one in BUILTINS:
             if one.needs and (wanted := self.interceptors.get(one.id)) is not None and wanted.enabled:
                 one.arguments(wanted)

@@ -8,6 +8,14 @@ gateway     all servers (supervised_server), all clients (conversation)
 opening     all of it put together from a configuration
 gate        what is asked before a request is passed on, and after     (the engine; knows nothing of links)
 pins        what a server showed when it was first trusted             (knows nothing of links)
+interceptor our pipeline for clients that speak the interceptor protocol
 """
 
-__all__ = ["http_serving", "opening", "stdio_client"]
+__all__ = [
+    "http_serving",
+    "interceptor_methods",
+    "interceptor_pipeline",
+    "interceptor_serving",
+    "opening",
+    "stdio_client",
+]
