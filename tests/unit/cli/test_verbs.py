@@ -11,7 +11,7 @@ import pytest
 
 import interpose.cli
 from interpose.cli import EXIT_USAGE, VERBS, main
-from interpose.cli.verbs import GROUPS, HELPS
+from interpose.cli.verbs import GROUPS, HELPS, module_of
 
 HEAVY = {
     "argparse", "asyncio", "dataclasses", "difflib", "inspect", "json", "logging", "msgspec", "re2", "socket",
@@ -22,13 +22,15 @@ HEAVY = {
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_table_says_what_the_verb_says(verb: str) -> None:
-    module = importlib.import_module(f"interpose.cli.{verb}")
+    module = importlib.import_module(module_of(verb))
     assert HELPS[verb] == module.HELP
 
 
 def test_every_module_that_is_a_verb_is_in_the_table() -> None:
     place = Path(interpose.cli.__file__).parent
-    made = {path.stem for path in place.glob("*.py") if "\nHELP = " in path.read_text(encoding="utf-8")}
+    made = {
+        path.stem.replace("_", "-") for path in place.glob("*.py") if "\nHELP = " in path.read_text(encoding="utf-8")
+    }
     assert made == set(VERBS)
 
 
@@ -62,7 +64,7 @@ except SystemExit:
 """
     done = subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.splitlines()[-1].split())
-    assert f"interpose.cli.{verb}" in loaded
+    assert module_of(verb) in loaded
     assert loaded & {"interpose.build", "interpose.shell", "interpose.ledger", "interpose.reading", "asyncio"} == set()
 
 

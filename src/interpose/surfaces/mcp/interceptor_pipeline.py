@@ -161,8 +161,7 @@ class PipelineInterceptors:
         known, done, shown = await self._looked(asked, context, payload, DECIDE)
         said = done.after
         if said is not None and not said.allowed:
-            reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
-            return denied(reply_texts.withheld(reason), payload.place(""))
+            return denied(reply_texts.withheld(said), payload.place(""))
         if same(_passed_on(known, payload, done, shown), payload.params):
             return ValidationSaid()
         warning = InterceptorMessage(WILL_BE_REWRITTEN, payload.place(""), "warning")
@@ -296,8 +295,7 @@ def _passed_on(known: _Known, payload: Enclosed, done: ToolRun, shown: Any) -> M
     """The result that may be passed on."""
     said = done.after
     if said is not None and not said.allowed:
-        reason = reply_texts.refusal(said) if said.outcome == "deny" else reply_texts.waiting(said)
-        return text_result(known.asked, reply_texts.withheld(reason), is_error=True)
+        return text_result(known.asked, reply_texts.withheld(said), is_error=True)
     if same(done.response, shown.value):
         return payload.params
     return rewritten(known.asked, payload.params, shown, thaw(done.response), is_error=done.outcome.is_error)

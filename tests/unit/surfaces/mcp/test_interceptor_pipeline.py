@@ -80,7 +80,7 @@ def test_a_refusal_says_why_and_what_instead(invoke: Invoking) -> None:
     said = invoke(DECIDE, "request", asking("deny"))
     assert (said["valid"], said["severity"]) == (False, "error")
     assert said["messages"][0]["path"] == "arguments"
-    assert "Not this. (rule no-this)" in said["messages"][0]["message"]
+    assert "Interpose refused this (no-this): Not this." in said["messages"][0]["message"]
     assert "Safer: that" in said["messages"][0]["message"]
     assert not invoke(REWRITE, "request", asking("deny"))["modified"]
 
@@ -130,7 +130,7 @@ def test_a_withheld_result_is_invalid_and_replaced(invoke: Invoking) -> None:
     assert "Not for you." in said["messages"][0]["message"]
     changed = invoke(REWRITE, "response", {"result": text("withhold")})
     assert changed["payload"]["result"]["isError"]
-    assert "withheld: Not for you." in changed["payload"]["result"]["content"][0]["text"]
+    assert "withheld this result (no-result): Not for you." in changed["payload"]["result"]["content"][0]["text"]
 
 
 def test_a_result_belongs_to_the_last_request_of_its_own_session(invoke: Invoking) -> None:
