@@ -113,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
     except (StoreError, LedgerError, OSError) as error:
         if args.act == "verify" and isinstance(error, DamagedStoreError):
             return _failed(args, error, EXIT_BROKEN)
-        return _failed(args, error, EXIT_INTERNAL)
+        return _failed(args, error, EXIT_CONFIG if isinstance(error.__cause__, ImportError) else EXIT_INTERNAL)
     except KeyboardInterrupt:
         return 0  # how people end `tail -f`
 

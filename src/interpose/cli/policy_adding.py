@@ -41,7 +41,8 @@ def remove(args: argparse.Namespace) -> int:
     if found is None:
         names = [file.name for file in there]
         known = f" Yours {'is' if len(names) == 1 else 'are'} {', '.join(names)}." if names else " You have none."
-        raise UsageError(f"there is no rule file {shown(args.name)} of yours.{did_you_mean(args.name, [file.stem for file in there])}{known}")
+        meant = did_you_mean(args.name, [file.stem for file in there])
+        raise UsageError(f"there is no rule file {shown(args.name)} of yours.{meant}{known}")
     return _say(args, [remove_rules(found)])
 
 
