@@ -32,7 +32,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import encoded
 from interpose.cli.terminal import colours_wanted
-from interpose.cli.verdict_text import Ink, visible
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.formats.counted import plural
@@ -119,7 +119,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _failed(args: argparse.Namespace, error: Exception, code: int) -> int:
-    print(f"interpose audit {args.act}: {error}", file=sys.stderr)
+    print(f"interpose audit {args.act}: {visible_lines(str(error))}", file=sys.stderr)
     return code
 
 

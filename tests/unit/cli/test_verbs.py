@@ -116,6 +116,8 @@ def test_the_page_fits_the_width_that_is_said(
         ("no count", ["audit", "tail", "-n", "\x1b"], "argument -n/--limit: '\\x1b' is no number"),
         ("a key that is not there", ["redact", "--key-file", "/no/key"], "redact: /no/key: No such file or directory"),
         ("a terminal's commands", ["\x1b[2J"], "there is no verb '\\x1b[2J'."),
+        ("such a file", ["policy", "add", "\x1b[2J"], "there is no file \\x1b[2J"),
+        ("such rules", ["policy", "test", "\x1b[2J"], "there is no \\x1b[2J"),
     ],
 )
 def test_wrong_usage_says_what_was_meant(
