@@ -32,7 +32,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import encoded
 from interpose.cli.terminal import colours_wanted
-from interpose.cli.verdict_text import Ink, visible
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, DamagedStoreError, LedgerError, StoreError
 from interpose.formats.counted import plural
@@ -113,13 +113,13 @@ def run(args: argparse.Namespace) -> int:
     except (StoreError, LedgerError, OSError) as error:
         if args.act == "verify" and isinstance(error, DamagedStoreError):
             return _failed(args, error, EXIT_BROKEN)
-        return _failed(args, error, EXIT_INTERNAL)
+        return _failed(args, error, EXIT_CONFIG if isinstance(error.__cause__, ImportError) else EXIT_INTERNAL)
     except KeyboardInterrupt:
         return 0  # how people end `tail -f`
 
 
 def _failed(args: argparse.Namespace, error: Exception, code: int) -> int:
-    print(f"interpose audit {args.act}: {error}", file=sys.stderr)
+    print(f"interpose audit {args.act}: {visible_lines(str(error))}", file=sys.stderr)
     return code
 
 

@@ -12,6 +12,7 @@ from msgspec import Struct
 from interpose import Context, Engine, InteractiveConfirmation, InterceptorRegistry, ToolCall
 from interpose.build import open_engine
 from interpose.cli import EXIT_CONFIG
+from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import COLOURS, Ink, visible
 from interpose.errors import InterposeError
 
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run the demo."""
-    ink = Ink(sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+    ink = Ink(colours_wanted())
     person = InteractiveConfirmation(output=sys.stdout) if sys.stdin.isatty() and not args.tour else None
     try:
         engine = open_engine(confirm=person)

@@ -18,7 +18,7 @@ from interpose.cli.explain_text import explanation_text
 from interpose.cli.json_output import encoded
 from interpose.cli.jsonl_rows import BadRow, strict_json
 from interpose.cli.terminal import colours_wanted
-from interpose.cli.verdict_text import Ink
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.errors import InvalidCallError, UnloadableError
 from interpose.policy.file_format import CallForm
 from interpose.policy.load import RulePlace
@@ -67,10 +67,10 @@ def run(args: argparse.Namespace) -> int:
         else:
             print(explanation_text(told, Ink(colours_wanted())))
     except (UsageError, BadRow, InvalidCallError) as error:
-        print(f"interpose explain: {error}", file=sys.stderr)
+        print(f"interpose explain: {visible(str(error))}", file=sys.stderr)
         return EXIT_USAGE
     except UnloadableError as error:
-        print(f"interpose explain: the policy can't be loaded\n{error}", file=sys.stderr)
+        print(f"interpose explain: the policy can't be loaded\n{visible_lines(str(error))}", file=sys.stderr)
         return EXIT_CONFIG
     return EXIT_CODES.get(told.outcome, 0)
 

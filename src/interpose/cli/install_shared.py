@@ -73,7 +73,8 @@ def target_in(args: argparse.Namespace, verb: str) -> InstallTarget | int:
     """The place that is meant, or the exit code if there is no such host."""
     host = host_named(args.host or "")
     if host is None:
-        said = unknown("agent", args.host, HOSTS) if args.host else f"which agent? Known are {', '.join(HOSTS)}."
+        every = " Or --all." if verb == "uninstall" else ""
+        said = unknown("agent", args.host, HOSTS) if args.host else f"which agent? Known are {', '.join(HOSTS)}.{every}"
         print(f"interpose {verb}: {said}", file=sys.stderr)
         return EXIT_USAGE
     target = target_of(host.facts, args.scope or "user", Path(args.cwd).absolute())
@@ -143,7 +144,16 @@ def difference(change: FileChange, name: str) -> Iterable[str]:
 def _agreed(plan: Plan, args: argparse.Namespace) -> bool:
     if args.yes or args.json or not plan.changed or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
-    return input("Write this? [y/N] ").strip().lower() in ("y", "yes")
+    return said_yes("Write this?")
+
+
+def said_yes(question: str) -> bool:
+    """Ask at the terminal. Whoever closes it, or types what is no text, has not said yes."""
+    try:
+        return input(f"{question} [y/N] ").strip().lower() in ("y", "yes")
+    except (EOFError, UnicodeError):
+        print()
+        return False
 
 
 def _worth_it(plan: Plan) -> bool:

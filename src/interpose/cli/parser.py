@@ -55,14 +55,27 @@ class Parser(argparse.ArgumentParser):
             return f"there is no option {shown(typed)}.{meant}"
         takes_command = any(action.dest == "command" and action.nargs == "?" for action in self._actions)
         quoting = f" Put a command into quotes: {self.prog} 'rm -rf build'" if takes_command else ""
-        return f"there is no option {shown(typed)}.{quoting}" if typed else f"what is {shown(rest[0])}?{quoting}"
+        if typed:
+            return f"there is no option {shown(typed)}.{quoting}"
+        one = " One agent at a time." if any(action.dest == "host" for action in self._actions) else ""
+        return f"what is {shown(rest[0])}?{quoting}{one}"
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         """As in the parent, with the value that was probably meant."""
         if action.choices is not None and value not in action.choices:
-            what = "verb" if isinstance(action, argparse._SubParsersAction) else "value"  # noqa: SLF001 - no other way
+            is_verb = isinstance(action, argparse._SubParsersAction)  # noqa: SLF001 - no other way
+            what = "verb" if is_verb else "value" if action.option_strings else action.dest
             known = [str(choice) for choice in action.choices]
-            raise argparse.ArgumentError(None if what == "verb" else action, unknown(what, str(value), known))
+            raise argparse.ArgumentError(action if what == "value" else None, unknown(what, str(value), known))
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        """As in the parent, without names of types."""
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError as error:
+            if isinstance(error.__context__, ValueError):
+                raise argparse.ArgumentError(action, f"{shown(arg_string)} is no number") from None
+            raise
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and end."""

@@ -14,7 +14,7 @@ from interpose.cli.json_output import print_json
 from interpose.cli.junit import write_junit
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted, hanging
-from interpose.cli.verdict_text import Ink, visible
+from interpose.cli.verdict_text import Ink, visible, visible_lines
 from interpose.errors import UnloadableError
 from interpose.formats.counted import plural
 from interpose.policy.load import RulePlace, pack_names, pack_text, read
@@ -73,15 +73,15 @@ def run(args: argparse.Namespace) -> int:
     try:
         return _ACTS[args.act](args)
     except UsageError as error:
-        print(f"interpose policy {args.act}: {error}", file=sys.stderr)
+        print(f"interpose policy {args.act}: {visible(str(error))}", file=sys.stderr)
         return EXIT_USAGE
     except UnloadableError as error:
-        print(f"interpose policy {args.act}: rules that can't be loaded\n{error}", file=sys.stderr)
+        print(f"interpose policy {args.act}: rules that can't be loaded\n{visible_lines(str(error))}", file=sys.stderr)
         return EXIT_CONFIG
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
     except OSError as error:
-        print(f"interpose policy {args.act}: {error}", file=sys.stderr)
+        print(f"interpose policy {args.act}: {visible(str(error))}", file=sys.stderr)
         return EXIT_INTERNAL
 
 

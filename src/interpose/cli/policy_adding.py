@@ -9,7 +9,9 @@ from pathlib import Path
 import msgspec
 
 from interpose.cli.call_arguments import UsageError
+from interpose.cli.suggestions import did_you_mean, shown
 from interpose.cli.verdict_text import visible
+from interpose.formats.counted import plural
 from interpose.install.places import spoken_path
 from interpose.policy.own_rules import OwnRules, add_rules, own_files, remove_rules
 
@@ -29,7 +31,7 @@ def add(args: argparse.Namespace) -> int:
     for file in args.files:
         if not Path(file).is_file():
             raise UsageError(f"there is no file {file}")
-    return _say(args, [add_rules(Path(file)) for file in args.files])
+    return _say(args, add_rules([Path(file) for file in args.files]))
 
 
 def remove(args: argparse.Namespace) -> int:
@@ -37,8 +39,10 @@ def remove(args: argparse.Namespace) -> int:
     there = own_files()
     found = next((file for file in there if args.name in (file.name, file.stem)), None)
     if found is None:
-        known = f"there are {', '.join(file.name for file in there)}" if there else "there are none"
-        raise UsageError(f"{args.name!r} is no rule file of yours; {known}")
+        names = [file.name for file in there]
+        known = f" Yours {'is' if len(names) == 1 else 'are'} {', '.join(names)}." if names else " You have none."
+        meant = did_you_mean(args.name, [file.stem for file in there])
+        raise UsageError(f"there is no rule file {shown(args.name)} of yours.{meant}{known}")
     return _say(args, [remove_rules(found)])
 
 
@@ -48,10 +52,6 @@ def _say(args: argparse.Namespace, changed: Sequence[OwnRules]) -> int:
         print(msgspec.json.format(msgspec.json.encode(told), indent=2).decode())
         return 0
     for own in changed:
-        passed = f", {_counted(own.examples, 'example')} passed" if own.examples else ""
-        print(f"{own.change}  {visible(spoken_path(own.file))}  {_counted(len(own.rules), 'rule')}{passed}")
+        passed = f", {plural(own.examples, 'example')} passed" if own.examples else ""
+        print(f"{own.change}  {visible(spoken_path(own.file))}  {plural(len(own.rules), 'rule')}{passed}")
     return 0
-
-
-def _counted(number: int, word: str) -> str:
-    return f"{number} {word}" if number == 1 else f"{number} {word}s"

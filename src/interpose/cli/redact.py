@@ -12,6 +12,7 @@ import msgspec
 
 from interpose.cli import EXIT_USAGE
 from interpose.cli.jsonl_rows import BadRow, lines, parsed
+from interpose.cli.verdict_text import visible
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import catalogue
 from interpose.secrets.stream import StreamRedactor
@@ -55,7 +56,8 @@ def run(args: argparse.Namespace) -> int:
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
     except (OSError, ValueError) as error:
-        print(f"interpose redact: {error}", file=sys.stderr)
+        said = f"{error.filename}: {error.strerror}" if isinstance(error, OSError) and error.filename else str(error)
+        print(f"interpose redact: {visible(said)}", file=sys.stderr)
         return EXIT_USAGE
 
 

@@ -30,7 +30,8 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 def unknown(what: str, word: str, known: Iterable[str]) -> str:
     """One line about a word that nobody knows: `there is no decision 'dney'. Did you mean deny? Known are ...`"""
     words = list(known)
-    return f"there is no {what} {shown(word)}.{did_you_mean(word, words)} Known are {', '.join(words)}."
+    known = f"Known {'is' if len(words) == 1 else 'are'} {', '.join(words)}."
+    return f"there is no {what} {shown(word)}.{did_you_mean(word, words)} {known}"
 
 
 def shown(word: str) -> str:

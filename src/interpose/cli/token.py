@@ -17,6 +17,7 @@ from interpose.cli.call_arguments import UsageError
 from interpose.cli.closed_values import one_of
 from interpose.cli.json_output import print_json
 from interpose.cli.server_client import connection_to
+from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
 from interpose.errors import ConfigError, ServerError, text_of
 from interpose.surfaces.http_server.messages import Role
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (ServerError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
-    print(f"interpose token {args.act}: {problem}", file=sys.stderr)
+    print(f"interpose token {args.act}: {visible_lines(problem)}", file=sys.stderr)
     return code
 
 
@@ -136,7 +137,7 @@ def _shown(token: Token) -> str:
 def _revoke(args: argparse.Namespace, file: Path, socket: str) -> int:
     known = open_tokens(file)
     if all(token.name != args.name for token in known.entries):
-        print(f"interpose token revoke: there is no token of {args.name}", file=sys.stderr)
+        print(f"interpose token revoke: there is no token of {visible(args.name)}", file=sys.stderr)
         return EXIT_NOT_DONE
     if len(known.entries) == 1:
         raise UsageError("it is the only token; make another one first")

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from interpose.cli.install_shared import EXIT_REFUSED, show
+from interpose.cli.install_shared import EXIT_REFUSED, said_yes, show
 from interpose.cli.json_output import print_json
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink, visible
@@ -83,7 +83,7 @@ def _agreed(args: argparse.Namespace) -> bool:
     if args.yes or args.json or not (sys.stdin.isatty() and sys.stdout.isatty()):
         return True
     lost = " Keys, rules and the ledger can't be brought back." if args.purge else ""
-    return input(f"Remove all of this?{lost} [y/N] ").strip().lower() in ("y", "yes")
+    return said_yes(f"Remove all of this?{lost}")
 
 
 def _told(
@@ -128,7 +128,7 @@ def _afterwards(asked: set[str], remaining: list[Remaining], *, purged: bool) ->
     running = [each for each in running_agents() if each.host in asked]
     if running:
         named = ", ".join(f"{each.host} (process {each.pid})" for each in running)
-        yield f"Start again what runs now: {named} read its hooks when it started, and is refused every call."
+        yield f"Start again what runs now, as it read its hooks at its start and is refused every call: {named}."
     if not purged:
         yield "No agent asks Interpose any more. `interpose uninstall --all --purge` removes what it kept, too."
         return

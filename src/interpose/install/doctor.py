@@ -174,7 +174,7 @@ def _written(target: InstallTarget, record: Installed | None, loaded: Loaded) ->
     if stale:
         yield HostCheck("installed", "open", f"{', '.join(stale)}: not as it should be", file=stale[0])
     else:
-        yield HostCheck("installed", "ok", "every event of this host, as it should be")
+        yield HostCheck("installed", "ok", "every event of this agent, as it should be")
     if fail_open:
         yield HostCheck("fail-open", "open", "calls that can't be decided run: somebody chose so")
     elif loaded.config.hooks.fail_open:

@@ -59,7 +59,11 @@ _MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
     r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|pins/[^\s'\"]{1,200}/(?:approve|forget)|grants)|(?:site|dist)-packages/interpose/"
-    r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b",
+    r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b"
+    r"|\binterpose\.policy\.(?:own_rules|pack_catalogue|startup_memory)\b"
+    r"|\bfrom\s+interpose(?:\.policy)?\s+import\s+(?:[\w ,]{0,200}|\([\w\s,]{0,200})"
+    r"\b(?:__main__|cli|install|own_rules|pack_catalogue|pins|proof|startup_memory)\b"
+    r"|\brun_module\(\s*['\"]interpose\b|\bentry_points\b[^\n]{0,120}\binterpose\b|['\"]interpose\.['\"]",
     re.IGNORECASE,
 )
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
 
 from interpose.config.load import load
+from interpose.config.settings import PolicySettings
 from interpose.errors import PolicyError
 from interpose.policy.load import SUFFIXES, RulePlace, RuleText, load_texts, parsed, read
 from interpose.policy.rule_file_trust import SIGNATURE_SUFFIX
@@ -26,21 +27,38 @@ class OwnRules(Struct, frozen=True):
     change: Literal["added", "replaced", "unchanged", "removed"]
 
 
-def add_rules(given: Path, *, environ: Mapping[str, str] = os.environ) -> OwnRules:
-    """Put a copy of a rule file where it holds for all that this user's agents do. Raises PolicyError and OSError.
+def add_rules(given: Sequence[Path], *, environ: Mapping[str, str] = os.environ) -> list[OwnRules]:
+    """Put copies of rule files where they hold for all that this user's agents do. Raises PolicyError and OSError.
 
-    INVARIANT: it holds beside all other rules and its examples are as they say, or nothing is written: a file that does
-    not load would make every call be refused.
+    INVARIANT: all of them hold beside all other rules and their examples are as they say, or nothing is written: a file
+    that does not load would make every call be refused.
     """
     policy = load(environ=environ).config.policy
-    place = Path(policy.directory) / given.name
-    _require_name(given)
+    places: dict[Path, Path] = {}
+    for file in given:
+        _require_name(file)
+        place = Path(policy.directory) / file.name
+        if places.setdefault(place, file) != file:
+            raise _problem(file, f"has the name of {places[place]}, and only one of them can hold")
     shared = shared_places(policy)
-    signature = given.with_name(given.name + SIGNATURE_SUFFIX)
-    signed = signature.exists() or policy.require_signature
-    (text,) = read([RulePlace(str(given), standing=shared[-1].standing if signed else None)])
-    others = [other for other in read(shared) if other.file not in (str(place), str(given))]
-    load_texts([*others, text])
+    texts = {place: _read_given(file, policy, shared) for place, file in places.items()}
+    known = {str(file) for pair in places.items() for file in pair}
+    others = [other for other in read(shared) if other.file not in known]
+    load_texts([*others, *texts.values()])
+    return [_put(place, text, _signature(places[place])) for place, text in texts.items()]
+
+
+def _read_given(file: Path, policy: PolicySettings, shared: Sequence[RulePlace]) -> RuleText:
+    signed = _signature(file).exists() or policy.require_signature
+    (text,) = read([RulePlace(str(file), standing=shared[-1].standing if signed else None)])
+    return text
+
+
+def _signature(file: Path) -> Path:
+    return file.with_name(file.name + SIGNATURE_SUFFIX)
+
+
+def _put(place: Path, text: RuleText, signature: Path) -> OwnRules:
     rules = _held(text)
     before = place.read_text(encoding="utf-8") if place.exists() else None
     if before == text.text:
@@ -52,7 +70,7 @@ def add_rules(given: Path, *, environ: Mapping[str, str] = os.environ) -> OwnRul
 
 
 def _replace(place: Path, text: RuleText, signature: str) -> None:
-    beside = place.with_name(place.name + SIGNATURE_SUFFIX)
+    beside = _signature(place)
     beside.unlink(missing_ok=True)  # that of the old text would make the new one be refused
     write_whole(place, text.text)
     if signature:
@@ -67,7 +85,7 @@ def remove_rules(file: Path) -> OwnRules:
     except PolicyError:
         rules = {}  # what does not load goes all the same: it may be why nothing else does
     file.unlink()
-    file.with_name(file.name + SIGNATURE_SUFFIX).unlink(missing_ok=True)
+    _signature(file).unlink(missing_ok=True)
     return OwnRules(file, tuple(rules), 0, "removed")
 
 

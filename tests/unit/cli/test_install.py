@@ -12,7 +12,7 @@ import pytest
 from interpose.cli import main
 from interpose.config import load as config_load
 from interpose.surfaces.hosts.all_hosts import HOSTS
-from tests.unit.install.homes import new_home, target, tree
+from tests.unit.install.homes import answered, new_home, target, tree
 
 TEXT = '{\n  "model": "opus"\n}\n'
 
@@ -65,14 +65,15 @@ def test_a_dry_run_changes_nothing(verb: str, settings: Path, home: Path, capsys
 
 
 @pytest.mark.parametrize(
-    ("typed", "flags", "done"), [("y", [], True), ("", [], False), ("n", [], False), ("", ["--yes"], True)]
+    ("typed", "flags", "done"),
+    [("y", [], True), ("", [], False), (None, [], False), ("n", [], False), ("", ["--yes"], True)],
 )
 def test_at_a_terminal_it_asks(
-    typed: str, flags: list[str], done: bool, settings: Path, monkeypatch: pytest.MonkeyPatch
+    typed: str | None, flags: list[str], done: bool, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _prompt: typed)
+    monkeypatch.setattr("builtins.input", answered(typed))
     assert main(["install", "claude-code", *flags]) == (0 if done else 1)
     assert ("PreToolUse" in settings.read_text(encoding="utf-8")) is done
 

@@ -37,7 +37,7 @@ def test_nothing_is_offered_if_nothing_is_near() -> None:
 def test_one_line_says_what_is_wrong_and_what_is_known() -> None:
     said = unknown("decision", "dney", ["allow", "deny"])
     assert said == "there is no decision 'dney'. Did you mean deny? Known are allow, deny."
-    assert unknown("decision", "x", ["allow"]) == "there is no decision 'x'. Known are allow."
+    assert unknown("decision", "x", ["allow"]) == "there is no decision 'x'. Known is allow."
 
 
 def test_a_hostile_word_is_shown_harmless_and_short() -> None:

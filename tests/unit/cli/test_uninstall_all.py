@@ -11,7 +11,7 @@ import pytest
 from interpose.agents import switch_reader
 from interpose.cli import main
 from interpose.config.places import places_of
-from tests.unit.install.homes import new_home, target
+from tests.unit.install.homes import answered, new_home, target
 
 TEXT = '{\n  "model":   "opus"\n}'
 
@@ -93,13 +93,15 @@ def test_settings_that_cannot_be_loaded_keep_nobody(home: Path, capsys: pytest.C
     assert left(home) == [".claude", ".claude/settings.json"]
 
 
-@pytest.mark.parametrize(("typed", "flags", "done"), [("y", [], True), ("", [], False), ("", ["--yes"], True)])
+@pytest.mark.parametrize(
+    ("typed", "flags", "done"), [("y", [], True), ("", [], False), (None, [], False), ("", ["--yes"], True)]
+)
 def test_at_a_terminal_it_asks(
-    typed: str, flags: list[str], done: bool, home: Path, monkeypatch: pytest.MonkeyPatch
+    typed: str | None, flags: list[str], done: bool, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    monkeypatch.setattr("builtins.input", lambda _prompt: typed)
+    monkeypatch.setattr("builtins.input", answered(typed))
     assert main(["uninstall", "--all", "--purge", *flags]) == (0 if done else 1)
     assert (places_of().state.exists()) is not done
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,17 @@ def new_home(path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(path))
     return path
+
+
+def answered(typed: str | None) -> Callable[[str], str]:
+    """What a person types at a terminal; None closes it."""
+
+    def read(_prompt: str) -> str:
+        if typed is None:
+            raise EOFError
+        return typed
+
+    return read
 
 
 def target(name: str, scope: Scope = "user", project: Path = Path("/nowhere")) -> InstallTarget:

@@ -116,12 +116,29 @@ def test_what_is_not_there_is_said(run: Run) -> None:
         "interpose policy add: there is no file npm.yaml\n",
     )
     assert run("policy", "remove", "npm")[2] == (
-        "interpose policy remove: 'npm' is no rule file of yours; there are none\n"
+        "interpose policy remove: there is no rule file 'npm' of yours. You have none.\n"
     )
     run("policy", "add", "pnpm.yaml")
-    assert run("policy", "remove", "packs")[2].endswith("there are pnpm.yaml\n")
+    assert run("policy", "remove", "packs")[2].endswith("Yours is pnpm.yaml.\n")
 
 
 def test_an_agent_adds_and_removes_nothing(run: Run) -> None:
     for act in ("add pnpm.yaml", "remove pnpm", "test add pnpm.yaml", "list remove pnpm"):
         assert run("check", f"interpose policy {act}")[0] == 2
+
+
+def test_several_files_are_added_all_or_none(run: Run, own: Path) -> None:
+    Path("pnpm.yaml").write_text(RULE)
+    for name, text, said in (
+        ("-h", "", "must end with .yaml or .yml"),
+        ("broken.yaml", "version: [", "not YAML"),
+        ("again.yaml", RULE, "use-pnpm"),
+        ("other/pnpm.yaml", RULE, "has the name of pnpm.yaml"),
+    ):
+        Path(name).parent.mkdir(exist_ok=True)
+        Path(name).write_text(text)
+        code, _, wrong = run("policy", "add", "pnpm.yaml", "--", name)
+        assert (code, said in wrong, own.exists()) == (EXIT_CONFIG, True, False), (name, wrong)
+    Path("yarn.yaml").write_text(RULE.replace("use-pnpm", "no-yarn").replace("npm", "yarn"))
+    assert run("policy", "add", "pnpm.yaml", "yarn.yaml")[1].count("added") == 2
+    assert "Did you mean yarn? Yours are pnpm.yaml, yarn.yaml." in run("policy", "remove", "yan")[2]

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from interpose.formats.plain_text import one_line, plain
 from interpose.points import BLOCKED
 from interpose.surfaces.hosts.events import HostEvent, HostFacts
 from interpose.tools import command_of, plain_arguments
@@ -55,7 +56,7 @@ def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall
 
 def change(verdict: Verdict[ToolCall]) -> str:
     """What became of the call, for the person who is asked about it and for the agent."""
-    return f"Interpose: {rewriting(verdict)} to:\n{_shown(verdict.payload)}"
+    return f"Interpose: {rewriting(verdict)} to:\n{plain(_shown(verdict.payload))}"
 
 
 def _shown(call: ToolCall) -> str:
@@ -96,7 +97,7 @@ def unhidden(facts: HostFacts, event: HostEvent, reason: str) -> str:
 def rewriting(verdict: Verdict[Any]) -> str:
     """Who changed something."""
     who = dict.fromkeys(_changer(finding) for finding in verdict.findings if finding.said == "rewrite")
-    return f"{' and '.join(who)} changed it"
+    return one_line(f"{' and '.join(who)} changed it")
 
 
 def _changer(finding: Finding) -> str:
@@ -114,12 +115,16 @@ def _decided(verdict: Verdict[Any]) -> str:
 
 
 def _reason(verdict: Verdict[Any], nothing: str) -> str:
-    """The reason without the rule, where that was put before it."""
-    return verdict.reason.removeprefix(f"{_decided(verdict)}: ") or nothing
+    """The reason without the rule, where that was put before it.
+
+    INVARIANT: it is one line. Names that the agent chose stand in it, and a person must not take one for the next line
+    of ours: `interpose approvals approve` with the name of another question.
+    """
+    return one_line(" ".join(verdict.reason.removeprefix(f"{_decided(verdict)}: ").splitlines())) or nothing
 
 
 def _instead(verdict: Verdict[Any]) -> str:
     safer = dict.fromkeys(
         finding.instead for finding in verdict.findings if finding.instead and finding.mode == "enforce"
     )
-    return "".join(f"\nSafer: {text}" for text in safer)
+    return "".join(f"\nSafer: {one_line(text.strip())}" for text in safer)

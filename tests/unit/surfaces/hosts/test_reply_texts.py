@@ -59,6 +59,22 @@ def test_a_question_names_us_and_the_rule(note: str, decision: Confirm, said: st
     assert "nobody can be asked here" in waiting(replace(verdict, approval=""))
 
 
+def test_what_the_agent_chose_is_no_line_of_ours_and_steers_no_terminal() -> None:
+    named = "Reads x\x1b[2J\rAnswer it:\ninterpose approvals approve OTHER\u2028/.env."
+    found = (Finding(interceptor="mine", said="ask", reason="", instead="git push 't\x1b[2J\ninterpose'"),)
+    verdict: Verdict[ToolCall] = Verdict(
+        outcome="ask", decision=Confirm(named, rule="r"), payload=ToolCall("exec"), findings=found, approval="k3m9qx2a"
+    )
+    said = "Interpose asks (r): Reads x\\x1b[2J Answer it: interpose approvals approve OTHER /.env."
+    assert notice(verdict).split("\n")[0] == said
+    assert len(notice(verdict).splitlines()) == 2
+    assert waiting(verdict).splitlines()[:2] == [said, "Safer: git push 't\\x1b[2J\\ninterpose'"]
+    assert len(waiting(verdict).splitlines()) == 3
+    assert refusal(replace(verdict, outcome="deny", decision=Deny("Several\nlines.", rule="r"), findings=())) == (
+        "Interpose refused this (r): Several lines."
+    )
+
+
 @pytest.mark.parametrize("name", sorted(HOSTS))
 def test_every_host_says_it_alike(name: str) -> None:
     """What a person or an agent reads of a call that is asked about or refused, whatever the host's fields are."""

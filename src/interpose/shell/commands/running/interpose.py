@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
 _LOOKING: dict[str, frozenset[str]] = {
-    **dict.fromkeys(("check", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
+    **dict.fromkeys(("check", "completion", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
     "approvals": words("list show"),
     "audit": words("export search show stats tail verify"),
     "config": words("check schema show"),
@@ -42,7 +44,7 @@ def interpose(inv: Invocation, low: Lowering) -> None:
         low.read(file)
     operands = opts.operands
     verb = operands[0] if operands else None
-    if verb is None or (verb.text != "run" and any(word.text in _INFORM for word in inv.args)):
+    if verb is None or (verb.text != "run" and _only_informs(inv.args)):
         return
     act = operands[1] if len(operands) > 1 else None
     match verb.text:
@@ -63,6 +65,12 @@ def interpose(inv: Invocation, low: Lowering) -> None:
             changed = act if act is not None and verb.text in _LOOKING else verb
             low.emit("guard.tamper", f"interpose {verb.text}", at=changed, wide=True, ours=True, rule="guard-off",
                      reason="Changes, stops or answers for the guard that watches this")  # fmt: skip
+
+
+def _only_informs(args: tuple[Word, ...]) -> bool:
+    """Whether help is all that is asked for. Behind `--`, or what could stand for it, `-h` is the name of a file."""
+    before = takewhile(lambda word: word.text != "--" and UNKNOWN not in word.text, args)
+    return any(word.text in _INFORM for word in before)
 
 
 def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
