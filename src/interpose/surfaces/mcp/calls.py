@@ -45,6 +45,8 @@ KEPT_DATA = frozenset({-32042, -32021, -32022})
 """Errors whose data the protocol defines. The data of others is not passed on: nobody looked at it."""
 REFUSED = "Interpose could not decide about this call, so it is refused."
 
+_SENT = frozenset({"name", "uri", "arguments", "task"})
+"""The params of what is judged that a server gets. INVARIANT: nobody judges others, so no server hears of them."""
 _KIND: Mapping[str, Kind] = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
 JUDGED = frozenset(_KIND)
 
@@ -141,7 +143,11 @@ class Calls:
         return result_for(request.method, result, request.declared.era)
 
     def _asked(self, request: ClientRequest, target: Target, definition: Mapping[str, Any]) -> Asked:
-        params = request.params
+        params = {key: value for key, value in request.params.items() if key in _SENT}
+        if "task" in params:
+            params["task"] = {
+                key: value for key, value in map_of(params["task"]).items() if type(value) in (int, float)
+            }
         if meta := meta_for(request.server_meta(), request.declared, "handshake", ""):
             meta.pop("progressToken", None)
             if meta:

@@ -101,6 +101,16 @@ def test_what_is_sent_is_what_was_judged() -> None:
     asyncio.run(main())
 
 
+def test_params_that_nobody_judges_reach_no_server() -> None:
+    async def main() -> None:
+        server, client = FakeServer("handshake"), FakeClient("handshake")
+        async with gateway({"a": server}, client):
+            await client.call("a__echo", {"x": 1}, command="rm", task={"ttl": 5, "command": "rm"}, inputResponses={})
+            assert server.calls()[0]["params"] == {"name": "echo", "arguments": {"x": 1}, "task": {"ttl": 5}}
+
+    asyncio.run(main())
+
+
 def test_lines_within_a_frame_are_no_frames() -> None:
     """What HTTP may carry pretty-printed is one line on stdio, and no key in it can become a frame."""
     from interpose.surfaces.mcp.lines import as_line
