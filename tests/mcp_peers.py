@@ -234,6 +234,12 @@ class OpenGate:
         self.failures.append((code, message))
         return message
 
+    def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
+        if "withheld" in json.dumps(dict(said)):
+            return None
+        shown: dict[str, Any] = json.loads(json.dumps(dict(said)).replace("classified", "[hidden]"))
+        return shown
+
     def hide(
         self, context: Context, server: str, tools: Sequence[Mapping[str, Any]], /
     ) -> tuple[Mapping[str, Any], ...]:

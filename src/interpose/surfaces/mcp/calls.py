@@ -257,6 +257,7 @@ class Calls:
     ) -> _AskedBack:
         """An old server waits for answers of a modern client."""
         questions = {f"q{number}": question for number, question in enumerate(asked, 1)}
+        requests = {key: {"method": one.method, "params": self._aside(one)} for key, one in questions.items()}
         connection.suspend(exchange)
         running = Running(connection, exchange, questions)
         try:
@@ -266,8 +267,11 @@ class Calls:
                 question.refuse(INTERNAL_ERROR, "Too many calls wait for answers")
             connection.cancel(exchange, "too many calls wait for answers")
             raise
-        requests = {key: {"method": one.method, "params": dict(one.params)} for key, one in questions.items()}
         return _AskedBack(_input_required(requests, handle))
+
+    def _aside(self, question: ServerQuestion) -> dict[str, Any]:
+        seen = self._gateway.gate.aside(question.params)
+        return {"message": "What the server asks could not be looked at: decline."} if seen is None else seen
 
     # after
 
@@ -290,7 +294,8 @@ class Calls:
 
     async def _told(self, passed: _Passed, error: RpcError) -> RpcError:
         text = await self._failed(passed, error.code, error.message)
-        return RpcError(error.code, text, error.data if error.code in KEPT_DATA else None)
+        kept = error.data if error.code in KEPT_DATA and isinstance(error.data, dict) else None
+        return RpcError(error.code, text, None if kept is None else self._gateway.gate.aside(kept))
 
     async def _failed(self, passed: _Passed, code: int, message: str) -> str:
         try:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.contract import Client, RequestGate
 from interpose.surfaces.mcp.eras import Declared, map_of, text_of
 from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import (
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 OURS = "interpose/"
 """What clients may say to us in `_meta` (`interpose/session`). Servers don't hear it."""
+_PROGRESS = ("progress", "total", "message")
 
 
 class ClientRequest:
@@ -54,6 +55,10 @@ class ClientRequest:
         """Whose it is."""
         return self.conversation.client.principal
 
+    @property
+    def _gate(self) -> RequestGate:
+        return self.conversation.gateway.gate
+
     def server_meta(self) -> dict[str, Any]:
         """`_meta` as a server may see it."""
         return {key: value for key, value in self.meta.items() if not key.startswith(OURS)}
@@ -76,12 +81,16 @@ class ClientRequest:
 
     def progressed(self, params: dict[str, Any], /) -> None:
         """How far it is."""
-        self.conversation.link.post(notification("notifications/progress", params), during=self.id)
+        token = params.get("progressToken")  # the client's own
+        said = self._gate.aside({key: params[key] for key in _PROGRESS if key in params})
+        if said is not None:
+            said["progressToken"] = token
+            self.conversation.link.post(notification("notifications/progress", said), during=self.id)
 
     def logged(self, params: dict[str, Any], /) -> None:
         """A line of a server's log: for clients of the old era, and for modern ones that asked for it."""
-        if not self.modern or self.declared.log_level:
-            self.conversation.link.post(notification("notifications/message", params), during=self.id)
+        if (not self.modern or self.declared.log_level) and (said := self._gate.aside(params)) is not None:
+            self.conversation.link.post(notification("notifications/message", said), during=self.id)
 
     def asked(self, exchange: ServerExchange, question: ServerQuestion, /) -> None:
         """A server of the old era asks: an old client is asked at once, a modern one by whoever waits for the call."""
@@ -104,7 +113,10 @@ def relay(question: ServerQuestion, conversation: Conversation, during: RequestI
     async def put() -> None:
         tell = None if token is None else progressed
         try:
-            question.answer(await conversation.ask(question.method, question.params, during, tell))
+            params = conversation.gateway.gate.aside(question.params)
+            if params is None:
+                raise RpcError(INVALID_PARAMS, "The question could not be looked at")
+            question.answer(await conversation.ask(question.method, params, during, tell))
         except RpcError as error:
             question.refuse(error.code, error.message, error.data)
         except asyncio.CancelledError:

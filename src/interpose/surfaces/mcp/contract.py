@@ -109,6 +109,10 @@ class RequestGate(Protocol):
         """Its server answered with an error, or not at all: recorded; the text that the client gets."""
         ...
 
+    def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
+        """What the client gets of what a server says beside its results; None for nothing. Never raises."""
+        ...
+
 
 class ServerListing(Struct, frozen=True, kw_only=True):
     """What one server shows: its answer to tools/list, prompts/list ..., whole (all pages)."""

@@ -141,12 +141,14 @@ class Gateway:
             # Which client it is for is not said: it is for the only one, or for nobody.
             only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
             if only is not None and only.initialised:
-                only.link.post(notification(method, params))
+                if (seen := self.gate.aside(params)) is not None:
+                    only.link.post(notification(method, seen))
         elif method.startswith("notifications/tasks") and (task := self.tasks.owner(server, params.get("taskId"))):
+            seen = self.gate.aside(params) or {}
             name = f"{server}{SEPARATOR}{task.id}"
             for conversation in list(self._conversations):
                 if conversation.client.principal == task.asked.client.principal:
-                    said = {**params, "taskId": name}
+                    said = {**seen, "taskId": name}
                     conversation.subscriptions.task(name, method, said, old=conversation.initialised)
 
     def asked(self, _server: str, question: ServerQuestion, /) -> None:
