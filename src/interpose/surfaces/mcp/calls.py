@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -214,6 +215,7 @@ class Calls:
         """One round trip to the server. Raises RpcError."""
         try:
             connection, _ = await passed.target.server.ready()
+            request.judge = partial(self.answers, request, passed.target.server, passed.asked, passed.ticket)
             # INVARIANT: the params that are sent are encoded from the value that was judged, never the bytes that came.
             params = {key: value for key, value in passed.params.items() if key != "_meta"}
             if connection.era == "modern":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from interpose.surfaces.mcp.contract import Client, RequestGate
@@ -12,6 +12,7 @@ from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     RequestId,
     RpcError,
@@ -24,13 +25,16 @@ if TYPE_CHECKING:
 
 OURS = "interpose/"
 """What clients may say to us in `_meta` (`interpose/session`). Servers don't hear it."""
+Judge = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Params with the answers as a server may have them, or the result that stands for a refusal. Raises RpcError."""
+_KEY = "answer"
 _PROGRESS = ("progress", "total", "message")
 
 
 class ClientRequest:
     """See the module. It is the `ExchangeOwner` of what is sent to a server for it."""
 
-    __slots__ = ("conversation", "declared", "id", "meta", "method", "params")
+    __slots__ = ("conversation", "declared", "id", "judge", "meta", "method", "params")
 
     def __init__(
         self,
@@ -44,6 +48,8 @@ class ClientRequest:
         """`params` have no `_meta` in them."""
         self.conversation, self.id, self.method, self.params = conversation, id, method, params
         self.meta, self.declared = meta, declared
+        self.judge: Judge | None = None
+        """Set while a server has it: what the client answers to questions about it is judged with it."""
 
     @property
     def modern(self) -> bool:
@@ -99,10 +105,12 @@ class ClientRequest:
         elif self.modern:
             exchange.ask(question)
         else:
-            relay(question, self.conversation, self.id)
+            relay(question, self.conversation, self.id, self.judge)
 
 
-def relay(question: ServerQuestion, conversation: Conversation, during: RequestId | None) -> None:
+def relay(
+    question: ServerQuestion, conversation: Conversation, during: RequestId | None, judge: Judge | None = None
+) -> None:
     """Put a server's question to a client of the old era, and bring its answer back."""
 
     token = map_of(question.params.get("_meta")).get("progressToken")
@@ -116,7 +124,14 @@ def relay(question: ServerQuestion, conversation: Conversation, during: RequestI
             params = conversation.gateway.gate.aside(question.params)
             if params is None:
                 raise RpcError(INVALID_PARAMS, "The question could not be looked at")
-            question.answer(await conversation.ask(question.method, params, during, tell))
+            answer = await conversation.ask(question.method, params, during, tell)
+            if judge is not None:
+                # INVARIANT: what reaches a server as an answer is judged as what reaches it by the call itself.
+                judged = map_of((await judge({_KEY: answer})).get("inputResponses"))
+                if _KEY not in judged:
+                    raise RpcError(INVALID_REQUEST, "The answer was refused")
+                answer = judged[_KEY]
+            question.answer(answer)
         except RpcError as error:
             question.refuse(error.code, error.message, error.data)
         except asyncio.CancelledError:

@@ -140,9 +140,8 @@ class Gateway:
         if method == "notifications/message":
             # Which client it is for is not said: it is for the only one, or for nobody.
             only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
-            if only is not None and only.initialised:
-                if (seen := self.gate.aside(params)) is not None:
-                    only.link.post(notification(method, seen))
+            if only is not None and only.initialised and (seen := self.gate.aside(params)) is not None:
+                only.link.post(notification(method, seen))
         elif method.startswith("notifications/tasks") and (task := self.tasks.owner(server, params.get("taskId"))):
             seen = self.gate.aside(params) or {}
             name = f"{server}{SEPARATOR}{task.id}"

@@ -7,6 +7,7 @@ and every result that arrives passes `gate.after` like any other.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -77,6 +78,7 @@ class Tasks:
                 return dict(judged)
             params["inputResponses"] = judged["inputResponses"]
         connection, _ = await task.server.ready()
+        request.judge = partial(self._gateway.calls.answers, request, task.server, task.asked, task.ticket)
         meta = meta_for(request.server_meta(), request.declared, connection.era, connection.version)
         exchange = await connection.begin(request.method, params, meta, caller=request)
         try:

@@ -111,6 +111,25 @@ def test_params_that_nobody_judges_reach_no_server() -> None:
     asyncio.run(main())
 
 
+@pytest.mark.parametrize(("said", "got"), [("good", "good"), ("bad", None)])
+def test_answers_of_an_old_client_to_an_old_server_are_judged(said: str, got: str | None) -> None:
+    async def asking(server: FakeServer, _message: Message) -> Any:
+        answer = await server.ask("q", "elicitation/create", {"message": "Which?", "requestedSchema": {}})
+        return text("got " + answer.get("result", {}).get("content", {}).get("x", "nothing"))
+
+    async def main() -> None:
+        server = FakeServer("handshake", on={"tools/call": asking})
+        answers = {"elicitation/create": {"action": "accept", "content": {"x": said}}}
+        client, gate = FakeClient("handshake", {"elicitation": {}}, answers), OpenGate(refusing)
+        async with gateway({"a": server}, client, gate):
+            result = await client.call("a__echo", {"x": 1})
+            assert result["content"][0]["text"] == f"got {got or 'nothing'}"
+            assert gate.asked[-1].continues == 1, "with the call that it is about"
+            assert [line for line in server.lines if b"bad" in line] == []
+
+    asyncio.run(main())
+
+
 def test_lines_within_a_frame_are_no_frames() -> None:
     """What HTTP may carry pretty-printed is one line on stdio, and no key in it can become a frame."""
     from interpose.surfaces.mcp.lines import as_line

@@ -85,7 +85,7 @@ def test_lists_of_tasks(wrong: Any) -> None:
     """One server's list is looked at; another's that is none takes nothing from it."""
     begun = {"task": {"taskId": "t", "status": "working"}}
     listed = {"tasks": [{"taskId": "t", "status": "working", "statusMessage": "classified"}, {"taskId": "u"}]}
-    has = {"list": {}, "requests": {"tools": {"call": {}}}}
+    has: Message = {"list": {}, "requests": {"tools": {"call": {}}}}
 
     async def main() -> None:
         client = FakeClient("handshake")
