@@ -46,7 +46,7 @@ KEPT_DATA = frozenset({-32042, -32021, -32022})
 """Errors whose data the protocol defines. The data of others is not passed on: nobody looked at it."""
 REFUSED = "Interpose could not decide about this call, so it is refused."
 
-_SENT = frozenset({"name", "uri", "arguments", "task"})
+_SENT = frozenset({"name", "uri", "arguments", "task", "ref", "argument", "context"})
 """The params of what is judged that a server gets. INVARIANT: nobody judges others, so no server hears of them."""
 _KIND: Mapping[str, Kind] = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
 JUDGED = frozenset(_KIND)
@@ -89,6 +89,16 @@ class Calls:
             return await self._again(request, target, asked, state, responses)
         asked = replace(asked, responses=responses, state=state or "")
         passed = await self._judged(request, target, asked)
+        return passed if isinstance(passed, dict) else await self._run(request, passed)
+
+    async def complete(self, request: ClientRequest, target: Target, kind: Kind, ref: dict[str, str]) -> dict[str, Any]:
+        """completion/complete. INVARIANT: its texts are words for a server as arguments are, and judged as such."""
+        definition = await self._gateway.routes.definition(target, kind)
+        if definition is None or (why := self._gateway.routes.held(target, kind)):
+            return self._unusable(request, target, "" if definition is None else why)
+        given = request.params
+        request.params = {"ref": ref} | {key: map_of(given[key]) for key in ("argument", "context") if key in given}
+        passed = await self._judged(request, target, self._asked(request, target, definition))
         return passed if isinstance(passed, dict) else await self._run(request, passed)
 
     async def visible(self, request: ClientRequest, kind: Kind) -> list[dict[str, Any]]:
@@ -136,7 +146,7 @@ class Calls:
 
     def _unusable(self, request: ClientRequest, target: Target, why: str) -> dict[str, Any]:
         if not why:
-            what = "tool" if request.method == "tools/call" else "prompt"
+            what = {"tools/call": "tool", "prompts/get": "prompt"}.get(request.method, "prompt or template")
             raise RpcError(INVALID_PARAMS, f"Unknown {what}: {target.name[:200]}")
         if request.method != "tools/call":
             raise RpcError(INVALID_PARAMS, why)

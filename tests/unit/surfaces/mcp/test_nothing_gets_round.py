@@ -130,6 +130,40 @@ def test_answers_of_an_old_client_to_an_old_server_are_judged(said: str, got: st
     asyncio.run(main())
 
 
+COMPLETIONS = noted(
+    [
+        ("a prompt that is held", ({"type": "ref/prompt", "name": "a__held"}, "x")),
+        ("a prompt that nobody shows", ({"type": "ref/prompt", "name": "a__other"}, "x")),
+        ("a template that nobody shows", ({"type": "ref/resource", "uri": "file:///etc/shadow"}, "x")),
+        ("a text that is refused", ({"type": "ref/prompt", "name": "a__p"}, "bad")),
+    ]
+)
+
+
+@pytest.mark.parametrize(("ref", "value"), COMPLETIONS)
+def test_completions_are_judged_and_only_of_what_is_shown(ref: Message, value: str) -> None:
+    async def main() -> None:
+        on = {
+            "prompts/list": {"prompts": [{"name": "p"}, {"name": "held"}]},
+            "completion/complete": {"completion": {"values": ["found"]}},
+        }
+        server, client = FakeServer("handshake", on=on, prompts={}, completions={}), FakeClient("handshake")
+        gate, catalogue = OpenGate(refusing), OpenCatalogue(["held"])
+        async with gateway({"a": server}, client, gate, catalogue):
+            argument = {"name": "x", "value": value}
+            await client.request("completion/complete", {"ref": ref, "argument": argument})
+            assert server.calls("completion/complete") == []
+            good = {"ref": {"type": "ref/prompt", "name": "a__p", "more": 1}, "argument": {"name": "x", "value": "v"}}
+            done = await client.result("completion/complete", {**good, "more": "x"})
+            assert done["completion"]["values"] == ["found"]
+            (sent,) = server.calls("completion/complete")
+            ours = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": good["argument"]}
+            assert sent["params"] == ours
+            assert gate.results[-1][2] == done, "what comes of it is looked at"
+
+    asyncio.run(main())
+
+
 def test_lines_within_a_frame_are_no_frames() -> None:
     """What HTTP may carry pretty-printed is one line on stdio, and no key in it can become a frame."""
     from interpose.surfaces.mcp.lines import as_line
