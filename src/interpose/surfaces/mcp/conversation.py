@@ -67,7 +67,9 @@ class Conversation:
         self.gateway, self.link, self.client = gateway, link, client
         self.declared: Declared | None = None
         """What the client said in `initialize`."""
-        self.initialised = False
+        self.greeting = self.initialised = False
+        """Whether it began, and ended, what clients of the old era begin with."""
+        self.greeted = asyncio.Event()
         self.subscriptions = Subscriptions(self, gateway.routes)
         self._open: dict[RequestId, asyncio.Task[None]] = {}
         self._asked: dict[str, asyncio.Future[Any]] = {}
@@ -193,6 +195,7 @@ class Conversation:
             raise RpcError(INVALID_REQUEST, "This client is initialised already")
         from interpose.surfaces.mcp.greeting import initialised
 
+        self.greeting = True
         self.declared, result = await initialised(self.gateway, made.params)
         return result
 
@@ -281,7 +284,9 @@ class Conversation:
             if isinstance(id, int | str):
                 self.abandoned(id)
         elif method == "notifications/initialized":
-            self.initialised = self.declared is not None
+            if self.declared is not None:
+                self.initialised = True
+                self.greeted.set()
         elif method == "notifications/progress":
             token = params.get("progressToken")
             if isinstance(token, str) and (tell := self._tokens.get(token)) is not None:

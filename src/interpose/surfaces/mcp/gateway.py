@@ -37,6 +37,10 @@ Identify = Callable[[Client, Declared, Mapping[str, Any], RequestId], Context]
 """Session, agent, directory and trace of a request: by what its link proved, its client declared and `_meta` says."""
 
 
+GREETING_SECONDS = 10.0
+"""How long a server's question waits for a client that has begun to say who it is."""
+
+
 class Behind(Struct, frozen=True, kw_only=True):
     """A server of the configuration."""
 
@@ -153,6 +157,20 @@ class Gateway:
     def asked(self, _server: str, question: ServerQuestion, /) -> None:
         """A server asks outside of any call (`roots/list` when it starts): the only client, if it is of the old era."""
         only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
+        if only is not None and only.greeting and not only.initialised:
+            only.spawn(self._asked_early(only, question))  # servers ask as soon as they run, and that is before
+        else:
+            self._put(only, question)
+
+    async def _asked_early(self, only: Conversation, question: ServerQuestion) -> None:
+        try:
+            async with asyncio.timeout(GREETING_SECONDS):
+                await only.greeted.wait()
+        except TimeoutError:
+            pass
+        self._put(only, question)
+
+    def _put(self, only: Conversation | None, question: ServerQuestion) -> None:
         if only is None or only.declared is None or not only.declared.answers(question.method, question.params):
             question.refuse(METHOD_NOT_FOUND, "There is no client that answers this")
         else:
