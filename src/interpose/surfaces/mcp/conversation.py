@@ -293,7 +293,8 @@ class Conversation:
                 tell(dict(params))
         elif method == "notifications/roots/list_changed":
             for server in self.gateway.routes.servers:
-                if server.negotiated is not None and server.negotiated.era == "handshake":
+                old = server.negotiated is not None and server.negotiated.era == "handshake"
+                if old and len(self._spawned) < MAX_OPEN:
                     self.spawn(self._tell(Target(server, ""), method))
 
     async def _tell(self, target: Target, method: str) -> None:

@@ -98,3 +98,20 @@ def test_lists_of_tasks(wrong: Any) -> None:
             ]
 
     asyncio.run(main())
+
+
+def test_what_is_told_is_bounded() -> None:
+    """A server that talks without end is heard for a while, and its answer still comes."""
+
+    def talking(server: FakeServer, _message: Message) -> Any:
+        for _ in range(200):
+            server.say({"method": "notifications/message", "params": {"level": "info", "data": "x" * 20_000}})
+        return text("done")
+
+    async def main() -> None:
+        client = FakeClient("handshake")
+        async with gateway({"a": FakeServer("handshake", on={"tools/call": talking}, logging={})}, client):
+            assert (await client.call("a__echo"))["content"][0]["text"] == "done"
+            assert 20 <= len(client.heard("notifications/message")) <= 40
+
+    asyncio.run(main())
