@@ -234,6 +234,9 @@ class OpenGate:
         self.failures.append((code, message))
         return message
 
+    async def foreseen(self, asked: Asked, /) -> str:
+        return "refused" if "bad" in json.dumps(dict(asked.params)) else ""
+
     def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
         if "withheld" in json.dumps(dict(said)):
             return None

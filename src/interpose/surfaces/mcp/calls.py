@@ -101,6 +101,12 @@ class Calls:
         passed = await self._judged(request, target, self._asked(request, target, definition))
         return passed if isinstance(passed, dict) else await self._run(request, passed)
 
+    async def watched(self, request: ClientRequest, target: Target) -> None:
+        """Whether a client may hear of a resource's changes: if it may read it now. Raises RpcError."""
+        asked = replace(self._asked(request, target, EMPTY), method="resources/read", params={"uri": target.name})
+        if why := self._gateway.routes.held(target, "resources") or await self._gateway.gate.foreseen(asked):
+            raise RpcError(INVALID_PARAMS, why)
+
     async def visible(self, request: ClientRequest, kind: Kind) -> list[dict[str, Any]]:
         """What this client may see."""
         if kind != "tools":

@@ -113,6 +113,15 @@ class McpGate:
         except Exception as error:  # noqa: BLE001 - as above
             return reply_texts.withheld_unseen(f"the server's error could not be looked at: {text_of(error)}")
 
+    async def foreseen(self, asked: Asked, /) -> str:
+        """Why a request would not simply be let through."""
+        try:
+            call, hosted = call_of(asked, asked.client.context), self._service.hosted(asked.client.context, _CAN)
+            said = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(call))
+            return "" if said.allowed else reply_texts.refusal(said)
+        except Exception as error:  # noqa: BLE001 - whatever broke, it was not judged
+            return f"Interpose could not decide: {text_of(error)}"
+
     def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
         """What the client gets of what a server says beside its results."""
         try:

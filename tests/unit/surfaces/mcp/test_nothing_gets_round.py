@@ -130,6 +130,24 @@ def test_answers_of_an_old_client_to_an_old_server_are_judged(said: str, got: st
     asyncio.run(main())
 
 
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_nobody_subscribes_to_what_they_may_not_read(era: Any) -> None:
+    async def main() -> None:
+        on: Message = {"resources/subscribe": {}, "resources/list": {"resources": []}}
+        server, client = FakeServer("handshake", on=on, resources={"subscribe": True}), FakeClient(era)
+        async with gateway({"a": server}, client):
+            if era == "modern":
+                wanted = {"notifications": {"resourceSubscriptions": ["x:good", "x:bad"]}}
+                answer = await client.request("subscriptions/listen", wanted)
+            else:
+                await client.result("resources/subscribe", {"uri": "x:good"})
+                answer = await client.request("resources/subscribe", {"uri": "x:bad"})
+            assert answer["error"]["message"] == "refused"
+            assert [line for line in server.lines if b"bad" in line] == []
+
+    asyncio.run(main())
+
+
 COMPLETIONS = noted(
     [
         ("a prompt that is held", ({"type": "ref/prompt", "name": "a__held"}, "x")),
