@@ -234,6 +234,15 @@ class OpenGate:
         self.failures.append((code, message))
         return message
 
+    async def foreseen(self, asked: Asked, /) -> str:
+        return "refused" if "bad" in json.dumps(dict(asked.params)) else ""
+
+    def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
+        if "withheld" in json.dumps(dict(said)):
+            return None
+        shown: dict[str, Any] = json.loads(json.dumps(dict(said)).replace("classified", "[hidden]"))
+        return shown
+
     def hide(
         self, context: Context, server: str, tools: Sequence[Mapping[str, Any]], /
     ) -> tuple[Mapping[str, Any], ...]:

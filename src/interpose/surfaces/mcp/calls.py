@@ -13,6 +13,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -45,6 +46,8 @@ KEPT_DATA = frozenset({-32042, -32021, -32022})
 """Errors whose data the protocol defines. The data of others is not passed on: nobody looked at it."""
 REFUSED = "Interpose could not decide about this call, so it is refused."
 
+_SENT = frozenset({"name", "uri", "arguments", "task", "ref", "argument", "context"})
+"""The params of what is judged that a server gets. INVARIANT: nobody judges others, so no server hears of them."""
 _KIND: Mapping[str, Kind] = {"tools/call": "tools", "prompts/get": "prompts", "resources/read": "resources"}
 JUDGED = frozenset(_KIND)
 
@@ -87,6 +90,22 @@ class Calls:
         asked = replace(asked, responses=responses, state=state or "")
         passed = await self._judged(request, target, asked)
         return passed if isinstance(passed, dict) else await self._run(request, passed)
+
+    async def complete(self, request: ClientRequest, target: Target, kind: Kind, ref: dict[str, str]) -> dict[str, Any]:
+        """completion/complete. INVARIANT: its texts are words for a server as arguments are, and judged as such."""
+        definition = await self._gateway.routes.definition(target, kind)
+        if definition is None or (why := self._gateway.routes.held(target, kind)):
+            return self._unusable(request, target, "" if definition is None else why)
+        given = request.params
+        request.params = {"ref": ref} | {key: map_of(given[key]) for key in ("argument", "context") if key in given}
+        passed = await self._judged(request, target, self._asked(request, target, definition))
+        return passed if isinstance(passed, dict) else await self._run(request, passed)
+
+    async def watched(self, request: ClientRequest, target: Target) -> None:
+        """Whether a client may hear of a resource's changes: if it may read it now. Raises RpcError."""
+        asked = replace(self._asked(request, target, EMPTY), method="resources/read", params={"uri": target.name})
+        if why := self._gateway.routes.held(target, "resources") or await self._gateway.gate.foreseen(asked):
+            raise RpcError(INVALID_PARAMS, why)
 
     async def visible(self, request: ClientRequest, kind: Kind) -> list[dict[str, Any]]:
         """What this client may see."""
@@ -133,7 +152,7 @@ class Calls:
 
     def _unusable(self, request: ClientRequest, target: Target, why: str) -> dict[str, Any]:
         if not why:
-            what = "tool" if request.method == "tools/call" else "prompt"
+            what = {"tools/call": "tool", "prompts/get": "prompt"}.get(request.method, "prompt or template")
             raise RpcError(INVALID_PARAMS, f"Unknown {what}: {target.name[:200]}")
         if request.method != "tools/call":
             raise RpcError(INVALID_PARAMS, why)
@@ -141,7 +160,11 @@ class Calls:
         return result_for(request.method, result, request.declared.era)
 
     def _asked(self, request: ClientRequest, target: Target, definition: Mapping[str, Any]) -> Asked:
-        params = request.params
+        params = {key: value for key, value in request.params.items() if key in _SENT}
+        if "task" in params:
+            params["task"] = {
+                key: value for key, value in map_of(params["task"]).items() if type(value) in (int, float)
+            }
         if meta := meta_for(request.server_meta(), request.declared, "handshake", ""):
             meta.pop("progressToken", None)
             if meta:
@@ -208,6 +231,7 @@ class Calls:
         """One round trip to the server. Raises RpcError."""
         try:
             connection, _ = await passed.target.server.ready()
+            request.judge = partial(self.answers, request, passed.target.server, passed.asked, passed.ticket)
             # INVARIANT: the params that are sent are encoded from the value that was judged, never the bytes that came.
             params = {key: value for key, value in passed.params.items() if key != "_meta"}
             if connection.era == "modern":
@@ -251,6 +275,7 @@ class Calls:
     ) -> _AskedBack:
         """An old server waits for answers of a modern client."""
         questions = {f"q{number}": question for number, question in enumerate(asked, 1)}
+        requests = {key: {"method": one.method, "params": self._aside(one)} for key, one in questions.items()}
         connection.suspend(exchange)
         running = Running(connection, exchange, questions)
         try:
@@ -260,8 +285,11 @@ class Calls:
                 question.refuse(INTERNAL_ERROR, "Too many calls wait for answers")
             connection.cancel(exchange, "too many calls wait for answers")
             raise
-        requests = {key: {"method": one.method, "params": dict(one.params)} for key, one in questions.items()}
         return _AskedBack(_input_required(requests, handle))
+
+    def _aside(self, question: ServerQuestion) -> dict[str, Any]:
+        seen = self._gateway.gate.aside(question.params)
+        return {"message": "What the server asks could not be looked at: decline."} if seen is None else seen
 
     # after
 
@@ -284,7 +312,8 @@ class Calls:
 
     async def _told(self, passed: _Passed, error: RpcError) -> RpcError:
         text = await self._failed(passed, error.code, error.message)
-        return RpcError(error.code, text, error.data if error.code in KEPT_DATA else None)
+        kept = error.data if error.code in KEPT_DATA and isinstance(error.data, dict) else None
+        return RpcError(error.code, text, None if kept is None else self._gateway.gate.aside(kept))
 
     async def _failed(self, passed: _Passed, code: int, message: str) -> str:
         try:

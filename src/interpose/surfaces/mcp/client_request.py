@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from interpose.surfaces.mcp.contract import Client
+from interpose.surfaces.mcp.contract import Client, RequestGate
 from interpose.surfaces.mcp.eras import Declared, map_of, text_of
 from interpose.surfaces.mcp.exchanges import ServerExchange, ServerQuestion
 from interpose.surfaces.mcp.frames import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
+    INVALID_REQUEST,
     METHOD_NOT_FOUND,
     RequestId,
     RpcError,
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 
 OURS = "interpose/"
 """What clients may say to us in `_meta` (`interpose/session`). Servers don't hear it."""
+Judge = Callable[[dict[str, Any]], Awaitable[Mapping[str, Any]]]
+"""Params with the answers as a server may have them, or the result that stands for a refusal. Raises RpcError."""
+_KEY = "answer"
+_PROGRESS = ("progress", "total", "message")
 
 
 class ClientRequest:
     """See the module. It is the `ExchangeOwner` of what is sent to a server for it."""
 
-    __slots__ = ("conversation", "declared", "id", "meta", "method", "params")
+    __slots__ = ("conversation", "declared", "id", "judge", "meta", "method", "params")
 
     def __init__(
         self,
@@ -43,6 +48,8 @@ class ClientRequest:
         """`params` have no `_meta` in them."""
         self.conversation, self.id, self.method, self.params = conversation, id, method, params
         self.meta, self.declared = meta, declared
+        self.judge: Judge | None = None
+        """Set while a server has it: what the client answers to questions about it is judged with it."""
 
     @property
     def modern(self) -> bool:
@@ -53,6 +60,10 @@ class ClientRequest:
     def principal(self) -> str:
         """Whose it is."""
         return self.conversation.client.principal
+
+    @property
+    def _gate(self) -> RequestGate:
+        return self.conversation.gateway.gate
 
     def server_meta(self) -> dict[str, Any]:
         """`_meta` as a server may see it."""
@@ -76,12 +87,16 @@ class ClientRequest:
 
     def progressed(self, params: dict[str, Any], /) -> None:
         """How far it is."""
-        self.conversation.link.post(notification("notifications/progress", params), during=self.id)
+        token = params.get("progressToken")  # the client's own
+        said = self._gate.aside({key: params[key] for key in _PROGRESS if key in params})
+        if said is not None:
+            said["progressToken"] = token
+            self.conversation.link.post(notification("notifications/progress", said), during=self.id)
 
     def logged(self, params: dict[str, Any], /) -> None:
         """A line of a server's log: for clients of the old era, and for modern ones that asked for it."""
-        if not self.modern or self.declared.log_level:
-            self.conversation.link.post(notification("notifications/message", params), during=self.id)
+        if (not self.modern or self.declared.log_level) and (said := self._gate.aside(params)) is not None:
+            self.conversation.link.post(notification("notifications/message", said), during=self.id)
 
     def asked(self, exchange: ServerExchange, question: ServerQuestion, /) -> None:
         """A server of the old era asks: an old client is asked at once, a modern one by whoever waits for the call."""
@@ -90,10 +105,12 @@ class ClientRequest:
         elif self.modern:
             exchange.ask(question)
         else:
-            relay(question, self.conversation, self.id)
+            relay(question, self.conversation, self.id, self.judge)
 
 
-def relay(question: ServerQuestion, conversation: Conversation, during: RequestId | None) -> None:
+def relay(
+    question: ServerQuestion, conversation: Conversation, during: RequestId | None, judge: Judge | None = None
+) -> None:
     """Put a server's question to a client of the old era, and bring its answer back."""
 
     token = map_of(question.params.get("_meta")).get("progressToken")
@@ -104,7 +121,17 @@ def relay(question: ServerQuestion, conversation: Conversation, during: RequestI
     async def put() -> None:
         tell = None if token is None else progressed
         try:
-            question.answer(await conversation.ask(question.method, question.params, during, tell))
+            params = conversation.gateway.gate.aside(question.params)
+            if params is None:
+                raise RpcError(INVALID_PARAMS, "The question could not be looked at")
+            answer = await conversation.ask(question.method, params, during, tell)
+            if judge is not None:
+                # INVARIANT: what reaches a server as an answer is judged as what reaches it by the call itself.
+                judged = map_of((await judge({_KEY: answer})).get("inputResponses"))
+                if _KEY not in judged:
+                    raise RpcError(INVALID_REQUEST, "The answer was refused")
+                answer = judged[_KEY]
+            question.answer(answer)
         except RpcError as error:
             question.refuse(error.code, error.message, error.data)
         except asyncio.CancelledError:

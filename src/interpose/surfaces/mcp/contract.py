@@ -109,6 +109,14 @@ class RequestGate(Protocol):
         """Its server answered with an error, or not at all: recorded; the text that the client gets."""
         ...
 
+    def foreseen(self, asked: Asked, /) -> Awaitable[str]:
+        """Why a request would not simply be let through; empty if it would. Nothing is recorded or asked."""
+        ...
+
+    def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
+        """What the client gets of what a server says beside its results; None for nothing. Never raises."""
+        ...
+
 
 class ServerListing(Struct, frozen=True, kw_only=True):
     """What one server shows: its answer to tools/list, prompts/list ..., whole (all pages)."""

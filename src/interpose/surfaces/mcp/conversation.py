@@ -55,6 +55,7 @@ _LISTS: Mapping[str, Any] = {
     "tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources",
     "resources/templates/list": "resourceTemplates",
 }  # fmt: skip
+_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 _ONLY_OLD = frozenset({"ping", "logging/setLevel", "resources/subscribe", "resources/unsubscribe", "initialize"})
 _ONLY_MODERN = frozenset({"server/discover", "subscriptions/listen"})
 
@@ -66,7 +67,9 @@ class Conversation:
         self.gateway, self.link, self.client = gateway, link, client
         self.declared: Declared | None = None
         """What the client said in `initialize`."""
-        self.initialised = False
+        self.greeting = self.initialised = False
+        """Whether it began, and ended, what clients of the old era begin with."""
+        self.greeted = asyncio.Event()
         self.subscriptions = Subscriptions(self, gateway.routes)
         self._open: dict[RequestId, asyncio.Task[None]] = {}
         self._asked: dict[str, asyncio.Future[Any]] = {}
@@ -192,6 +195,7 @@ class Conversation:
             raise RpcError(INVALID_REQUEST, "This client is initialised already")
         from interpose.surfaces.mcp.greeting import initialised
 
+        self.greeting = True
         self.declared, result = await initialised(self.gateway, made.params)
         return result
 
@@ -219,21 +223,12 @@ class Conversation:
         kind, routes = map_of(ref).get("type"), self.gateway.routes
         if kind == "ref/prompt" and isinstance(name := map_of(ref).get("name"), str):
             target = routes.named(name, "prompt")
-            new = {**map_of(ref), "name": target.name}
-        elif kind == "ref/resource" and isinstance(uri := map_of(ref).get("uri"), str):
-            target = await self._of_template(uri)
-            new = {**map_of(ref), "uri": target.name}
-        else:
-            raise RpcError(INVALID_PARAMS, "completion/complete needs a ref to a prompt or a resource")
-        made.params["ref"] = new
-        return await self._relayed(made, target)
-
-    async def _of_template(self, uri: str) -> Target:
-        for server in self.gateway.routes.servers:
-            listed = server.listings.known("resourceTemplates")
-            if listed is not None and uri in listed.by_name:
-                return Target(server, uri)
-        return await self.gateway.routes.of_uri(uri)
+            return await self.gateway.calls.complete(made, target, "prompts", {"type": kind, "name": target.name})
+        if kind == "ref/resource" and isinstance(uri := map_of(ref).get("uri"), str):
+            target = await routes.of_template(uri)
+            new = {"type": kind, "uri": target.name}
+            return await self.gateway.calls.complete(made, target, "resourceTemplates", new)
+        raise RpcError(INVALID_PARAMS, "completion/complete needs a ref to a prompt or a resource template")
 
     async def _relayed(self, made: ClientRequest, target: Target) -> Any:
         """To its server and back, unjudged: the bytes that came, unless the eras differ."""
@@ -254,15 +249,15 @@ class Conversation:
 
     async def _set_level(self, made: ClientRequest) -> Any:
         level = made.params.get("level")
-        if not isinstance(level, str):
-            raise RpcError(INVALID_PARAMS, "logging/setLevel needs a level")
+        if level not in _LEVELS:
+            raise RpcError(INVALID_PARAMS, f"logging/setLevel needs a level: {', '.join(_LEVELS)}")
         for server in self.gateway.routes.servers:
             told = server.negotiated
             if told is not None and told.era == "handshake" and told.has("logging"):
                 connection, _ = await server.ready()
                 await connection.request("logging/setLevel", {"level": level})
         if self.declared is not None:
-            self.declared = msgspec.structs.replace(self.declared, log_level=level[:20])
+            self.declared = msgspec.structs.replace(self.declared, log_level=level)
         return {}
 
     async def _task(self, made: ClientRequest) -> Any:
@@ -289,14 +284,17 @@ class Conversation:
             if isinstance(id, int | str):
                 self.abandoned(id)
         elif method == "notifications/initialized":
-            self.initialised = self.declared is not None
+            if self.declared is not None:
+                self.initialised = True
+                self.greeted.set()
         elif method == "notifications/progress":
             token = params.get("progressToken")
             if isinstance(token, str) and (tell := self._tokens.get(token)) is not None:
                 tell(dict(params))
         elif method == "notifications/roots/list_changed":
             for server in self.gateway.routes.servers:
-                if server.negotiated is not None and server.negotiated.era == "handshake":
+                old = server.negotiated is not None and server.negotiated.era == "handshake"
+                if old and len(self._spawned) < MAX_OPEN:
                     self.spawn(self._tell(Target(server, ""), method))
 
     async def _tell(self, target: Target, method: str) -> None:

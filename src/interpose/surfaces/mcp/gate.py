@@ -26,6 +26,7 @@ from interpose.secrets import Redactor
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.frames import INVALID_PARAMS
+from interpose.surfaces.mcp.gate_asides import MOST_LETTERS, aside
 from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
 from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
@@ -111,6 +112,22 @@ class McpGate:
             return done.response if isinstance(done.response, str) else "The server's error was rewritten"
         except Exception as error:  # noqa: BLE001 - as above
             return reply_texts.withheld_unseen(f"the server's error could not be looked at: {text_of(error)}")
+
+    async def foreseen(self, asked: Asked, /) -> str:
+        """Why a request would not simply be let through."""
+        try:
+            call, hosted = call_of(asked, asked.client.context), self._service.hosted(asked.client.context, _CAN)
+            said = await self._driven(asked, is_large(asked.params), lambda: hosted.decide(call))
+            return "" if said.allowed else reply_texts.refusal(said)
+        except Exception as error:  # noqa: BLE001 - whatever broke, it was not judged
+            return f"Interpose could not decide: {text_of(error)}"
+
+    def aside(self, said: Mapping[str, Any], /) -> dict[str, Any] | None:
+        """What the client gets of what a server says beside its results."""
+        try:
+            return None if is_large(said, MOST_LETTERS) else aside(self._redactor, said)
+        except Exception:  # noqa: BLE001 - what was not looked at is not handed on
+            return None
 
     def describe(self, server: str, tools: Sequence[Mapping[str, Any]]) -> None:
         """Keep what a server says of its tools: it tells what their arguments mean. A stranger's word only tightens."""

@@ -2,6 +2,7 @@
 
 tools/call       mcp__SERVER__NAME              the tool's arguments
 prompts/get      mcp__SERVER__prompts/get       name, arguments
+completion/complete  mcp__SERVER__completion/complete  ref, argument, context
 resources/read   mcp__SERVER__resources/read    uri: looked at as a file that is read
                  mcp__SERVER__resources/fetch   uri, if it is one of the web: looked at as a page that is fetched
 """
@@ -17,6 +18,8 @@ from interpose.surfaces.mcp.gate_schema import misfit
 from interpose.types import Context, ToolCall
 
 CALL, PROMPT, RESOURCE = "tools/call", "prompts/get", "resources/read"
+COMPLETE = "completion/complete"
+_COMPLETED = ("ref", "argument", "context")
 _WEB = ("http:", "https:")
 _FETCH = "resources/fetch"
 
@@ -40,6 +43,9 @@ def call_of(asked: Asked, context: Context) -> ToolCall:
             web = asked.name.strip().lower().startswith(_WEB)
             name = tool_name(asked.server, _FETCH if web else RESOURCE)
             return ToolCall(name, {"uri": asked.name}, context=context)
+        case "completion/complete":
+            given = {key: params[key] for key in _COMPLETED if key in params}
+            return ToolCall(tool_name(asked.server, COMPLETE), given, context=context)
         case other:
             raise InvalidCallError(f"{other!r} is no request that could be judged")
 
@@ -68,6 +74,10 @@ def params_with(asked: Asked, arguments: dict[str, Any]) -> dict[str, Any] | str
             if not all(isinstance(value, str) for value in inner.values()):
                 return "arguments of prompts are texts"
             return params | {"arguments": inner}
+        case "completion/complete":
+            if arguments.get("ref") != params.get("ref"):
+                return "another reference is another request"
+            return params | {key: arguments[key] for key in _COMPLETED if key in arguments}
         case _:
             uri = arguments.get("uri")
             return params | {"uri": uri} if isinstance(uri, str) and uri else "a resource has a URI"

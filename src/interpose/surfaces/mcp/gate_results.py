@@ -25,7 +25,7 @@ _SIGNATURES = (
     b"\x28\xb5\x2f\xfd", b"\0asm", b"\x7fELF", b"SQLite format 3\0", b"\x1aE\xdf\xa3",
 )  # fmt: skip
 _FTYP = b"ftyp"
-_PARTS = frozenset({"content", "contents", "messages", "task"})
+_PARTS = frozenset({"content", "contents", "messages", "task", "completion"})
 """One of these makes a result what it is."""
 _STATE = "requestState"
 _MOST_CHANGES = 64
@@ -213,6 +213,8 @@ def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
             result: dict[str, Any] = {"messages": [{"role": "user", "content": part}]}
         case "resources/read":
             result = {"contents": [{"uri": asked.name, "mimeType": "text/plain", "text": text}]}
+        case "completion/complete":
+            result = {"completion": {"values": []}}  # nobody reads a reason there
         case _:
             result = {"content": [part], "isError": is_error}
     return result | {"resultType": "complete"} if asked.client.era == "modern" else result

@@ -37,6 +37,10 @@ Identify = Callable[[Client, Declared, Mapping[str, Any], RequestId], Context]
 """Session, agent, directory and trace of a request: by what its link proved, its client declared and `_meta` says."""
 
 
+GREETING_SECONDS = 10.0
+"""How long a server's question waits for a client that has begun to say who it is."""
+
+
 class Behind(Struct, frozen=True, kw_only=True):
     """A server of the configuration."""
 
@@ -140,18 +144,33 @@ class Gateway:
         if method == "notifications/message":
             # Which client it is for is not said: it is for the only one, or for nobody.
             only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
-            if only is not None and only.initialised:
-                only.link.post(notification(method, params))
+            if only is not None and only.initialised and (seen := self.gate.aside(params)) is not None:
+                only.link.post(notification(method, seen))
         elif method.startswith("notifications/tasks") and (task := self.tasks.owner(server, params.get("taskId"))):
+            seen = self.gate.aside(params) or {}
             name = f"{server}{SEPARATOR}{task.id}"
             for conversation in list(self._conversations):
                 if conversation.client.principal == task.asked.client.principal:
-                    said = {**params, "taskId": name}
+                    said = {**seen, "taskId": name}
                     conversation.subscriptions.task(name, method, said, old=conversation.initialised)
 
     def asked(self, _server: str, question: ServerQuestion, /) -> None:
         """A server asks outside of any call (`roots/list` when it starts): the only client, if it is of the old era."""
         only = next(iter(self._conversations)) if len(self._conversations) == 1 else None
+        if only is not None and only.greeting and not only.initialised:
+            only.spawn(self._asked_early(only, question))  # servers ask as soon as they run, and that is before
+        else:
+            self._put(only, question)
+
+    async def _asked_early(self, only: Conversation, question: ServerQuestion) -> None:
+        try:
+            async with asyncio.timeout(GREETING_SECONDS):
+                await only.greeted.wait()
+        except TimeoutError:
+            pass
+        self._put(only, question)
+
+    def _put(self, only: Conversation | None, question: ServerQuestion) -> None:
         if only is None or only.declared is None or not only.declared.answers(question.method, question.params):
             question.refuse(METHOD_NOT_FOUND, "There is no client that answers this")
         else:

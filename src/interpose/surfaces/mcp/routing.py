@@ -169,6 +169,16 @@ class Routes:
             raise RpcError(INVALID_PARAMS, f"Several servers have this resource; ask for one of {choices}")
         raise RpcError(INVALID_PARAMS, f"Unknown resource: {uri[:200]}")
 
+    async def of_template(self, uri: str) -> Target:
+        """The template of resources that a client means. Raises RpcError."""
+        if len(self.servers) == 1:
+            return Target(self.servers[0], uri)
+        found = [one for one in self.servers if uri in (await self._listed(one, "resourceTemplates")).by_name]
+        if len(found) == 1:
+            return Target(found[0], uri)
+        why = "Several servers have this template" if found else "Unknown resource template"
+        raise RpcError(INVALID_PARAMS, f"{why}: {uri[:200]}")
+
     async def _listed(self, server: SupervisedServer, kind: Kind) -> Listed:
         try:
             return await server.listing(kind)

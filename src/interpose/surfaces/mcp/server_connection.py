@@ -46,7 +46,13 @@ MAX_REPLIES = 200
 UNASKED_A_SECOND = 2000
 UNASKED_AT_ONCE = 10_000
 """Frames that a server may send unasked: notifications, questions, answers to nothing, lines that are no frames."""
+TOLD_A_SECOND = 64 * 1024
+TOLD_AT_ONCE = 512 * 1024
+"""Bytes of progress, log lines and news of tasks that are passed on. Each is searched for secrets while others wait."""
 LONGEST_ERROR = 8000
+
+
+_TOLD = ("notifications/progress", "notifications/message", "notifications/tasks")
 
 
 class _WireError(Struct):
@@ -85,6 +91,7 @@ class ServerConnection:
         self._questions: dict[RequestId, ServerQuestion] = {}
         self._replies: set[asyncio.Task[None]] = set()
         self._unasked, self._since = 0.0, monotonic()
+        self._told, self._told_since = 0.0, self._since
 
     async def open(self) -> None:
         """Reach it. Raises LinkError."""
@@ -242,6 +249,8 @@ class ServerConnection:
             elif not self._counted():
                 return
             elif frame.id is UNSET:
+                if frame.method.startswith(_TOLD) and not self._affordable(len(line)):
+                    return
                 self._notified(frame.method, _object(frame.params), during)
             elif frame.id is not None:
                 self._asked(frame.id, frame.method, _object(frame.params), during)
@@ -336,6 +345,17 @@ class ServerConnection:
         if self._unasked > UNASKED_AT_ONCE:
             self._cut(f"it was cut off: it sent more than {UNASKED_A_SECOND} frames a second unasked")
             return False
+        return True
+
+    def _affordable(self, size: int) -> bool:
+        """Whether something that only tells may be passed on. INVARIANT: a talkative server takes no other's time."""
+        now = monotonic()
+        self._told = max(0.0, self._told - (now - self._told_since) * TOLD_A_SECOND)
+        self._told_since = now
+        if self._told + size > TOLD_AT_ONCE:
+            log.debug("server tells too much", extra={"server": self.server})
+            return False
+        self._told += size
         return True
 
     def _cut(self, why: str) -> None:

@@ -56,6 +56,7 @@ class Subscriptions:
         elif key not in self._uris:
             if len(self._uris) >= MAX_URIS:
                 raise RpcError(INTERNAL_ERROR, f"{MAX_URIS} resources are subscribed already")
+            await self._conversation.gateway.calls.watched(request, target)
             await target.server.watch.want(target.name)
             self._uris[key] = target
         return {}
@@ -68,6 +69,8 @@ class Subscriptions:
         kinds = frozenset(kind for kind, flag in _FLAGS.items() if wanted.get(flag) is True)
         uris = [uri for uri in _texts(wanted.get("resourceSubscriptions")) if len(uri) < 8192][:MAX_URIS]
         targets = {uri: await self._routes.of_uri(uri) for uri in uris}
+        for target in targets.values():
+            await self._conversation.gateway.calls.watched(request, target)
         tasks = _texts(wanted.get("taskIds"))[:MAX_URIS]
         watched: list[Target] = []
         try:

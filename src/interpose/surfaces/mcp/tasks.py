@@ -7,6 +7,7 @@ and every result that arrives passes `gate.after` like any other.
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -77,6 +78,7 @@ class Tasks:
                 return dict(judged)
             params["inputResponses"] = judged["inputResponses"]
         connection, _ = await task.server.ready()
+        request.judge = partial(self._gateway.calls.answers, request, task.server, task.asked, task.ticket)
         meta = meta_for(request.server_meta(), request.declared, connection.era, connection.version)
         exchange = await connection.begin(request.method, params, meta, caller=request)
         try:
@@ -109,11 +111,22 @@ class Tasks:
                 raw = await connection.request("tasks/list", {}, {})
             except RpcError:
                 continue
-            for one in map_of(msgspec.json.decode(raw)).get("tasks") or ():
+            for one in _list_in(raw):
                 task = self.owner(server.name, map_of(one).get("taskId"))
                 if task is not None and task.asked.client.principal == request.conversation.client.principal:
-                    found.append({**one, "taskId": f"{server.name}{SEPARATOR}{task.id}"})
+                    said = self._gateway.gate.aside(map_of(one))
+                    if said is not None:
+                        found.append({**said, "taskId": f"{server.name}{SEPARATOR}{task.id}"})
         return {"tasks": found}
+
+
+def _list_in(raw: msgspec.Raw) -> list[Any]:
+    """INVARIANT: a server that answers with something else has no tasks, and the others have theirs."""
+    try:
+        tasks = map_of(msgspec.json.decode(raw)).get("tasks")
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return []
+    return tasks[:MAX_TASKS] if isinstance(tasks, list) else []
 
 
 def _place(result: dict[str, Any]) -> dict[str, Any]:

@@ -38,6 +38,38 @@ def test_a_call_and_its_result(client_era: Era, server_era: Era) -> None:
     asyncio.run(main())
 
 
+def test_a_server_may_ask_for_roots_before_its_client_is_initialised() -> None:
+    """The filesystem server does as soon as it runs: then our client is still waiting for its answer."""
+
+    async def main() -> None:
+        roots = {"roots": [{"uri": "file:///work"}]}
+        hello = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "f"}}
+        server, slow, put, answered = FakeServer("handshake"), FakeServer("handshake"), asyncio.Event(), []
+
+        async def running() -> None:
+            await until(lambda: server.calls("notifications/initialized"))
+            asyncio.get_running_loop().call_soon(put.set)
+            answered.append(await server.ask("r", "roots/list"))
+
+        async def waiting(_server: FakeServer, _message: Message) -> Message:
+            await put.wait()
+            return hello
+
+        slow.on["initialize"] = waiting
+        client = FakeClient("handshake", {"roots": {}}, {"roots/list": roots})
+        async with gateway({"a": server, "b": slow}, client, greeting=False):
+            asking = asyncio.get_running_loop().create_task(running())
+            said = {"protocolVersion": "2025-11-25", "capabilities": client.capabilities, "clientInfo": {"name": "t"}}
+            await client.result("initialize", said)
+            assert put.is_set()
+            assert client.heard("roots/list") == [], "no client is asked before it said that it is there"
+            client.say({"method": "notifications/initialized"})
+            await asking
+            assert answered[0].get("result") == roots
+
+    asyncio.run(main())
+
+
 def eliciting(era: Era) -> FakeServer:
     """A server whose tool asks which."""
 

@@ -101,6 +101,87 @@ def test_what_is_sent_is_what_was_judged() -> None:
     asyncio.run(main())
 
 
+def test_params_that_nobody_judges_reach_no_server() -> None:
+    async def main() -> None:
+        server, client = FakeServer("handshake"), FakeClient("handshake")
+        async with gateway({"a": server}, client):
+            await client.call("a__echo", {"x": 1}, command="rm", task={"ttl": 5, "command": "rm"}, inputResponses={})
+            assert server.calls()[0]["params"] == {"name": "echo", "arguments": {"x": 1}, "task": {"ttl": 5}}
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(("said", "got"), [("good", "good"), ("bad", None)])
+def test_answers_of_an_old_client_to_an_old_server_are_judged(said: str, got: str | None) -> None:
+    async def asking(server: FakeServer, _message: Message) -> Any:
+        answer = await server.ask("q", "elicitation/create", {"message": "Which?", "requestedSchema": {}})
+        return text("got " + answer.get("result", {}).get("content", {}).get("x", "nothing"))
+
+    async def main() -> None:
+        server = FakeServer("handshake", on={"tools/call": asking})
+        answers = {"elicitation/create": {"action": "accept", "content": {"x": said}}}
+        client, gate = FakeClient("handshake", {"elicitation": {}}, answers), OpenGate(refusing)
+        async with gateway({"a": server}, client, gate):
+            result = await client.call("a__echo", {"x": 1})
+            assert result["content"][0]["text"] == f"got {got or 'nothing'}"
+            assert gate.asked[-1].continues == 1, "with the call that it is about"
+            assert [line for line in server.lines if b"bad" in line] == []
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize("era", ["handshake", "modern"])
+def test_nobody_subscribes_to_what_they_may_not_read(era: Any) -> None:
+    async def main() -> None:
+        on: Message = {"resources/subscribe": {}, "resources/list": {"resources": []}}
+        server, client = FakeServer("handshake", on=on, resources={"subscribe": True}), FakeClient(era)
+        async with gateway({"a": server}, client):
+            if era == "modern":
+                wanted = {"notifications": {"resourceSubscriptions": ["x:good", "x:bad"]}}
+                answer = await client.request("subscriptions/listen", wanted)
+            else:
+                await client.result("resources/subscribe", {"uri": "x:good"})
+                answer = await client.request("resources/subscribe", {"uri": "x:bad"})
+            assert answer["error"]["message"] == "refused"
+            assert [line for line in server.lines if b"bad" in line] == []
+
+    asyncio.run(main())
+
+
+COMPLETIONS = noted(
+    [
+        ("a prompt that is held", ({"type": "ref/prompt", "name": "a__held"}, "x")),
+        ("a prompt that nobody shows", ({"type": "ref/prompt", "name": "a__other"}, "x")),
+        ("a template that nobody shows", ({"type": "ref/resource", "uri": "file:///etc/shadow"}, "x")),
+        ("a text that is refused", ({"type": "ref/prompt", "name": "a__p"}, "bad")),
+    ]
+)
+
+
+@pytest.mark.parametrize(("ref", "value"), COMPLETIONS)
+def test_completions_are_judged_and_only_of_what_is_shown(ref: Message, value: str) -> None:
+    async def main() -> None:
+        on = {
+            "prompts/list": {"prompts": [{"name": "p"}, {"name": "held"}]},
+            "completion/complete": {"completion": {"values": ["found"]}},
+        }
+        server, client = FakeServer("handshake", on=on, prompts={}, completions={}), FakeClient("handshake")
+        gate, catalogue = OpenGate(refusing), OpenCatalogue(["held"])
+        async with gateway({"a": server}, client, gate, catalogue):
+            argument = {"name": "x", "value": value}
+            await client.request("completion/complete", {"ref": ref, "argument": argument})
+            assert server.calls("completion/complete") == []
+            good = {"ref": {"type": "ref/prompt", "name": "a__p", "more": 1}, "argument": {"name": "x", "value": "v"}}
+            done = await client.result("completion/complete", {**good, "more": "x"})
+            assert done["completion"]["values"] == ["found"]
+            (sent,) = server.calls("completion/complete")
+            ours = {"ref": {"type": "ref/prompt", "name": "p"}, "argument": good["argument"]}
+            assert sent["params"] == ours
+            assert gate.results[-1][2] == done, "what comes of it is looked at"
+
+    asyncio.run(main())
+
+
 def test_lines_within_a_frame_are_no_frames() -> None:
     """What HTTP may carry pretty-printed is one line on stdio, and no key in it can become a frame."""
     from interpose.surfaces.mcp.lines import as_line

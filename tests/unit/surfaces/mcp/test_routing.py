@@ -178,8 +178,8 @@ def test_what_servers_tell_the_model_is_told_under_their_names() -> None:
 def test_results_of_unjudged_requests_are_the_bytes_that_came() -> None:
     async def main() -> None:
         client = FakeClient("modern")
-        on = {"completion/complete": {"completion": {"values": ["x"]}, "z": 1.50}}
-        async with gateway({"a": FakeServer(on=on, prompts={})}, client):
+        on = {"acme/say": {"values": ["x"]}}
+        async with gateway({"a": FakeServer(on=on)}, client, methods_a=("acme/say",)):
             seen: list[bytes] = []
             send = client.send
 
@@ -188,7 +188,7 @@ def test_results_of_unjudged_requests_are_the_bytes_that_came() -> None:
                 await send(frame, **options)
 
             client.send = keeping  # type: ignore[method-assign]
-            await client.request("completion/complete", {"ref": {"type": "ref/prompt", "name": "a__p"}})
+            await client.request("acme/say")
             assert b'"values": ["x"]' in seen[0], "with the space that the server put there"
 
     asyncio.run(main())

@@ -70,11 +70,27 @@ def agent(inv: Invocation, low: Lowering) -> None:
         low.emit("guard.tamper", inv.name, rule="unguarded-agent",
                  reason="Starts another agent that acts without asking anybody")  # fmt: skip
         return
+    if _adds_server(texts):
+        low.emit("guard.tamper", inv.name, certainty="possible", rule="agent-settings",
+                 reason="Gives an agent another tool server, past whoever watches the others")  # fmt: skip
+        return
     if any(text in _TASKS for text in texts) and not any(text in _INFORM for text in texts):
         low.emit("guard.tamper", inv.name, certainty="possible", rule="nested-agent",
                  reason="Starts another agent, whose calls nobody here sees")  # fmt: skip
         return
     low.emit("process.exec", inv.name)
+
+
+_ADDING = frozenset({"add", "add-json", "add-from-claude-desktop", "import", "enable", "install"})
+
+
+def _adds_server(texts: list[str]) -> bool:
+    """`mcp add` and its like; options of the agent may stand before and between."""
+    words = [text for text in texts if not text.startswith("-")]
+    if "mcp" not in words:
+        return False
+    behind = words[words.index("mcp") + 1 :]
+    return not any(text in _INFORM for text in texts) and any(word in _ADDING or UNKNOWN in word for word in behind[:2])
 
 
 _SWITCHES = frozenset(

@@ -159,6 +159,10 @@ def other(inv: Invocation, low: Lowering) -> None:
         low.shell(speller, via="nano -s")
     for extension in opts.values("--install-extension"):
         low.emit("package.install", extension.text, at=extension)
+    for word in inv.args:
+        if word.text.partition("=")[0] == "--add-mcp":
+            low.emit("guard.tamper", inv.name, at=word, certainty="possible", rule="agent-settings",
+                     reason="Gives an agent another tool server, past whoever watches the others")  # fmt: skip
     for file in opts.operands:
         if not file.text.startswith("+") and "://" not in file.text:
             low.read(file)
