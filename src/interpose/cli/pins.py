@@ -34,7 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.epilog = EPILOG
     add_place(parser)
-    parser.set_defaults(all=False, server_name="", names=(), yes=False)
+    parser.add_argument("--all", action="store_true", help="also what is pinned and unchanged")
+    parser.set_defaults(server_name="", names=(), yes=False)
     acts = parser.add_subparsers(dest="act", metavar="act")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
@@ -85,7 +86,7 @@ def _list(args: argparse.Namespace, place: PinsPlace) -> int:
 
 
 def _show(args: argparse.Namespace, place: PinsPlace) -> int:
-    rows = _wanted(place.rows(args.server_name), args)
+    rows = _wanted(_rows(args, place), args)
     if not args.names:
         rows = [row for row in rows if row.state != "pinned"] or rows
     if args.json:
@@ -95,7 +96,7 @@ def _show(args: argparse.Namespace, place: PinsPlace) -> int:
 
 
 def _approve(args: argparse.Namespace, place: PinsPlace) -> int:
-    rows = _to_decide(place.rows(args.server_name), args)
+    rows = _to_decide(_rows(args, place), args)
     if not args.yes and not args.json and sys.stdin.isatty() and sys.stdout.isatty():
         _print_whole(rows)
         if input(f"Trust {_counted(rows)}? [y/N] ").strip().lower() not in ("y", "yes"):
@@ -106,7 +107,7 @@ def _approve(args: argparse.Namespace, place: PinsPlace) -> int:
 
 
 def _reject(args: argparse.Namespace, place: PinsPlace) -> int:
-    rows = _to_decide(place.rows(args.server_name), args)
+    rows = _to_decide(_rows(args, place), args)
     return _told(args, rows, place.reject(args.server_name, [row.choice() for row in rows]), "rejected")
 
 
@@ -119,9 +120,17 @@ def _forget(args: argparse.Namespace, place: PinsPlace) -> int:
     return 0
 
 
+def _rows(args: argparse.Namespace, place: PinsPlace) -> list[PinRow]:
+    """Those of the server that is named. Raises NoQuestionError if there is none."""
+    if rows := list(place.rows(args.server_name)):
+        return rows
+    # `interpose wrap` has pins for each command line, and nobody types what tells them apart.
+    like = sorted({row.server for row in place.rows("") if row.server.startswith(f"{args.server_name}@")})
+    there = f"; there is {', '.join(visible(name) for name in like[:5])}" if like else ""
+    raise NoQuestionError(f"nothing is known of a server {args.server_name!r}{there}")
+
+
 def _wanted(rows: Sequence[PinRow], args: argparse.Namespace) -> list[PinRow]:
-    if not rows:
-        raise NoQuestionError(f"nothing is known of a server {args.server_name!r}")
     if not args.names:
         return list(rows)
     unknown = [name for name in args.names if all(row.name != name for row in rows)]

@@ -74,6 +74,7 @@ def test_a_change_from_list_to_approval(service: Service, capsys: pytest.Capture
     assert [line.split()[:3] for line in out.splitlines()] == [["fs", "read", "changed"], ["fs", "run", "new"]]
     assert "interpose pins show" in err
     assert len(said(capsys, "list", "--all")[1].splitlines()) == 4
+    assert len(said(capsys, "--all")[1].splitlines()) == 4
     rows = json.loads(said(capsys, "--json")[1])["pins"]
     assert {row["name"]: row["state"] for row in rows} == {
         "": "pinned", "read": "changed", "write": "pinned", "run": "new",
@@ -172,3 +173,12 @@ def test_without_a_server_pins_are_shown_from_their_files(
     assert "1 definition of an MCP server waits for you (fs): interpose pins" in capsys.readouterr().out
     code, _, err = said(capsys, "approve", "fs")
     assert (code, "no server runs, and none can be started" in err) == (1, True)
+
+
+def test_a_wrapped_server_is_found_by_the_name_that_people_know(
+    service: Service, capsys: pytest.CaptureFixture[str]
+) -> None:
+    wrapped = PinnedCatalogue(service.pins, {"fs": connection_of(command="npx")}, by_command=True)
+    wrapped.admit(ServerListing(server="fs", kind="tools", items=(tool("read"),)))
+    code, _, err = said(capsys, "show", "fs")
+    assert (code, "there is fs@" in err) == (1, True), err

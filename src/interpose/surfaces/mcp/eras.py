@@ -123,7 +123,8 @@ def result_for(method: str, result: dict[str, Any], era: Era) -> dict[str, Any]:
         result.setdefault("resultType", "complete")
         if method in CACHEABLE:
             result.setdefault("ttlMs", 0)
-            result.setdefault("cacheScope", "private")
+            # INVARIANT: it was judged for this client, so no cache may hand it to another, whatever its server says.
+            result["cacheScope"] = "private"
         return result
     for name in ("resultType", "ttlMs", "cacheScope"):
         result.pop(name, None)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from interpose.surfaces.mcp.contract import Era
-from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION
+from interpose.surfaces.mcp.eras import CLIENT_CAPABILITIES, PROTOCOL_VERSION, result_for
 from tests.mcp_peers import SILENT, FakeClient, FakeServer, Message, OpenGate, PeerError, gateway, text, until
 
 ERAS: tuple[Era, ...] = ("handshake", "modern")
@@ -36,6 +36,10 @@ def test_a_call_and_its_result(client_era: Era, server_era: Era) -> None:
             assert call["params"]["name"] == "echo"
 
     asyncio.run(main())
+
+
+def test_no_cache_may_hand_a_judged_result_to_another_client() -> None:
+    assert result_for("resources/read", {"cacheScope": "public"}, "modern")["cacheScope"] == "private"
 
 
 def test_a_server_may_ask_for_roots_before_its_client_is_initialised() -> None:
