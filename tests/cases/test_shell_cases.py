@@ -22,11 +22,12 @@ CASES = HERE / "shell"
 FILES = sorted(CASES.rglob("*.yaml"))
 COMMANDS, LANGUAGES = Path(commands.__file__).parent, Path(languages.__file__).parent
 OF_NO_MODULE = {
-    "rules", "secrets", "ours", "planting", "bash_tables", "vanishing", "last_look", "syntax", "recipes", "edited",
+    "rules", "secrets", "ours", "planting", "planting_above", "bash_tables", "vanishing", "last_look", "syntax",
+    "recipes", "edited",
 }  # fmt: skip
-"""Cases of the guard's own rules, of what is secret or ours wherever it is touched, of what is planted beside it, of
-bash's own tables and of its syntax, of words that may be nothing, of programs that nobody can follow, of Makefiles and
-workflows, and of files edited in place."""
+"""Cases of the guard's own rules, of what is secret or ours wherever it is touched, of what is planted beside it
+or above it, of bash's own tables and of its syntax, of words that may be nothing, of programs that nobody can follow,
+of Makefiles and workflows, and of files edited in place."""
 SHARED_IN_A_FAMILY = {
     "git/calls", "git/programs", "packages/managers", "running/printf", "text/emacs_lisp", "text/ex_commands",
 }  # fmt: skip

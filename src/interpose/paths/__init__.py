@@ -9,7 +9,7 @@ this process to the usual ones.
 """
 
 from interpose.paths.agent_directories import agent_directory_of, filled_directory_of
-from interpose.paths.catalogue import Mark, Strength
+from interpose.paths.catalogue import Mark, Strength, is_wild
 from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
@@ -19,6 +19,7 @@ from interpose.paths.ours import (
     could_be_ours,
     could_find_ours,
     could_list_ours,
+    could_plant_ours,
     held,
     hold,
     holds_ours,
@@ -26,6 +27,7 @@ from interpose.paths.ours import (
     is_one_name,
     mentions_ours,
     ours_of,
+    planted_in,
 )
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
@@ -51,6 +53,7 @@ __all__ = [
     "could_be_ours",
     "could_find_ours",
     "could_list_ours",
+    "could_plant_ours",
     "device_of",
     "filled_directory_of",
     "fires",
@@ -60,6 +63,7 @@ __all__ = [
     "is_certain",
     "is_credential",
     "is_one_name",
+    "is_wild",
     "mentions_ours",
     "open_resolved",
     "order_in",
@@ -67,6 +71,7 @@ __all__ = [
     "ours_of",
     "persistence_of",
     "place_of",
+    "planted_in",
     "project_of",
     "resolve",
     "secret_of",

@@ -45,6 +45,11 @@ _OURS = Catalogue(
 _IN_PACKAGES = frozenset({"site-packages", "dist-packages"})
 _KEEPERS = ("/.config", "/.local/state", "/.local/share", "/.local")
 """Directories of a home in which our own lie. Who moves one of them away moves ours along."""
+_PARENTS = ("/.config", "/.local/state", "/.local/share", "/library/application support")
+"""Directories of a home that ours lie in directly, among those of other programs."""
+_BESIDE = Mark("is a directory in which files of the guard itself lie", ours=True)
+_ABOVE = Mark("is above directories in which files of the guard itself lie")
+_TEMPORARY = frozenset({"/tmp", "/var/tmp"})  # noqa: S108 - nothing is written there
 _CROWDED = frozenset({".config", "state", "share"})
 _TELLING = frozenset(
     {"tokens", "approvals.key", "passphrase", "ledger.db", "hook.addr", "api.sock", "hook.sock", "interpose.yaml"}
@@ -52,6 +57,8 @@ _TELLING = frozenset(
 """Names of our files that say whose directory is meant by a pattern before them."""
 _REACHED = (_TELLING - {"interpose.yaml"}) | {"operator.key", "key", "agents", "uses", "time"}
 """Names of our private files, those included that others use as well. `*.yaml` is honest work."""
+_PLANTED = _TELLING | {"operator.key", "rules", "policy.yaml"}
+"""Names of our files that somebody would put another in the place of."""
 _OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".config", ".local/state", ".local/share"))
 """Our directories below a home, among those of other programs."""
 
@@ -200,6 +207,47 @@ def holds_ours(path: str, home: str, *, reading: bool = False) -> bool:
     return not reading and any(
         place.startswith(f"{folded}/") for place in (*_held.private, *_held.kept, *_held.readable)
     )
+
+
+def planted_in(path: str, home: str) -> Mark | None:
+    """What of ours could come from a tree that is put into a directory while nobody knows the names in it, or None.
+
+    The mark is `ours` where our directories lie directly: nothing else is between the tree and them. In a home and
+    above it most trees are honest. A path with a pattern (`~/.config/*`) stands for the names that fit it.
+    """
+    folded = path.lower().rstrip("/")
+    if is_wild(folded):
+        parts = folded.split("/")
+        first = next(index for index, part in enumerate(parts) if is_wild(part))
+        parent = "/".join(path.split("/")[:first])
+        if not _lies_beside(parent.lower(), parent, home) or not _could_name(parts[first], "interpose"):
+            return None
+        return _ABOVE if parts[first] == UNKNOWN else _BESIDE
+    if _lies_beside(folded, path.rstrip("/"), home):
+        return _BESIDE
+    if f"{home.lower().rstrip('/')}/".startswith(f"{folded}/") or is_home(path.rstrip("/"), home):
+        return _ABOVE
+    if folded.endswith("/.local") and is_home(path.rstrip("/")[: -len("/.local")], home):
+        return _ABOVE
+    moved = folded not in _TEMPORARY and any(place.startswith(f"{folded}/") for place in _held.private)
+    return _ABOVE if moved else None
+
+
+def _lies_beside(folded: str, path: str, home: str) -> bool:
+    """Whether our directories lie in this very directory: in the usual one, or where this process has its own."""
+    return any(folded.endswith(parent) and is_home(path[: -len(parent)], home) for parent in _PARENTS) or any(
+        place == f"{folded}/interpose" for place in (*_held.private, *_held.kept, *_held.readable)
+    )
+
+
+def could_plant_ours(path: str, home: str) -> Mark | None:
+    """Whether what a search found by this name, below the directory before it, could be a file of ours: see above."""
+    base, _, name = path.rpartition("/")
+    name = name.lower()
+    if name not in _PLANTED and not (is_wild(name) and any(could_match(name, planted) for planted in _PLANTED)):
+        return None
+    mark = planted_in(base or "/", home)
+    return _ABOVE if mark is not None and is_wild(name) and not says_enough(name) else mark
 
 
 def could_find_ours(path: str, home: str) -> bool:

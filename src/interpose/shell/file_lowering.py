@@ -12,14 +12,17 @@ from interpose.paths import (
     could_be_ours,
     could_find_ours,
     could_list_ours,
+    could_plant_ours,
     device_of,
     filled_directory_of,
     holds_ours,
     is_certain,
+    is_wild,
     order_in,
     order_of,
     ours_of,
     persistence_of,
+    planted_in,
     resolve,
     secret_of,
     tamper_of,
@@ -27,6 +30,7 @@ from interpose.paths import (
 from interpose.shell import second_looks
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.revealing import SHOW_NOTHING
+from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.edited_files import EDITED
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.syntax.budget import EFFECT, WILD_PATH, steps_of_path
@@ -43,6 +47,13 @@ _TERMINAL = late(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
 """Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 64
 """How many symbolic links of one text are remembered, and followed one after the other."""
+SAY_WHAT_LANDS = words(
+    """
+    cp gcp mv gmv ln gln link symlink install ginstall rename prename file-rename mmv ditto rsync scp pscp git tar gtar
+    bsdtar unzip 7z 7za 7zr 7zz p7zip rar unrar cpio pax mkdir gmkdir touch gtouch mktemp rmdir
+    """
+)
+"""Commands that `plant` what they put into a directory, or make it: a write to one says nothing more."""
 _UNTRUSTED = frozenset({"remote", "decoded"})
 
 
@@ -203,6 +214,37 @@ class FileLowering:
             return
         self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                   reason=f"What is put there is not known, and it {mark.reason}")  # fmt: skip
+
+    def plant(self, directory: Word | str, name: str | None = None) -> None:
+        where = self._place(directory)
+        home = self.walker.home
+        mark = planted_in(where, home)
+        # `cp -r x/state ~/.local/` is stated with its name already: what is in it lands there.
+        if name is not None and name != where.rpartition("/")[2] and not is_wild(name):
+            inside = f"{where.rstrip('/')}/{name}"
+            own = ours_of(inside) if mark is not None or name.lower() == "interpose" else None
+            mark = own or planted_in(inside, home)
+        if mark is not None:
+            self._planted(mark, where, directory)
+
+    def _plant_into(self, where: str, path: Word | str) -> None:
+        """A directory cannot be written like a file: who names one of those that ours lie in puts something there."""
+        mark = planted_in(where, self.walker.home)
+        if mark is not None and mark.ours and UNKNOWN not in where and "*" not in where:
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      reason=f"Nobody knows the names of what is put there, and it {mark.reason}")  # fmt: skip
+
+    def _plant_found(self, where: str, path: Word) -> None:
+        """State that something takes the place of files that a search finds, if ours could be among them."""
+        home = self.walker.home
+        mark = planted_in(where, home) if "tree" in path.taints else could_plant_ours(where, home)
+        if mark is not None:
+            self._planted(mark, where, path)
+
+    def _planted(self, mark: Mark, where: str, path: Word | str) -> None:
+        self.emit("guard.tamper", where, certainty="proven" if mark.ours else "possible",
+                  at=path if isinstance(path, Word) else None, ours=mark.ours,
+                  reason=f"Nobody knows the names of what is put there, and it {mark.reason}")  # fmt: skip
 
     def _remember_link(self, where: str, target: str) -> None:
         links = self.walker.links

@@ -134,6 +134,12 @@ class Lowering(Protocol):
         `everything`: with directories whose names may begin with a dot. States nothing but `guard.tamper`.
         """
 
+    def plant(self, directory: Word | str, name: str | None = None) -> None:
+        """A tree lands in `directory`: one of this `name`, or whatever the source holds (None).
+
+        States `guard.tamper` where something of ours could be among it, and nothing else.
+        """
+
     def delete(self, path: Word | str, **details: Any) -> None:
         """The command removes `path`. Details: `recursive`, `forced`."""
 

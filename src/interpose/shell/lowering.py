@@ -14,7 +14,7 @@ from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS
 from interpose.shell.edited_files import EDITED, edited, language_of, runnable
 from interpose.shell.endless_programs import state_endless
-from interpose.shell.file_lowering import HARMLESS, FileLowering
+from interpose.shell.file_lowering import HARMLESS, SAY_WHAT_LANDS, FileLowering
 from interpose.shell.invocation import EMPTY_STREAM, NOTHING, PRINTABLE, UNKNOWN, Invocation, Stream, Word
 from interpose.shell.languages import PROGRAMS, lower_of
 from interpose.shell.last_look import computes, look
@@ -50,6 +50,10 @@ class CommandLowering(FileLowering):
             self.emit("system", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="disk-fill", reason="Writes without an end, until the disk is full")  # fmt: skip
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
+        if self.inv.name not in SAY_WHAT_LANDS:
+            self._plant_into(where, path)
+        if isinstance(path, Word) and "output" in path.taints:
+            self._plant_found(where, path)
         if content is not None and content.text:
             second_looks.at_planted(self, where, content.text, path if isinstance(path, Word) else None)
         if "link" in details and UNKNOWN not in where:

@@ -53,7 +53,7 @@ READ = frozenset({"readFile", "readFileSync", "createReadStream", "readJson", "r
                   "readTextFileSync", "readJSON", "readJSONSync", "file", "openAsBlob"})  # fmt: skip
 AS_COMMAND = {"rename": ("mv",), "renameSync": ("mv",), "move": ("mv",), "moveSync": ("mv",), "copyFile": ("cp",),
               "copyFileSync": ("cp",),
-              "cp": ("cp", "-r"), "cpSync": ("cp", "-r"), "copy": ("cp", "-r"), "copySync": ("cp", "-r"),
+              "cp": ("cp", "-rT"), "cpSync": ("cp", "-rT"), "copy": ("cp", "-rT"), "copySync": ("cp", "-rT"),
               "symlink": ("ln", "-s"),
               "symlinkSync": ("ln", "-s"), "link": ("ln",), "linkSync": ("ln",)}  # fmt: skip
 UNIQUE = frozenset(

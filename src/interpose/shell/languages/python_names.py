@@ -145,7 +145,7 @@ DELETE: dict[str, dict[str, bool]] = {
 AS_COMMAND: dict[str, tuple[str, ...]] = {
     "os.rename": ("mv",), "os.renames": ("mv",), "os.replace": ("mv", "-f"), "shutil.move": ("mv",),
     "shutil.copy": ("cp",),
-    "shutil.copy2": ("cp",), "shutil.copyfile": ("cp",), "shutil.copytree": ("cp", "-r"), "os.symlink": ("ln", "-s"),
+    "shutil.copy2": ("cp",), "shutil.copyfile": ("cp",), "shutil.copytree": ("cp", "-rT"), "os.symlink": ("ln", "-s"),
     "os.link": ("ln",), "os.mkdir": ("mkdir",), "os.makedirs": ("mkdir", "-p"), "os.rmdir": ("rmdir",),
     "distutils.dir_util.copy_tree": ("cp", "-r"), "distutils.file_util.copy_file": ("cp",),
     "distutils.file_util.move_file": ("mv",), "os.chroot": ("chroot",), "os.mkfifo": ("mkfifo",),

@@ -99,6 +99,11 @@ def _write(target: Word, source: Word, content: Stream, low: Lowering, *, tree: 
         # A directory that is named lands in a home under its name; with a dot at its end all lands that is in it.
         everything = tree and (merged or source.text.endswith(("/.", "/..")) or source.text in (".", ".."))
         low.fill(target, name="" if tree else _name_inside(target, source), everything=everything)
+        if tree:
+            found = TREE in source.taints
+            low.plant(target, None if everything or found else _name_inside(target, source) or None)
+            if found:
+                low.plant(low.path(target).rpartition("/")[0] or "/")
 
 
 def _name_inside(target: Word, source: Word) -> str:
@@ -113,6 +118,15 @@ def cp(inv: Invocation, low: Lowering) -> None:
     for source, target in transfer.pairs:
         tree = transfer.opts.has("-r")
         _write(target, source, _read(source, low, recursive=tree), low, tree=tree, merged=transfer.opts.has("-T"))
+
+
+@command("ditto")
+def ditto(inv: Invocation, low: Lowering) -> None:
+    """What lies in the sources, or in an archive (`-x`), lands in the target itself."""
+    opts = parse(inv.args, values=("--arch", "--bom", "--zlibCompressionLevel"))
+    for source in opts.operands[:-1]:
+        content = _read(source, low, recursive=True)
+        _write(opts.operands[-1], source, content, low, tree=True, merged=True)
 
 
 @command("mv", "gmv")
@@ -156,6 +170,7 @@ def ln(inv: Invocation, low: Lowering) -> None:
         if source.glob or not source.known:
             # Before the link is there: afterwards its name leads elsewhere.
             low.fill(link)
+        low.plant(link, _name_inside(link, source) or None)
         low.write(link, content, emptied=_is_null(path), **details)
 
 

@@ -61,6 +61,8 @@ def patch(inv: Invocation, low: Lowering) -> None:
     target = opts.value("-o") or next(iter(opts.operands), None)
     if target is not None:
         low.write(_in(directory, target), in_place=True)
+    elif text.text is None:
+        low.plant(directory or ".")
     strip = opts.value("-p")
     apply_text(text, low, directory, _count(strip))
 

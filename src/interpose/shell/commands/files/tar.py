@@ -137,6 +137,7 @@ def _extract(inv: Invocation, opts: Options, archive: Word | None, base: Word | 
     unpack_members(target, opts.operands, content, low, renamed=renamed)
     for top in opts.values("--one-top-level"):
         low.fill(_under(base, top), everything=True)
+        low.plant(_under(base, top))
     if opts.has("--recursive-unlink"):
         low.delete(target, recursive=True, forced=True)
     if opts.has("-P") and not any(word.known and not word.glob for word in opts.operands):

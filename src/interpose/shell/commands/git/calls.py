@@ -36,12 +36,17 @@ class GitCall(Struct, frozen=True):
         return replace(word, text=posixpath.join(self.directory, word.text)) if self.directory else word
 
 
+def copied_name(address: Word) -> str:
+    """The name of the directory in which git puts a copy of a repository when nobody gives another."""
+    name = address.text.rstrip("/").removesuffix("/.git").rpartition("/")[2]
+    return name.rpartition(":")[2].removesuffix(".git")
+
+
 def remember_copy(call: GitCall, address: Word, place: tuple[Word, ...], low: Lowering) -> None:
     """A copy of another repository lies in `place` from now on, or in a directory of its name."""
     if not is_usual_forge(address.text) and ("://" in address.text or "@" in address.text.partition(":")[0]):
         # INVARIANT: code from a place that nobody knows is not the project's own, whatever runs it.
-        name = address.text.rstrip("/").rpartition("/")[2].rpartition(":")[2].removesuffix(".git")
-        directory = place[0] if place else replace(address, text=name)
+        directory = place[0] if place else replace(address, text=copied_name(address))
         low.write(call.at(directory), Stream(None, frozenset({"cloned"})), directory=True)
 
 

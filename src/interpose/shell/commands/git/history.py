@@ -248,6 +248,7 @@ def worktree(call: GitCall, low: Lowering) -> None:
         return
     for place in opts.operands[1:2] if opts.word(0) == "add" else opts.operands[2:3] if opts.word(0) == "move" else ():
         low.fill(call.at(place))
+        low.plant(call.at(place))
     if opts.word(0) == "remove" and switched(opts, "--force"):
         discard(call, low, texts(opts.operands[1:]), forced=True, rule="git-worktree-remove",
                 instead=suggest("git worktree remove", opts.operands[1:]),
@@ -277,6 +278,7 @@ def submodule(call: GitCall, low: Lowering) -> None:
     if opts.word(0) == "add":
         for place in opts.operands[2:3]:
             low.fill(call.at(place))
+            low.plant(call.at(place))
         for address in opts.operands[1:2]:
             remember_copy(call, address, opts.operands[2:3], low)
     if informs(opts) or not switched(opts, "--force"):

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from interpose.shell.commands.git.calls import (
     GitCall,
+    copied_name,
     informs,
     options,
     read_options,
@@ -154,7 +155,10 @@ def clone(call: GitCall, low: Lowering) -> None:
     for directory in (*opts.operands[1:2], *opts.values("--separate-git-dir")):
         low.write(call.at(directory), directory=True)
         low.fill(call.at(directory))
+        low.plant(call.at(directory))
     for address in opts.operands[:1]:
+        if len(opts.operands) == 1:
+            low.plant(call.at(Word(".", address.span)), copied_name(address))
         remember_copy(call, address, opts.operands[1:2], low)
 
 

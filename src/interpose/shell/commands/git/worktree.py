@@ -247,4 +247,7 @@ def apply(call: GitCall, low: Lowering) -> None:
         low.emit("vcs.discard", "changes", rule="git-apply-reverse",
                  reason="Takes back changes that may be committed nowhere")  # fmt: skip
     inside = opts.value("--directory")
-    apply_text(text, low, posixpath.join(call.directory, "" if inside is None else inside.text))
+    directory = posixpath.join(call.directory, "" if inside is None else inside.text)
+    if text.text is None:
+        low.plant(directory or ".")
+    apply_text(text, low, directory)

@@ -93,9 +93,11 @@ def _fill(target: Word, sources: Sequence[Word | None], low: Lowering) -> None:
         name = source.text.rpartition("/")[2].rpartition(":")[2] if source is not None else ""
         if source is None or name in ("", ".", ".."):
             low.fill(target, everything=True)
+            low.plant(target)
             continue
         single = source.known and not source.glob
         low.fill(target, name=name if single else "")
+        low.plant(target, name if single else None)
         low.fill(Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints))
 
 

@@ -186,6 +186,9 @@ def _fill(target: Word, source: Word, low: Lowering, *, recursive: bool) -> None
     name = source.text.rpartition(":")[2].rstrip("/").rpartition("/")[2]
     single = source.known and not source.glob and "*" not in name and not recursive
     low.fill(target, name=name if single else "", everything=recursive and name == ".")
+    if recursive:
+        known = source.known and not source.glob and "*" not in name and name not in ("", ".", "..")
+        low.plant(target, name if known else None)
     if recursive and name not in ("", ".", ".."):
         low.fill(Word(f"{target.text.rstrip('/')}/{name}", target.span, target.glob, target.quoted, target.taints))
 

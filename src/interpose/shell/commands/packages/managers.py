@@ -108,7 +108,7 @@ def state(name: str, call: PackageCall, known: PackageTool, low: Lowering) -> No
     if call.meaning == "run" or call.meaning == "fetch":
         runs(name, call, known.values, low)
         return
-    opts = parse(call.rest, values=known.values)
+    opts = parse(call.rest, values=known.values, long=("--upgrade",))  # no short form of --upgrade-strategy
     if opts.has(*(_DRY - known.values)):
         return
     what = " ".join(word.text for word in opts.operands)

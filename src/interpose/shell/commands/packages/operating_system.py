@@ -109,6 +109,9 @@ def low_level(inv: Invocation, low: Lowering) -> None:
         },
         bundle=inv.name == "rpm",
     )
+    if inv.name == "dpkg" and opts.has("-x", "-X", "--extract", "--vextract"):
+        for place in opts.operands[1:2]:
+            low.write(place, directory=True)
     if opts.has(
         "--test", "--dry-run", "--simulate", "--no-act", "--help", "--version", "-q", "--query", "-l", "-L", "-s", "-S"
     ):

@@ -44,6 +44,8 @@ def pip(inv: Invocation, low: Lowering) -> None:
 _REPLACING = words(
     "-U --upgrade --force --force-reinstall -I --ignore-installed --reinstall --reinstall-package -P --upgrade-package"
 )
+_BESIDES = words("--with --with-editable --with-requirements")
+"""What uv puts beside a program, for which it makes the environment of one that is there anew."""
 _INTO_PLACE = words("install pip.install pip.sync tool.install tool.upgrade upgrade reinstall inject")
 
 
@@ -53,7 +55,8 @@ def _own_package(call: PackageCall, opts: Options, low: Lowering) -> None:
         name, version = _requirement(word.text)
         if name != "interpose":
             continue
-        replaces = bool(version) or opts.has(*_REPLACING) or call.verb.endswith(("upgrade", "reinstall"))
+        replaces = bool(version) or opts.has(*_REPLACING) or call.verb.endswith(("upgrade", "reinstall", "inject"))
+        replaces = replaces or (call.verb == "tool.install" and opts.has(*_BESIDES))
         if call.meaning == "remove" or (call.verb in _INTO_PLACE and replaces and not opts.has("-t", "--target")):
             low.emit("guard.tamper", word.text, at=word, ours=True, rule="guard-package",
                      reason="Replaces or removes the installed program of the guard itself")  # fmt: skip
@@ -77,7 +80,7 @@ _NAME = late(r"[a-z0-9][a-z0-9.-]*")
 
 
 def _pip_call(name: str, call: PackageCall, low: Lowering) -> None:
-    opts = parse(call.rest, values=PIP.values)
+    opts = parse(call.rest, values=PIP.values, long=_REPLACING)
     if opts.has("--help", "-h", "--dry-run"):
         return
     _own_package(call, opts, low)
@@ -133,7 +136,7 @@ def uv(inv: Invocation, low: Lowering) -> None:
         _pip_call("uv", call, low)
     else:
         if call.verb.startswith("tool."):
-            _own_package(call, parse(call.rest, values=UV.values), low)
+            _own_package(call, parse(call.rest, values=UV.values, long=_REPLACING), low)
         state("uv", call, UV, low)
 
 
@@ -198,7 +201,7 @@ def pipx(inv: Invocation, low: Lowering) -> None:
     if call.meaning == "fetch":
         _fetches("pipx", call, low)
     else:
-        _own_package(call, parse(call.rest, values=PIPX.values), low)
+        _own_package(call, parse(call.rest, values=PIPX.values, long=_REPLACING), low)
         state("pipx", call, PIPX, low)
 
 

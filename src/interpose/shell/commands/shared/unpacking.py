@@ -16,8 +16,11 @@ def unpack_members(
             low.write(_under(place, member, flat=flat), content, extracted=True)
         # `.claude` and `.claude/*` bring whatever the archive holds there.
         low.fill(_under(place, member, flat=flat))
+        low.plant(_under(place, member, flat=flat))
     if renamed or not members or any(not word.known or word.glob or "*" in word.text for word in members):
         low.fill(place, everything=True)
+    if renamed or not members or not all(word.known for word in members):
+        low.plant(place)
 
 
 def _under(place: Word, member: Word, *, flat: bool) -> Word:
