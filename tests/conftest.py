@@ -19,6 +19,7 @@ settings.register_profile(
     "interpose", deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize="CI" in os.environ
 )
 settings.load_profile("interpose")
+os.environ.pop("COLUMNS", None)  # workers of pytest-xdist set it, and what is piped would be wrapped
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -37,6 +37,7 @@ def _event(command: str) -> str:
     })  # fmt: skip
 
 
+_LISTING = '{"jsonrpc": "2.0", "id": 1, "method": "interceptors/list"}\n'
 RULE = """version: 1
 rules:
   - id: no-make
@@ -72,6 +73,10 @@ USES = (
     Use(("doctor", AGENT), part="refuses"),
     Use(("status",), part="Claude Code"),
     Use(("serve", "--port", "70000"), code=78, part="server.port"),
+    Use(("wrap",), code=64, part="wrap -- npx some-server"),
+    Use(("gateway",), code=78, part="gateway.servers"),
+    Use(("pins",), part="nothing is pinned"),
+    Use(("interceptor-server",), part="interpose/decide", stdin=_LISTING),
     Use(("uninstall", AGENT, "--dry-run"), part="dry run"),
 )
 """In this order, in one home."""

@@ -68,10 +68,7 @@ except SystemExit:
     assert loaded & {"interpose.build", "interpose.shell", "interpose.ledger", "interpose.reading", "asyncio"} == set()
 
 
-def test_the_page_names_every_verb_and_every_example(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("COLUMNS", raising=False)  # workers of pytest-xdist set it
+def test_the_page_names_every_verb_and_every_example(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     shown = capsys.readouterr().out
     for verb, line in HELPS.items():

@@ -114,7 +114,9 @@ class StdioClient:
 
 
 def _is_file(descriptor: int) -> bool:
-    return stat.S_ISREG(os.fstat(descriptor).st_mode)
+    """A file, or a device such as /dev/null: no loop can wait for it, and one of them ends the process when asked to."""
+    mode = os.fstat(descriptor).st_mode
+    return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
 
 class _FileWriter:

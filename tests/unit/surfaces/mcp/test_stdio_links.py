@@ -342,3 +342,16 @@ def test_requests_from_a_file_and_answers_into_one(tmp_path: Path, run: Run) -> 
         one.close()
 
     run(main())
+
+
+def test_a_client_that_is_no_one(run: Run) -> None:
+    """uvloop ends the whole process if it is asked to wait for /dev/null."""
+
+    async def main() -> None:
+        one = StdioClient()
+        await one.connect(os.open(os.devnull, os.O_RDONLY), os.open(os.devnull, os.O_WRONLY), Hearing())
+        await asyncio.wait_for(one.ended.wait(), 5)
+        await one.send(b"{}")
+        one.close()
+
+    run(main())
