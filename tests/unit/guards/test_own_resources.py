@@ -207,6 +207,16 @@ def test_patterns_reach_a_place_that_was_moved() -> None:
     assert isinstance(judged("exec", {"command": "cat /data/conf/*/settings.json"}), Allow)
 
 
+def test_no_tree_of_unknown_names_lands_where_ours_was_moved_to() -> None:
+    hold(private=["/data/conf/interpose"])
+    assert isinstance(judged("exec", {"command": "tar -xf a.tar -C /data/conf"}), Deny)
+    assert isinstance(judged("exec", {"command": "cp -r x/* /data/conf/"}), Deny)
+    assert isinstance(judged("exec", {"command": "cp -r x/interpose /data/conf"}), Deny)
+    assert isinstance(judged("exec", {"command": "rsync -a x/ /data/"}), Confirm)
+    assert isinstance(judged("exec", {"command": "tar -xf a.tar -C /data/conf nvim"}), Allow)
+    assert isinstance(judged("exec", {"command": "tar -xf a.tar -C /data/other"}), Allow)
+
+
 def test_nothing_gives_up_a_place() -> None:
     hold(private=["/srv/one"], ports=[9001])
     hold(private=["/srv/two"], ports=[0])
