@@ -114,7 +114,7 @@ class StdioClient:
 
 
 def _is_file(descriptor: int) -> bool:
-    """A file, or a device such as /dev/null: no loop can wait for it, and one of them ends the process when asked to."""
+    """A file, or a device such as /dev/null: no loop can wait for it, and uvloop ends the process if it is asked to."""
     mode = os.fstat(descriptor).st_mode
     return not (stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode) or os.isatty(descriptor))
 
