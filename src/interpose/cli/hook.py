@@ -87,16 +87,27 @@ def main(words: Sequence[str]) -> int:
         return _refuse(host, error)
 
 
+class _Platform:
+    """As much of `platform` as `uuid` asks for, which msgspec wants. The module itself compiles nine patterns."""
+
+    @staticmethod
+    def system() -> str:
+        return os.uname().sysname
+
+
 def _be_brief() -> None:
-    """Spare what only pays in a process that lives on: looking for garbage, and a library that msgspec asks for first
+    """Spare what only pays in a process that lives on: looking for garbage, and libraries that msgspec asks for first
     and does as well without."""
     gc.set_threshold(_MUCH_GARBAGE)
-    if "typing_extensions" not in sys.modules:
-        sys.modules["typing_extensions"] = None  # type: ignore[assignment]  # how Python says: not to be imported
-        try:
-            import msgspec  # noqa: F401 - it is loaded now, without the other
-        finally:
-            del sys.modules["typing_extensions"]
+    instead = {"typing_extensions": None, "platform": _Platform}  # None is how Python says: not to be imported
+    given = [name for name in instead if name not in sys.modules]
+    for name in given:
+        sys.modules[name] = instead[name]  # type: ignore[assignment]  # a class does for a module here
+    try:
+        import msgspec  # noqa: F401 - it is loaded now, without the others
+    finally:
+        for name in given:
+            del sys.modules[name]
 
 
 def _parsed(words: Sequence[str]) -> _HookCommandLine:
