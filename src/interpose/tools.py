@@ -7,7 +7,6 @@ Every agent has its own names for the same few tools. Interceptors see one canon
 from __future__ import annotations
 
 import os
-import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -289,13 +288,19 @@ def _command(key: str, value: object) -> str | None:
     words = [word for word in map(path_text, value) if isinstance(word, str)]
     if len(words) != len(value):
         return None
-    return words[0] if len(words) == 1 else shlex.join(words)
+    if len(words) == 1:
+        return words[0]
+    from shlex import join
+
+    return join(words)
 
 
 def _words(value: object) -> str:
     """The words that a tool puts behind its command."""
     if isinstance(value, list | tuple):
-        return shlex.join(word if isinstance(word, str) else str(word) for word in value)
+        from shlex import join
+
+        return join(word if isinstance(word, str) else str(word) for word in value)
     return value if isinstance(value, str) else ""
 
 

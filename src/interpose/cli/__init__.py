@@ -6,11 +6,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from interpose.cli.verbs import HELPS, module_of
-
 __all__ = ["VERBS", "main"]
 
-VERBS = tuple(sorted(HELPS))
+VERBS: tuple[str, ...]
 EXIT_USAGE = 64
 EXIT_INTERNAL = 70
 EXIT_CONFIG = 78
@@ -20,6 +18,14 @@ _OURS = """
 interpose {version} failed here. That is our mistake, not yours. Please open an issue in the repository of Interpose,
 with the lines above and without what is private in them. `interpose doctor` says whether your agents are guarded.
 """
+
+
+def __getattr__(name: str) -> object:
+    if name == "VERBS":  # not for a hook, which an agent waits for
+        from interpose.cli.verbs import HELPS
+
+        return tuple(sorted(HELPS))
+    raise AttributeError(name)
 
 
 def version() -> str:
@@ -71,6 +77,8 @@ def _run(given: list[str]) -> int:
 
 
 def _verb(verb: str, rest: list[str]) -> int:
+    from interpose.cli.verbs import HELPS, module_of
+
     if verb not in HELPS:
         return _no_such(verb, rest)
     from importlib import import_module
@@ -86,13 +94,14 @@ def _verb(verb: str, rest: list[str]) -> int:
 
 def _no_such(word: str, rest: list[str]) -> int:
     from interpose.cli.suggestions import did_you_mean, shown
+    from interpose.cli.verbs import HELPS
 
     if word.startswith("-"):
         verb = next((each for each in rest if each in HELPS), "")
         behind = f" Options stand behind the verb: interpose {verb} {word[:60]}" if verb and word.isprintable() else ""
         said = f"there is no option {shown(word)}.{behind or did_you_mean(word, ['--help', '--version'])}"
     else:
-        said = f"there is no verb {shown(word)}.{did_you_mean(word, VERBS)}"
+        said = f"there is no verb {shown(word)}.{did_you_mean(word, sorted(HELPS))}"
     print(f"interpose: {said}\n`interpose --help` lists what there is.", file=sys.stderr)
     return EXIT_USAGE
 

@@ -8,7 +8,6 @@ was dropped. Only otherwise are the keys compared one by one.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -81,7 +80,10 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> None:
         seen.add(key)
 
 
-_compare_keys = json.JSONDecoder(object_pairs_hook=_without_twins).decode
+def _compare_keys(text: str) -> None:
+    import json  # few texts are looked at like this
+
+    json.loads(text, object_pairs_hook=_without_twins)
 
 
 def _malformed(text: bytes, said: str) -> str:
@@ -95,6 +97,8 @@ def _malformed(text: bytes, said: str) -> str:
 
 
 def _half_pair(text: bytes) -> bool:
+    import json
+
     try:
         json.dumps(json.loads(text), ensure_ascii=False).encode()
     except UnicodeEncodeError:

@@ -15,7 +15,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.errors import PolicyError
-from interpose.formats.counted import plural
 from interpose.interceptor import Registration
 from interpose.late_loggers import late_logger
 from interpose.policy.compiled import Policy
@@ -67,6 +66,8 @@ class PolicyStatus(Struct, frozen=True):
     """Attempts of a lower level to loosen, which were left out."""
 
     def __str__(self) -> str:
+        from interpose.formats.counted import plural
+
         told = f"policy {self.revision}, {plural(self.rules, 'rule')}"
         if self.state == "current":
             return told

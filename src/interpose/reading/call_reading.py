@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import shlex
 from collections.abc import Callable, Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -158,7 +157,7 @@ class Reading:
         from interpose.foreign_tools import Carried, Script
 
         # A program alone is what those mean who give its words apart: only a catastrophe counts there.
-        text = f"pwsh -Command {shlex.quote(bare)}" if is_powershell(self.call) else bare
+        text = f"pwsh -Command {_quoted(bare)}" if is_powershell(self.call) else bare
         return Carried((Script(text, "all" if len(bare.split()) > 1 else "fatal", sure=len(bare.split()) > 1),))
 
     def _read_carried(self) -> Carried:
@@ -323,12 +322,12 @@ def _script_of(call: ToolCall) -> tuple[str, int] | None:
     if command is None:
         return None
     if is_powershell(call):
-        command = f"pwsh -Command {shlex.quote(command)}"
+        command = f"pwsh -Command {_quoted(command)}"
     if len(call.arguments) == 1:
         return command, 0
-    before = "".join(f"export {shlex.quote(variable)}\n" for variable in environment_of(call))
+    before = "".join(f"export {_quoted(variable)}\n" for variable in environment_of(call))
     if typed := typed_of(call):
-        return f"{before}{{ {command}\n}} <<< {shlex.quote(typed)}", len(before) + 2
+        return f"{before}{{ {command}\n}} <<< {_quoted(typed)}", len(before) + 2
     return before + command, len(before)
 
 
@@ -379,3 +378,9 @@ def _moving_effects(call: ToolCall) -> Iterable[Effect]:
 def _file_effects(call: ToolCall, kind: EffectKind) -> Iterable[Effect]:
     yield from (Effect("fs.delete", file.path) for file in patched_of(call) if file.kind == "delete")
     yield from (Effect(kind, path) for path in paths_of(call))
+
+
+def _quoted(text: str) -> str:
+    from shlex import quote  # few calls need it
+
+    return quote(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
-
 from msgspec.structs import replace
 
 from interpose.agents.known_agents import AGENT_OF, MOVERS
@@ -181,7 +179,9 @@ _LONGEST_SPLIT = 4096
 
 def _split(text: str) -> list[str]:
     try:
-        return shlex.split(text) if len(text) <= _LONGEST_SPLIT else text.split()
+        from shlex import split  # few commands need it
+
+        return split(text) if len(text) <= _LONGEST_SPLIT else text.split()
     except ValueError:
         return text.split()
 
