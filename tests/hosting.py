@@ -13,6 +13,7 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
+from interpose.answers import Pending
 from interpose.config.settings import ApprovalSettings, Config
 from interpose.driving import drive
 from interpose.service.activity import Activity
@@ -26,7 +27,6 @@ from interpose.types import (
     Decision,
     Deny,
     Message,
-    Pending,
     PermissionRequest,
     ToolCall,
     ToolOutcome,

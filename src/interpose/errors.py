@@ -27,6 +27,9 @@ InterposeError
 │   ├── AnsweredError         somebody has answered it
 │   ├── TooLateError          it timed out
 │   ├── ScopeError            a yes can't count for so much, or says nothing
+│   ├── EditError             a call can't be edited so, or what it was edited to would be refused
+│   ├── VoteError             whoever answers is none of those who must, or has answered
+│   ├── UnlikeError           questions that can't be answered together, as they are of different kinds
 │   └── NotProvenError        whoever answers did not prove to be no agent
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
@@ -157,6 +160,18 @@ class TooLateError(ApprovalError):
 
 class ScopeError(ApprovalError, ValueError):
     """A yes can't count for that."""
+
+
+class EditError(ApprovalError):
+    """The call can't be edited so."""
+
+
+class VoteError(ApprovalError):
+    """This answer is not one of those that are needed."""
+
+
+class UnlikeError(ApprovalError):
+    """These questions are not alike."""
 
 
 class NotProvenError(ApprovalError):

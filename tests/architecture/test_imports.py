@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
 EVERYWHERE = {"late_loggers", "late_names", "late_patterns"}
-LEAVES = {"types", "errors"}
+LEAVES = {"answers", "types", "errors"}
 CORE = {
     *LEAVES,
     "driving",
@@ -38,7 +38,8 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 # rooms: a server that knows nothing of us, the routes of our API, the agents' languages, the programs agents start.
 # A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
-    "types": set(),
+    "answers": set(),
+    "types": {"answers"},
     "errors": set(),
     "late_loggers": set(),
     "late_names": set(),
@@ -81,7 +82,8 @@ MAY_USE: dict[str, set[str]] = {
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "pins": LEAVES | {"store"},
-    "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
+    "call_kinds": LEAVES | {"formats", "reading", "tools"},
+    "approvals": LEAVES | {"call_kinds", "formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},

@@ -3,10 +3,12 @@
 from typing import TYPE_CHECKING
 
 from interpose.approvals.handlers import (
+    EDITED,
     AutoApprove,
     AutoDeny,
     CallbackConfirmation,
     ConfirmationHandler,
+    Put,
     StandingAnswer,
     as_handler,
     ask_person,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 # The modules are named and not imported, so that each is loaded by who needs it.
 __all__ = [
     "BATCH_DENIED",
+    "EDITED",
     "AutoApprove",
     "AutoDeny",
     "BatchAnswer",
@@ -30,6 +33,7 @@ __all__ = [
     "CallbackConfirmation",
     "ConfirmationHandler",
     "InteractiveConfirmation",
+    "Put",
     "StandingAnswer",
     "alarms",
     "as_handler",

@@ -18,18 +18,19 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
+from interpose.answers import Pending
+from interpose.approvals import ConfirmationHandler, Put, StandingAnswer, put_question, question, standing_answer
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
 from interpose.flow.observing import observe_all
+from interpose.flow.own_steps import Wish, refusing, wishing
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
-from interpose.registration import registration
 from interpose.registry import Snapshot
 from interpose.tools import plain_name
 from interpose.toolsets import ToolSet
@@ -37,14 +38,12 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
-    Confirm,
     Context,
     Deny,
     Finding,
     HookPoint,
     Message,
     Params,
-    Pending,
     Raised,
     ToolCall,
     ToolOutcome,
@@ -62,7 +61,7 @@ if TYPE_CHECKING:
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
 
-NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
+NeedsConfirmation = Wish
 """A tool's own wish to be confirmed, asked with the arguments that it would really get."""
 
 
@@ -213,12 +212,13 @@ class RunFlow:
         return self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
 
     def before(
-        self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = ""
+        self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = "", *, rewrites: bool = True
     ) -> Flow[Verdict[ToolCall]]:
-        """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there."""
+        """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there,
+        `rewrites` whether they can run other arguments than those that it came with."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
-        verdict = yield from self._gate(snapshot, entries, call)
+        verdict = yield from self._gate(snapshot, entries, call, rewrites=rewrites)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
         return verdict
@@ -245,10 +245,17 @@ class RunFlow:
         """The end of a call that was let through and that nobody will run."""
         return self.after(_refused(verdict, reason))
 
-    def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        """What stands before the tool: decide, ask, record."""
+    def _gate(
+        self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall, *, rewrites: bool = True
+    ) -> Flow[Verdict[ToolCall]]:
+        """What stands before the tool: decide, ask, decide about what a person made of it, record."""
         self._parts.wire.call(call)
-        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        approve = self._approval(snapshot, came=call)
+        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=approve)
+        if verdict.edit is not None:
+            from interpose.flow.edited_calls import decide_edited
+
+            verdict = yield from decide_edited(entries, verdict, approve, rewrites=rewrites)
         verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
         return verdict
@@ -333,10 +340,10 @@ class RunFlow:
         if not refusal and not self._parts.tools.matches(*self._names(call)):
             refusal = _not_available(call)
         if refusal:
-            entries = (_refusing(refusal), *entries)
+            entries = (refusing(refusal), *entries)
         if wish is not None:
             deciding = sum(not entry.is_observer for entry in entries)
-            entries = (*entries[:deciding], _wishing(call.name, wish, came), *entries[deciding:])
+            entries = (*entries[:deciding], wishing(call.name, wish, came), *entries[deciding:])
         return call, entries
 
     def _names(self, call: ToolCall) -> tuple[str, ...]:
@@ -344,11 +351,11 @@ class RunFlow:
         own = call.original_name
         return (call.name, own) if plain_name(own) in self._parts.shell_tools else (call.name,)
 
-    def _approval(self, snapshot: Snapshot, *, ask: bool = True) -> Approve:
+    def _approval(self, snapshot: Snapshot, *, ask: bool = True, came: ToolCall | None = None) -> Approve:
         """The approval step: permission.ask, then standing answers, then a person, unless we must not `ask` one."""
 
-        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
-            request = question(payload, asks)
+        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[Put]:
+            request = question(payload, asks, came)
             tool = payload.name if isinstance(payload, ToolCall) else None
             entries = snapshot.select(HookPoint.PERMISSION_ASK, tool, self._context.agent_id)
             verdict = yield from decide(entries, request)
@@ -464,31 +471,3 @@ RECORD = "interpose:record"
 _UNSEEN = Finding(
     interceptor=RECORD, said="note", rule="undecided", reason="The call was not decided here before it ran"
 )
-
-
-class _Refusing:
-    def __init__(self, reason: str) -> None:
-        self._deny = Deny(reason, rule="not-available")
-
-    def intercept(self, _call: ToolCall) -> Deny:
-        return self._deny
-
-
-def _refusing(reason: str) -> Registration:
-    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
-
-
-class _Wishing:
-    def __init__(self, wish: NeedsConfirmation, came: ToolCall) -> None:
-        self._wish, self._came = wish, came
-
-    def intercept(self, call: ToolCall) -> Allow | Confirm:
-        answer: object = self._wish(carrying(self._came.name, self._came.arguments, thaw(call.arguments)))
-        if answer is False:
-            return Allow()
-        return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
-
-
-def _wishing(tool: str, wish: NeedsConfirmation, came: ToolCall) -> Registration:
-    """The tool's own wish has the last word before observers: it sees what it would really get."""
-    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish, came))

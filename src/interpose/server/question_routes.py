@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Pending
 from interpose.driving import drive_in_server
 from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, request_of
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
-from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest, ToolCall
+from interpose.types import Deny, Finding, PermissionRequest, ToolCall
 
 if TYPE_CHECKING:
     from interpose.service.service import Service

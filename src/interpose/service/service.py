@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.engine import Run
+from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
-from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
+from interpose.types import Context, Deny, PermissionRequest
 
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
@@ -105,8 +107,8 @@ class Service:
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
         if self.config.approvals.ask == "host" and can.ask:
-            return TheyAsk()
-        return _AtTheDesk(self, wait)
+            return TheyAsk() if self.answering is None else _TheyAskUnlessPaused(self)
+        return _AtTheDesk(self, wait, can)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""
@@ -131,9 +133,27 @@ class Service:
 class _AtTheDesk:
     """A confirmation handler that opens the desk when there is a question."""
 
-    def __init__(self, service: Service, seconds: float) -> None:
-        self._service, self._seconds = service, seconds
+    def __init__(self, service: Service, seconds: float, can: Abilities) -> None:
+        self._service, self._seconds, self._can = service, seconds, can
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
-        return await self._service.desk.waiting(self._seconds).confirm(request)
+        desk = self._service.desk
+        return await desk.waiting(self._seconds, hears=self._can.hears, rewrites=self._can.rewrite).confirm(request)
+
+
+class _TheyAskUnlessPaused:
+    """A confirmation handler that leaves the question to the other side, unless a pause answers it."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Pending:
+        """A pause that can't be looked for is none."""
+        import asyncio
+
+        try:
+            paused = await asyncio.to_thread(self._service.desk.paused, request)
+        except StoreError:
+            return Pending()
+        return paused or Pending()

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from interpose.answers import Approved, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.latest_time import LatestTime, keep_time, kept_time
 from interpose.approvals.scopes import scope
 from interpose.approvals.seal import new_seal
 from interpose.store import open_store
-from interpose.types import Approved, Context, Deny, Pending, PermissionRequest, ToolCall
+from interpose.types import Context, Deny, PermissionRequest, ToolCall
 
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND

@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import SESSION
@@ -36,7 +37,7 @@ from interpose.surfaces.http import approvals
 from interpose.surfaces.http_server.listener import Unix
 from interpose.surfaces.http_server.tokens import read_tokens
 from interpose.surfaces.http_server.trust import Trust
-from interpose.types import Approved, Context, Deny, Finding, Pending, PermissionRequest, ToolCall
+from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall
 from tests.servers import running, service_in
 
 ME = user_name()
@@ -100,7 +101,7 @@ def test_a_question_from_list_to_grant(desk: Desk, capsys: pytest.CaptureFixture
     code, out, _ = said(capsys, "approvals", "approve", id, "--uses", "2", "--comment", "fine")
     assert (code, f"by {ME}" in out, "2 times" in out, "fine" in out) == (0, True, True, True)
     assert "uses, 2 left, ends " in said(capsys, "grants", "list")[1]
-    assert ask(desk) == Approved(f"grant:{id} of {ME}")
+    assert ask(desk) == Approved(f"grant:{id} of {ME}", "fine")
     assert json.loads(said(capsys, "grants", "list", "--json")[1])["grants"][0]["uses_left"] == 1
     assert said(capsys, "grants", "revoke", id) == (0, f"revoked {id}\n", "")
     assert said(capsys, "grants", "revoke", id)[0] == 1

@@ -49,8 +49,9 @@ def notice(verdict: Verdict[Any]) -> str:
 
 
 def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall) -> str:
-    """The call would have been rewritten, and this host can't."""
-    why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
+    """The call would have been rewritten, or a person agreed to another one, and this host can't run that."""
+    changed = rewriting(verdict) if verdict.edit is None else _reason(verdict, BLOCKED)
+    why = f"{changed}. {facts.title} can't change this call on its way"
     return f"Interpose refused this as it is: {why}; make this one instead:\n{_shown(other_form)}"
 
 

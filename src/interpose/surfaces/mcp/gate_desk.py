@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.answers import Approved, Pending
 from interpose.errors import text_of
 from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, question_of
-from interpose.types import Approved, Deny, Pending, PermissionRequest
+from interpose.types import Deny, PermissionRequest
 
 PATH = "/question"
 _ANSWER_SECONDS = 10.0

@@ -13,13 +13,14 @@ from urllib.parse import quote
 
 import msgspec
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import ConfirmationHandler
 from interpose.errors import InterposeError, text_of
 from interpose.formats.plain_text import one_line, plain
 from interpose.secrets import Redactor
 from interpose.surfaces.mcp.contract import AskClient, Asked, Client
 from interpose.surfaces.mcp.gate_state import RequestStateError, RequestStates
-from interpose.types import Approved, Deny, Pending, PermissionRequest, thaw
+from interpose.types import Deny, PermissionRequest, thaw
 
 REQUEST = "interpose"
 """The name of our question among `inputRequests`."""
@@ -89,7 +90,7 @@ class DeskPrompt:
         self._desk, self._wait, self._page = desk, wait, page if asked.client.elicits_url else ""
         self.put: AskClient | None = None
 
-    async def confirm(self, request: PermissionRequest, /) -> bool | Approved | Deny | Pending:
+    async def confirm(self, request: PermissionRequest, /) -> bool | Approved | Deny | Pending | Edited:
         """What the desk says; the way to its page if it says nothing yet."""
         wait, came_back = self._wait, bool(self._asked.state)
         if came_back:
