@@ -22,9 +22,11 @@ from interpose.answers import Approved, ApproverRole, Edited, Pending
 from interpose.approvals.alarms import GrantAlarms
 from interpose.approvals.answer_book import AnswerBook
 from interpose.approvals.binding import Subject, asked_by, bound, digest, kind_bound, subject_of
-from interpose.approvals.edits import edit_subject
+from interpose.approvals.edits import edit_subject, edited_call
 from interpose.approvals.grants import Given
 from interpose.approvals.latest_time import LatestTime
+from interpose.approvals.news import News
+from interpose.approvals.onlookers import Onlookers
 from interpose.approvals.pauses import Pauses
 from interpose.approvals.questions import (
     Answer,
@@ -119,6 +121,7 @@ class Desk:
         self._votes = VoteBook(store, self._verifier, self.alarms)
         self._book = AnswerBook(store, self._votes, self._verifier, self._clock, key, self._redactor)
         self.pauses = Pauses(store, self._taker, self._clock, key)
+        self.news, self.onlookers = News(), Onlookers()
         self.happened: Happened = lambda _word, _id: None
         self._tidying = threading.Lock()
         self._tidied = -_TIDY_SECONDS
@@ -156,12 +159,18 @@ class Desk:
             raise NoQuestionError(f"there is no question {id}")
         return found
 
-    def kept(self, id: str) -> tuple[Kept, tuple[Vote, ...], list[Given]]:
-        """All that is known of a question: what it is bound to, who has agreed, and the grants for kinds of calls that
-        whoever asks has. NoQuestionError if there is none."""
+    def kept(self, id: str) -> tuple[Kept, tuple[Vote, ...]]:
+        """A question as it is kept, and who has agreed so far. NoQuestionError if there is none."""
         row, kept = self._book.asked(id)
-        votes = self._votes.of(row, kept) if kept.question.approvers else ()
-        return kept, votes, self._taker.of_kinds(kept.kind_bound)
+        return kept, self._votes.of(row, kept) if kept.question.approvers else ()
+
+    def kinds_granted(self, kept: Kept) -> list[tuple[Given, str]]:
+        """Grants for kinds of calls that whoever asks has, each with what of this call it has not."""
+        call = (
+            edited_call(kept.question, kept.question.arguments) if isinstance(kept.question.arguments, dict) else None
+        )
+        wanted = Wanted(kept.bound, kept.kind_bound, call, kept.asked)
+        return [(given, self._taker.outside(given, wanted)) for given in self._taker.of_kinds(kept.kind_bound)]
 
     def approve(
         self,
@@ -243,6 +252,8 @@ class Desk:
     def _told(self, question: Question, word: str) -> Question:
         if word != "voted":
             self._waiters.wake([question.id])
+        if word == "answered":
+            self.news.add(question)
         self.happened(word, question.id)
         return question
 

@@ -40,6 +40,7 @@ def checked(kept: Kept, arguments: dict[str, Any], *, key: bytes, redactor: Reda
         raise EditError("only a call can be edited, and this question is about something else")
     if not isinstance(question.arguments, dict):
         raise EditError("the call is too long to be shown whole, and so to be edited")
+    edited_call(question, arguments)  # first of all: what nests too deep can't be looked at
     text = json.dumps(arguments)
     if len(text) > SHOWN_LIMIT:
         raise EditError(f"the edited call is longer than {SHOWN_LIMIT} letters")

@@ -315,7 +315,9 @@ def test_grants_are_listed_and_revoked(store: Store) -> None:
     assert not desk.revoke(once)
     assert isinstance(ask(desk), Pending)
     assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob", "releases")
-    assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob"), "what is said to the agent is said once"
+    assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob"), (
+        "what is said to the agent is said once"
+    )
 
 
 def test_secrets_stay_out_of_the_store(store: Store) -> None:
