@@ -49,7 +49,10 @@ bounds = st.one_of(
     ),
 )  # fmt: skip
 
-PLAIN = ("a", "b", "x.1")
+PLAIN = (
+    "a", "b", "x.1", "1", "22", "x", "1x", "1-a", "22-a", "x-a", "1x-a",
+    *(f"pod-{number}{rest}" for number in ("1", "22", "x", "", "1x") for rest in ("", "-a")),
+)  # fmt: skip
 """The names that a person means by a file, of all that are tried here."""
 
 
@@ -78,8 +81,13 @@ def allowed(bound: EffectBound, effect: Effect) -> bool:
         and effect.kind not in NEVER
         and effect.kind == bound.kind
         and dict(effect.details) == dict(bound.details)
-        and effect.resource in everything_in(bound)
+        and (effect.resource in everything_in(bound) or relative(bound, effect.resource))
     )
+
+
+def relative(bound: EffectBound, resource: str) -> bool:
+    """File tools name paths from where the agent works."""
+    return bound.matching in ("in", "below") and f"{CWD}/{resource}" in everything_in(bound)
 
 
 @settings(max_examples=600, deadline=None)
