@@ -26,6 +26,8 @@ def readable(value: Any) -> bool:
 
 @schemathesis.hook
 def filter_body(_context: object, body: Any) -> bool:
-    # Whether a time lies ahead, and whether a question came out of a session, can't be said in a schema either.
-    depends = isinstance(body, dict) and body.get("scope") in ("until", "session")
+    # Whether a time lies ahead, whether a question came out of a session, what it can be widened to and what it can be
+    # edited to can't be said in a schema either.
+    about_this_one = ("until", "session", "kind")
+    depends = isinstance(body, dict) and (body.get("scope") in about_this_one or "arguments" in body or "until" in body)
     return readable(body) and not depends

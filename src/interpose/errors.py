@@ -30,6 +30,7 @@ InterposeError
 │   ├── EditError             a call can't be edited so, or what it was edited to would be refused
 │   ├── VoteError             whoever answers is none of those who must, or has answered
 │   ├── UnlikeError           questions that can't be answered together, as they are of different kinds
+│   ├── CrowdedError          more of these than anybody could look through
 │   └── NotProvenError        whoever answers did not prove to be no agent
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
@@ -172,6 +173,10 @@ class VoteError(ApprovalError):
 
 class UnlikeError(ApprovalError):
     """These questions are not alike."""
+
+
+class CrowdedError(ApprovalError):
+    """There are too many of these already."""
 
 
 class NotProvenError(ApprovalError):

@@ -35,6 +35,7 @@ from interpose.approvals.questions import (
     answer_of,
     approvers_of,
     kept_of,
+    moment,
     question_id,
     row_of,
     seen,
@@ -45,12 +46,15 @@ from interpose.approvals.scopes import ONCE, Scope
 from interpose.approvals.seal import Seal, Verifier
 from interpose.approvals.taking import GrantTaker, Wanted
 from interpose.approvals.uses import REVOKED, Uses
-from interpose.approvals.votes import Vote, VoteBook
+from interpose.approvals.votes import Vote, VoteBook, escalates
 from interpose.approvals.waiters import MOST_WAITERS, Waiters
 from interpose.errors import NoQuestionError, NotProvenError, UnboundError
+from interpose.late_loggers import late_logger
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval, Approvals, Counters, Grants, Sessions
 from interpose.types import Deny, PermissionRequest, ToolCall
+
+log = late_logger("interpose.approvals")
 
 REST_SECONDS = 60
 """How long a no, or nobody's answer, stands before the same call is asked about again."""
@@ -100,21 +104,22 @@ class Desk:
         uses: Uses | None = None,
         alarms: GrantAlarms | None = None,
         on_question: Callable[[Question], object] | None = None,
+        on_escalated: Callable[[Question], object] | None = None,
         clock: Callable[[], int] | None = None,
         waiters: int = MOST_WAITERS,
     ) -> None:
         """`timeout` is in seconds. `key` and `seal` must be the same for all who share the store.
 
         Without a `seal` it shows what the `verifier` accepts, and neither asks nor answers nor takes. `uses` are those
-        of grants that are known beside the store. `on_question` hears of each new question once. `waiters` is how many
-        callers may wait for answers at a time.
+        of grants that are known beside the store. `on_question` hears of each new question once, `on_escalated` of each
+        that goes to others, as nobody answered. `waiters` is how many callers may wait for answers at a time.
         """
         self._store, self._key, self._clock = store, key, clock or LatestTime()
         self._seal, self._verifier = seal, seal or verifier or Verifier()
         self.alarms = alarms or GrantAlarms()
         self._uses = uses or Uses(alarm=self.alarms)
         self._timeout_ns = round(timeout * _SECOND)
-        self._on_question = on_question
+        self._on_question, self._on_escalated = on_question, on_escalated
         self._redactor = Redactor(digest(key, b"redaction").encode())
         self._waiters = Waiters(lambda ids: store.settled(ids, now_ns=self._clock()), waiters)
         self._taker = GrantTaker(store, self._verifier, self._uses, self.alarms, self._clock)
@@ -232,6 +237,17 @@ class Desk:
         """Look for what is not ours. It is an alarm."""
         for key, text in self.flaws().items():
             self.alarms(key, text)
+
+    def escalate(self) -> None:
+        """Tell of questions that go to others now, as nobody answered. Each is told once, whoever looks."""
+        now = moment(self._clock())
+        for question in self.asked():
+            for at, to in escalates(question):
+                if at <= now and self._store.spend(f"escalated:{question.id}:{to}", 1, budget=1) is not None:
+                    log.warning("question %s goes to the role %s, too: nobody answered in time", question.id, to)
+                    if self._on_escalated is not None:
+                        self._on_escalated(question)
+                    self.happened("escalated", question.id)
 
     def seal(self) -> Seal:
         """What only a server signs with. NotProvenError if this is none."""

@@ -22,7 +22,7 @@ from interpose.approvals.questions import moment, question_id
 from interpose.approvals.scopes import Scope, end_of, in_utc
 from interpose.approvals.seal import Seal
 from interpose.approvals.taking import GrantTaker
-from interpose.errors import ScopeError, UnboundError
+from interpose.errors import CrowdedError, UnboundError
 from interpose.store.protocols import Grants
 from interpose.types import Context, PermissionRequest
 
@@ -44,18 +44,20 @@ class Pauses:
 
         INVARIANT: who asks for this has shown that `by` is the operator and no agent.
         """
-        now_ns = self._clock()
-        now, chosen = moment(now_ns), Scope("pause", until=in_utc(until))
-        ends = end_of(chosen, "", now)
+        ends, now_ns = self.end_of(until), self._clock()
         if len(self.standing()) >= MOST_AT_ONCE:
-            raise ScopeError(f"{MOST_AT_ONCE} pauses hold already: end one of them")
+            raise CrowdedError(f"{MOST_AT_ONCE} pauses hold already: end one of them")
         given = Given(
-            id=question_id(secrets.token_hex(16)), by=by, given=now, ends=ends, scope=chosen, tool="", arguments=None,
-            agent=agent, comment=reason,
+            id=question_id(secrets.token_hex(16)), by=by, given=moment(now_ns), ends=ends,
+            scope=Scope("pause", until=ends), tool="", arguments=None, agent=agent, comment=reason,
         )  # fmt: skip
         if not self._store.give(sealed_grant(given, self._subject, seal, now_ns=now_ns)):
-            raise ScopeError("try again: there is a grant of this name already")
+            raise CrowdedError("there is a grant of this name already: try again")
         return given
+
+    def end_of(self, until: datetime) -> datetime:
+        """When a pause would end. ScopeError if it would last too long, or is over."""
+        return end_of(Scope("pause", until=in_utc(until)), "", moment(self._clock()))
 
     def standing(self) -> list[Given]:
         """Those that hold now."""

@@ -1,4 +1,15 @@
 """Everything behind a surface: one engine for each place, one ledger, one queue of questions."""
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["activity", "answering", "loosening", "pin_records", "project_engines", "service", "session_rules"]
+__all__ = [
+    "activity",
+    "answering",
+    "loosening",
+    "pause_records",
+    "people_answers",
+    "pin_records",
+    "project_engines",
+    "question_views",
+    "service",
+    "session_rules",
+]

@@ -13,6 +13,7 @@ from interpose.engine import Run
 from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
+from interpose.service.question_events import QuestionEvents
 from interpose.types import Context, Deny, PermissionRequest
 
 if TYPE_CHECKING:
@@ -62,17 +63,22 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
+        self.events = QuestionEvents(lambda: self.desk)
         self._pending = PendingCalls()
 
     @property
     def desk(self) -> Desk:
         """Where questions are put and answered."""
         if self._desk is None:
-            self._desk = self._open_desk()
+            self.desk = self._open_desk()
+            assert self._desk is not None  # noqa: S101 - just set
         return self._desk
 
     @desk.setter
     def desk(self, desk: Desk) -> None:
+        if self._desk is not None:
+            desk.news, desk.onlookers = self._desk.news, self._desk.onlookers
+        desk.happened = self.events.heard
         self._desk = desk
 
     @cached_property

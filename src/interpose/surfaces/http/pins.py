@@ -13,7 +13,7 @@ from interpose.errors import NoPinError, NotProvenError, PinError, text_of
 from interpose.pins.pin_desk import PinChoice
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.proof.proof import Answerer
-from interpose.surfaces.http.approvals import PROVING, PROVING_STATUS
+from interpose.surfaces.http.answering import PROVING, PROVING_STATUS
 from interpose.surfaces.http.incoming import body_of, require_json
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
