@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 from interpose.approvals.handlers import (
     EDITED,
+    PAUSE,
     AutoApprove,
     AutoDeny,
     CallbackConfirmation,
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BATCH_DENIED",
     "EDITED",
+    "PAUSE",
     "AutoApprove",
     "AutoDeny",
     "BatchAnswer",

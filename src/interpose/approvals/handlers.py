@@ -13,6 +13,8 @@ from interpose.types import Deny, Finding, PermissionRequest
 
 EDITED = "interpose:edit"
 """Who asks about a call that a person wrote in the place of another."""
+PAUSE = "pause:"
+"""How the name of an approver begins where a pause answered."""
 NO_HANDLER = "Interceptor requested permission but no confirmation handler configured: {message}"
 
 

@@ -18,6 +18,7 @@ from msgspec import UNSET
 from interpose.answers import Approved
 from interpose.approvals.binding import digest, subject_of
 from interpose.approvals.grants import Given, sealed_grant
+from interpose.approvals.handlers import PAUSE
 from interpose.approvals.questions import moment, question_id
 from interpose.approvals.scopes import Scope, end_of, in_utc
 from interpose.approvals.seal import Seal
@@ -27,8 +28,6 @@ from interpose.store.protocols import Grants
 from interpose.types import Context, PermissionRequest
 
 MOST_AT_ONCE = 20
-APPROVER = "pause:"
-"""How the name of an approver begins where a pause answered."""
 _HOOK = "hook:"
 
 
@@ -76,7 +75,7 @@ class Pauses:
         found = next((given for given in self.standing() if _is_of(given, context)), None)
         if found is None or touches_guards(request):
             return None
-        return Approved(f"{APPROVER}{found.id} of {found.by}")
+        return Approved(f"{PAUSE}{found.id} of {found.by}")
 
 
 def _is_of(given: Given, context: Context) -> bool:

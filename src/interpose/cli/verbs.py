@@ -40,8 +40,11 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Answer questions": (
         "interpose approvals watch",
         {
-            "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "approvals": "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it "
+            "comes",
             "grants": "what was approved and still counts: list it, or revoke it",
+            "pause": "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it "
+            "ends by itself",
             "operator": "set up who answers: a passphrase, or a second system user",
         },
     ),

@@ -116,6 +116,21 @@ class Service:
             return TheyAsk() if self.answering is None else _TheyAskUnlessPaused(self)
         return _AtTheDesk(self, wait, can)
 
+    def paused(self) -> str:
+        """That questions are answered with yes now, in words; empty if they are asked. Blocks."""
+        if self.answering is None:
+            return ""
+        return "\n".join(
+            f"Interpose is paused until {given.ends:%H:%M} UTC by {given.by}: questions"
+            f"{f' of {given.agent}' if given.agent else ''} are answered with yes. To end that: interpose pause end "
+            f"{given.id}"
+            for given in self.desk.pauses.standing()
+        )
+
+    def news(self, session: str) -> str:
+        """Answers that the agent of a session has not heard yet, once; empty if there are none."""
+        return "" if self._desk is None else self._desk.news.take(session)
+
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""
         return tuple(ruled.policy.status for ruled in self.policies.all())

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from interpose.answers import Approved, Pending
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import desk as desk_module
 from interpose.approvals.desk import REST_SECONDS, Desk
 from interpose.approvals.questions import Question
@@ -68,7 +68,7 @@ def made(store: Store, clock: Callable[[], int], **options: Any) -> Desk:
     return Desk(store, timeout=300, key=KEY, clock=clock, **{"seal": SEAL} | options)
 
 
-def ask(desk: Desk, asked: PermissionRequest | None = None, seconds: float = 0.0) -> Approved | Deny | Pending:
+def ask(desk: Desk, asked: PermissionRequest | None = None, seconds: float = 0.0) -> Approved | Deny | Pending | Edited:
     return asyncio.run(desk.waiting(seconds).confirm(asked or request()))
 
 
@@ -87,7 +87,7 @@ class Waiter:
         self._future = self._pool.submit(ask, desk, asked, seconds)
         until(lambda: desk._waiters._waiting)
 
-    def answer(self) -> Approved | Deny | Pending:
+    def answer(self) -> Approved | Deny | Pending | Edited:
         answer = self._future.result(40)
         self._pool.shutdown()
         assert monotonic() - self._start < 20, "it came because somebody answered, not because the time was up"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from interpose.answers import Approved, Pending
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.latest_time import LatestTime, keep_time, kept_time
 from interpose.approvals.scopes import scope
@@ -65,7 +65,7 @@ def test_a_clock_that_goes_back_revives_neither_grants_nor_questions(tmp_path: P
         now.learn(known_ns)
         return Desk(store, timeout=300, key=b"k", seal=seal, clock=now)
 
-    def ask(at: Desk, command: str = "push") -> Approved | Deny | Pending:
+    def ask(at: Desk, command: str = "push") -> Approved | Deny | Pending | Edited:
         call = ToolCall("exec", {"command": command}, context=Context(session_id="s"))
         return asyncio.run(at.waiting().confirm(PermissionRequest("?", call)))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from interpose.driving import Flow
+from interpose.driving import Block, Flow
 from interpose.errors import text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
 from interpose.formats.strict_json import StrictJsonError, decode
@@ -55,7 +55,8 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case "session.start":
             switches = yield from project_switches(event)
             yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
-            return told(host, event, switches)
+            paused = yield Block(service.paused)
+            return noticed(host.facts, told(host, event, switches), paused if isinstance(paused, str) else "")
         case "session.end" | "compact.before" | "subagent.start":
             yield from remember(service.store, event)
             return host.allow(event)
@@ -80,15 +81,15 @@ def _hosted(service: Service, host: Host, event: HostEvent) -> Hosted:
     facts = host.facts
     can = Abilities(
         ask=facts.can_ask(event), says_it_asks=bool(facts.says_it_asks), holds=True,
-        rewrite=event.name in facts.rewrites,
+        rewrite=event.name in facts.rewrites, hears=bool(facts.hears),
     )  # fmt: skip
     return service.hosted(event.context, can)
 
 
 def _before(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     match (yield from _hosted(service, host, event).before(event.tool, key=event.call_key)):
-        case Go():
-            return host.allow(event)
+        case Go(verdict):
+            return noticed(host.facts, host.allow(event), reply_texts.paused(verdict))
         case GoWith(verdict, arguments):
             return host.rewrite(event, arguments, reply_texts.change(verdict))
         case AskThem(verdict):
@@ -137,12 +138,21 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
-        return host.allow(event)
+        return _with_word(service, host, event, done.verdict)
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
     notice = reply_texts.notice(after) if after.outcome == "ask" else ""
     return noticed(host.facts, _replaced(host, event, result, reply_texts.objection(after)), notice)
+
+
+def _with_word(service: Service, host: Host, event: HostEvent, before: Verdict[ToolCall]) -> Reply:
+    """The result as it is, and beside it what people said to the agent, where it hears that."""
+    if event.name not in host.facts.hears:
+        return host.allow(event)
+    texts = (reply_texts.word(before), service.news(event.context.session_id))
+    said = "\n".join(text for text in texts if text)
+    return host.context(event, said) if said else host.allow(event)
 
 
 def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:

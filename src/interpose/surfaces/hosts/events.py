@@ -80,6 +80,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Tools that type into what already runs, and that no hook is asked about."""
     rewrites: tuple[str, ...] = ()
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
+    hears: tuple[str, ...] = ()
+    """Events after which the agent reads a text of ours beside what it gets. The start of a session is one anyway."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""
@@ -164,9 +166,10 @@ def spoken(value: Any, exit_code: int = 0) -> Reply:
 
 def noticed(facts: HostFacts, reply: Reply, text: str) -> Reply:
     """The same answer, and a text for the host's person, where the host has a place for it."""
-    if not text or not facts.tells_person or not reply.stdout:
+    if not text or not facts.tells_person or not (reply.stdout or reply == Reply()):
         return reply
-    return spoken(msgspec.json.decode(reply.stdout) | {facts.tells_person: text}, reply.exit_code)
+    said = msgspec.json.decode(reply.stdout) if reply.stdout else {}
+    return spoken(said | {facts.tells_person: text}, reply.exit_code)
 
 
 def refused(reason: str) -> Reply:

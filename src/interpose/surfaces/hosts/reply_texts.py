@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from interpose.approvals import PAUSE
 from interpose.formats.plain_text import one_line, plain
 from interpose.points import BLOCKED
 from interpose.surfaces.hosts.events import HostEvent, HostFacts
@@ -31,6 +32,8 @@ def waiting(verdict: Verdict[Any]) -> str:
     """A person must agree, in our queue."""
     if not verdict.approval:
         return f"{question(verdict)}\nA person must agree first, and nobody can be asked here."
+    if verdict.word:  # somebody has seen it, and will answer later
+        return f"{question(verdict)}\nThe question waits as {verdict.approval}. {verdict.word}"
     return (
         f"{question(verdict)}\n"
         f"A person must agree first. The question waits as {verdict.approval}; it is answered with "
@@ -46,6 +49,26 @@ def notice(verdict: Verdict[Any]) -> str:
         f"{_asked(verdict)}\n"
         f"Answer it in another terminal: interpose approvals approve {verdict.approval} (or: interpose approvals watch)"
     )
+
+
+def word(verdict: Verdict[Any]) -> str:
+    """What the person who said yes says to the agent; empty if nothing."""
+    return f"{_giver(verdict)} says about this call: {verdict.word}" if verdict.word and verdict.approver else ""
+
+
+def _giver(verdict: Verdict[Any]) -> str:
+    return verdict.approver.rpartition(" of ")[2] or verdict.approver
+
+
+def paused(verdict: Verdict[Any]) -> str:
+    """For the person at the host: a question was not asked, as somebody paused them. Empty if it was."""
+    if not verdict.approver.startswith(PAUSE):
+        return ""
+    return f"{_asked_of(verdict)}\nNobody was asked: {verdict.approver}. To end that: interpose pause list"
+
+
+def _asked_of(verdict: Verdict[Any]) -> str:
+    return f"Interpose let this through although it would have asked: {one_line(' '.join(verdict.questions))}"
 
 
 def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall) -> str:
