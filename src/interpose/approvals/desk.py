@@ -288,7 +288,13 @@ class Desk:
                 f"Nobody can be asked now: {NO_SERVER}. Asked was: {request.message}", rule="approval-no-server"
             )
         call = request.subject if isinstance(request.subject, ToolCall) else None
-        wanted = Wanted(bound_to, kind_bound(subject, self._key), call, asked_by(request.findings, self._key))
+        wanted = Wanted(
+            bound_to,
+            kind_bound(subject, self._key),
+            call,
+            asked_by(request.findings, self._key),
+            approvers_of(request.findings),
+        )
         if (approved := self.pauses.answering(request) or self._taker.take(wanted, waited_for)) is not None:
             return approved
         return self._put(request, subject, wanted, waited_for, hears=hears, rewrites=rewrites)
@@ -419,6 +425,8 @@ def put_off(question: Question) -> str:
 
 class Waiting:
     """A confirmation handler whose questions are answered at the desk."""
+
+    counts_votes = True
 
     def __init__(self, desk: Desk, seconds: float, *, hears: bool = False, rewrites: bool = True) -> None:
         self._desk, self._seconds = desk, seconds

@@ -8,6 +8,7 @@ from typing import Any
 from msgspec import MsgspecError, Struct, structs
 from msgspec import json as fast
 
+from interpose.answers import Approvers
 from interpose.approvals.questions import Kept, moment
 from interpose.approvals.scopes import ONCE, UNLIMITED, Scope, end_of
 from interpose.approvals.seal import Seal, Sealed, Verifier
@@ -40,6 +41,8 @@ class Given(Struct, frozen=True, kw_only=True):
     kind: CallKind | None = None
     asked: tuple[str, ...] = ()
     edited: bool = False
+    approvers: tuple[Approvers, ...] = ()
+    """Who had to agree, and did."""
 
 
 _sealed = fast.Decoder(Sealed).decode
@@ -69,6 +72,7 @@ def grant_of(
         arguments=question.arguments if edited is None else edited[0],
         session=question.session, principal=question.principal, cwd=question.cwd, agent=question.agent, comment=comment,
         uses_left=None if uses == UNLIMITED else uses, kind=kind, edited=edited is not None,
+        approvers=question.approvers,
         asked=kept.asked if kind is not None or edited is not None else (),
     )  # fmt: skip
     return sealed_grant(given, _subject(kept, scope, edited), seal, now_ns=now_ns)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, cast
 
+from msgspec import UNSET
+
 from interpose.answers import Approved, Edited, Pending
 from interpose.driving import Ask, Failure, Flow, called, is_async
 from interpose.errors import name_of, text_of
@@ -90,7 +92,12 @@ class StandingAnswer(Protocol):
 
 
 def standing_answer(answers: Sequence[StandingAnswer], request: PermissionRequest) -> str:
-    """The first that answers. One that fails, or says anything but a name, has not answered."""
+    """The first that answers. One that fails, or says anything but a name, has not answered.
+
+    INVARIANT: what certain people must agree to is answered by nobody in advance.
+    """
+    if needs_people(request):
+        return ""
     for standing in answers:
         name = called(_answer_of, (standing, request))  # a broken grant grants nothing, and the next is asked
         if type(name) is str and name:
@@ -100,6 +107,11 @@ def standing_answer(answers: Sequence[StandingAnswer], request: PermissionReques
 
 def _answer_of(standing: StandingAnswer, request: PermissionRequest) -> object:
     return standing.answer(request)
+
+
+def needs_people(request: PermissionRequest) -> bool:
+    """Whether certain people must agree to what is asked."""
+    return any(found.approvers is not UNSET for found in request.findings)
 
 
 def ask_person(handler: ConfirmationHandler | None) -> Approve:
@@ -121,6 +133,11 @@ def put_question(handler: ConfirmationHandler | None, request: PermissionRequest
     """Ask the handler. Who approves, why not, that the answer is still to come, or another call."""
     if handler is None:
         return Deny(NO_HANDLER.format(message=request.message), rule="no-confirmation-handler")
+    # INVARIANT: one person at a prompt is not several, and may be the one who asked.
+    if needs_people(request) and called(getattr, (handler, "counts_votes", False)) is not True:
+        return Deny(
+            f"Certain people must agree, and here nobody counts them: {request.message}", rule="needs-approvers"
+        )
     answer = yield Ask(handler, request)
     # Exact types only: a garbage answer must not get to compare itself.
     if type(answer) is Deny or type(answer) is Pending:

@@ -13,12 +13,10 @@ import secrets
 from collections.abc import Callable
 from datetime import datetime
 
-from msgspec import UNSET
-
 from interpose.answers import Approved
 from interpose.approvals.binding import digest, subject_of
 from interpose.approvals.grants import Given, sealed_grant
-from interpose.approvals.handlers import PAUSE
+from interpose.approvals.handlers import PAUSE, needs_people
 from interpose.approvals.questions import moment, question_id
 from interpose.approvals.scopes import Scope, end_of, in_utc
 from interpose.approvals.seal import Seal
@@ -66,7 +64,7 @@ class Pauses:
         """The yes of a pause to a question, if one answers it."""
         from interpose.approvals.known_calls import touches_guards
 
-        if any(found.approvers is not UNSET for found in request.findings):
+        if needs_people(request):
             return None
         try:
             context = subject_of(request).context

@@ -7,11 +7,11 @@ whose uses are more than those that are known to be spent. What else is in the s
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from msgspec import Struct, structs
 
-from interpose.answers import Approved
+from interpose.answers import Approved, Approvers
 from interpose.approvals.alarms import GrantAlarms
 from interpose.approvals.binding import Bound
 from interpose.approvals.grants import Given, given_of, signed_of
@@ -35,6 +35,7 @@ class Wanted(Struct, frozen=True):
     kind_bound: Bound
     call: ToolCall | None
     asked: tuple[str, ...]
+    approvers: tuple[Approvers, ...] = ()
 
 
 class GrantTaker:
@@ -53,7 +54,7 @@ class GrantTaker:
         for digested in (wanted.bound.session, wanted.bound.principal):
             for row in self._rows(digested, now):
                 given = self._own(row)
-                if given is not None and _answers(given, wanted.asked) and self._used(row, given, now):
+                if given is not None and _answers(given, wanted) and self._used(row, given, now):
                     return self._approved(row, given, waited_for)
         if wanted.call is None or not wanted.asked:
             return None
@@ -70,7 +71,7 @@ class GrantTaker:
 
         if given.kind is None or wanted.call is None:
             return "it is for one call alone"
-        if not _answers(given, wanted.asked):
+        if not _answers(given, wanted):
             return "a rule asks that did not ask when this was granted"
         return outside(given.kind, wanted.call)
 
@@ -160,6 +161,9 @@ class GrantTaker:
             return True
 
 
-def _answers(given: Given, asked: Sequence[str]) -> bool:
-    """INVARIANT: a grant for a kind, or for an edited call, answers nobody who had not asked when it was given."""
-    return (given.kind is None and not given.edited) or set(asked) <= set(given.asked)
+def _answers(given: Given, wanted: Wanted) -> bool:
+    """INVARIANT: a grant for a kind, or for an edited call, answers nobody who had not asked when it was given. What
+    certain people must agree to is answered by what they agreed to alone."""
+    if not set(wanted.approvers) <= set(given.approvers):
+        return False
+    return (given.kind is None and not given.edited) or set(wanted.asked) <= set(given.asked)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Self
 from msgspec import Struct
 
 from interpose.answers import Approved, Edited, Pending
+from interpose.approvals import needs_people
 from interpose.engine import Run
 from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
@@ -112,9 +113,8 @@ class Service:
         return Hosted(flow, PendingCalls(), context, can, self.activity.count)
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
-        if self.config.approvals.ask == "host" and can.ask:
-            return TheyAsk() if self.answering is None else _TheyAskUnlessPaused(self)
-        return _AtTheDesk(self, wait, can)
+        desk = _AtTheDesk(self, wait, can)
+        return _TheyAskFirst(self, desk) if self.config.approvals.ask == "host" and can.ask else desk
 
     def paused(self) -> str:
         """That questions are answered with yes now, in words; empty if they are asked. Blocks."""
@@ -154,6 +154,8 @@ class Service:
 class _AtTheDesk:
     """A confirmation handler that opens the desk when there is a question."""
 
+    counts_votes = True
+
     def __init__(self, service: Service, seconds: float, can: Abilities) -> None:
         self._service, self._seconds, self._can = service, seconds, can
 
@@ -163,14 +165,21 @@ class _AtTheDesk:
         return await desk.waiting(self._seconds, hears=self._can.hears, rewrites=self._can.rewrite).confirm(request)
 
 
-class _TheyAskUnlessPaused:
-    """A confirmation handler that leaves the question to the other side, unless a pause answers it."""
+class _TheyAskFirst:
+    """A confirmation handler that leaves the question to the other side, unless a pause answers it, or certain people
+    must: at the other side sits one person, who may be the one that asked."""
 
-    def __init__(self, service: Service) -> None:
-        self._service = service
+    counts_votes = True
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Pending:
+    def __init__(self, service: Service, desk: _AtTheDesk) -> None:
+        self._service, self._desk = service, desk
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """A pause that can't be looked for is none."""
+        if needs_people(request):
+            return await self._desk.confirm(request)
+        if self._service.answering is None:
+            return Pending()
         import asyncio
 
         try:

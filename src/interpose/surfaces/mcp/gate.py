@@ -219,7 +219,7 @@ class McpGate:
         config, client = self._service.config, asked.client
         settings = config.gateway
         if settings.ask == "client" and config.approvals.ask == "host" and client.elicits_form:
-            return ClientPrompt(asked, self._states, self._redactor)
+            return ClientPrompt(asked, self._states, self._redactor, self._desk)
         return DeskPrompt(
             asked, self._states, self._redactor, self._desk, wait=settings.wait, page=settings.approval_page
         )

@@ -39,6 +39,7 @@ class RemoteDesk(Struct, frozen=True):
     wait: float = 0.0
     start: bool = True
     """Whether a server is started if none runs."""
+    counts_votes: bool = True
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What that desk says. INVARIANT: what goes wrong on the way is a no."""
