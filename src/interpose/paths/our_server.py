@@ -33,6 +33,7 @@ _ASKING = frozenset(
 _OPERATORS = (
     "/api/v1/approvals",
     "/api/v1/grants",
+    "/api/v1/pause",
     "/api/v1/pins",
     "/api/v1/policy",
     "/api/v1/reload",
@@ -114,4 +115,4 @@ def _is_operators(path: str) -> bool:
 
 
 def _answers(path: str) -> bool:
-    return path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny"))
+    return path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch"))

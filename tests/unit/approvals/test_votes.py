@@ -9,13 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from interpose.answers import Approved, Approvers, Pending
+from interpose.approvals import AutoApprove
 from interpose.approvals.desk import Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import SESSION
 from interpose.approvals.seal import new_seal
+from interpose.engine import Engine
 from interpose.errors import AnsweredError, ScopeError, TooLateError, VoteError
 from interpose.store.protocols import Store
-from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall
+from interpose.types import Confirm, Context, Deny, Finding, PermissionRequest, ToolCall
 from tests.unit.approvals.test_desk import HERE, Clock, ask, made, queued
 
 
@@ -208,3 +210,48 @@ def test_a_vote_for_another_question_is_none(store: Store) -> None:
     assert votes is not None
     store.save_session(f"votes:{other}", votes.body, version=0, now_ns=clock())
     assert desk.approve(other, "carol").state == "waiting"
+
+
+class Asks:
+    """A rule that certain people must answer."""
+
+    def intercept(self, _call: ToolCall) -> Confirm:
+        return Confirm("Deploy?", rule="deploying", approvers=TWO)
+
+
+class Standing:
+    def answer(self, _request: PermissionRequest, /) -> str:
+        return "policy:everything"
+
+
+@pytest.mark.parametrize("handler", [AutoApprove(), lambda _request: True, None], ids=["auto", "function", "nobody"])
+def test_one_person_at_a_prompt_is_not_several(handler: object) -> None:
+    engine = Engine(confirm=handler, standing=[Standing()])  # type: ignore[arg-type]
+    engine.interceptors.add(id="asks", name="tool.before", interceptor=Asks())  # type: ignore[attr-defined]
+    verdict = engine.run(HERE).before(ToolCall("exec", {"command": "deploy"}, context=HERE))
+    wanted = "no-confirmation-handler" if handler is None else "needs-approvers"
+    assert (verdict.outcome, verdict.rule) == ("deny", wanted)
+
+
+def test_nothing_answers_in_advance(store: Store) -> None:
+    """Neither an `allow` rule nor a grant of the time before the rule wanted certain people."""
+    desk = made(store, Clock())
+    before = replace(request(TWO), findings=(Finding(interceptor="policy", said="ask", reason="?", rule="r0"),))
+    desk.approve(queued(desk, before), "dora", SESSION)
+    assert isinstance(ask(desk, before), Approved)
+    assert isinstance(ask(desk, request(TWO)), Pending)
+    engine = Engine(confirm=desk.waiting(), standing=[Standing()])
+    engine.interceptors.add(id="asks", name="tool.before", interceptor=Asks())  # type: ignore[attr-defined]
+    assert engine.run(HERE).before(ToolCall("exec", {"command": "deploy x"}, context=HERE)).outcome == "ask"
+
+
+@pytest.mark.parametrize("approvers", ["two", 2, Approvers(count=0), Approvers(count=True), {"count": 2}])
+def test_garbage_is_a_failure_of_whoever_asked(approvers: object) -> None:
+    class Garbage:
+        def intercept(self, _call: ToolCall) -> Confirm:
+            return Confirm("Deploy?", rule="deploying", approvers=approvers)  # type: ignore[arg-type]
+
+    engine = Engine(confirm=AutoApprove())
+    engine.interceptors.add(id="garbage", name="tool.before", interceptor=Garbage())  # type: ignore[attr-defined]
+    verdict = engine.run(HERE).before(ToolCall("exec", {"command": "deploy"}, context=HERE))
+    assert (verdict.outcome, verdict.rule) == ("deny", "interceptor-error")

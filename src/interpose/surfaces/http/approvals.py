@@ -11,6 +11,7 @@ from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, State, spoken_id
 from interpose.approvals.scopes import MAX_USES, MOST_KIND_USES, ScopeKind, Sessions, scope
 from interpose.service import people_answers
+from interpose.service.pause_records import end_pause
 from interpose.service.people_answers import MOST_OF_A_BATCH, Yes
 from interpose.service.question_views import AnsweredQuestion, ShownQuestion, shown_question
 from interpose.surfaces.http import approval_events, pauses
@@ -224,8 +225,9 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(GrantsAnswer(await done(lambda: service.desk.grants(limit=wanted.limit))))
 
     async def revoke(request: Request) -> Response:
-        id = request.params["id"]
-        if not await done(lambda: service.desk.revoke(id)):
+        id, by = request.params["id"], request.caller.name
+        # A pause is a grant, too, and its end stands in the ledger.
+        if not await done(lambda: end_pause(service, spoken_id(id), by) or service.desk.revoke(id)):
             raise Refusal(*_MISSING, "there is no grant of this id")
         return json_response(Revoked(id))
 

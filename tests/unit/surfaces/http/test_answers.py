@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from interpose.driving import drive
+from interpose.flow.hosted import Abilities
 from interpose.service.service import Service
 from interpose.surfaces.http import approvals, intercept
 from interpose.surfaces.http_server.tokens import Tokens, read_tokens
@@ -73,6 +75,13 @@ def before(service: Service, command: str, session: str = "s1") -> Verdict[ToolC
     return service.run(context).before(ToolCall("Bash", {"command": command}, context=context))
 
 
+def plain(service: Service, command: str) -> str:
+    """The question of a host that neither rewrites nor has a place for words."""
+    context = here("plain")
+    hosted = service.hosted(context, Abilities())
+    return drive(hosted.before(ToolCall("Bash", {"command": command}, context=context))).verdict.approval
+
+
 def asked(service: Service, command: str, session: str = "s1") -> str:
     verdict = before(service, command, session)
     assert verdict.outcome == "ask", verdict
@@ -80,11 +89,12 @@ def asked(service: Service, command: str, session: str = "s1") -> str:
 
 
 def test_edit_and_approve(server: Running, service: Service) -> None:
-    id = asked(service, "publish --force")
     body = {"arguments": {"command": "publish --dry-run"}, "comment": "look first"}
+    id = asked(service, "publish --force")
     done = say(server, "POST", f"approvals/{id}/approve", body)
-    assert (done.status, done.json["state"]) == (200, "approved"), done.json
-    assert done.json["notes"] == [
+    assert (done.status, done.json["state"], done.json["notes"]) == (200, "approved", []), done.json
+    other = plain(service, "publish --force")
+    assert say(server, "POST", f"approvals/{other}/approve", body).json["notes"] == [
         "this agent's host has no place for a word beside a result: yours is in the record only",
         "this agent's host runs calls as they came: the agent is shown the edited call, and may make it",
     ]

@@ -15,11 +15,12 @@ _LOOKING: dict[str, frozenset[str]] = {
     "audit": words("export search show stats tail verify"),
     "config": words("check schema show"),
     "grants": words("list"),
+    "pause": words("list"),
     "pins": words("list show"),
     "policy": words("lint list schema show test"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_CHANGING = words("approve deny reject forget watch revoke add remove enable disable init")
+_CHANGING = words("approve deny defer end reject forget watch revoke add remove enable disable init")
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )
@@ -77,6 +78,8 @@ def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
     """Whether a group's act changes nothing. An act behind a word that we take for the act counts as well: that word
     may be the value of an option."""
     acts = _LOOKING[verb]
+    if verb == "pause":  # its act may be a time: any word but the one is taken for it
+        return [word.text for word in rest] == ["list"]
     if not acts or not rest:
         return True
     return rest[0].text in acts and not any(word.text in _CHANGING for word in rest)
