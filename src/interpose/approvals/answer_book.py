@@ -41,7 +41,8 @@ from interpose.store.protocols import Approval, Approvals
 log = late_logger("interpose.approvals")
 
 DEFERRED_FOR = timedelta(hours=24)
-"""How long a question waits that somebody put off."""
+LONGEST_WAIT = timedelta(days=7)
+"""How long a question waits that somebody put off, and how long at most, however often it was."""
 _ATTEMPTS = 20
 _SECOND = 1_000_000_000
 
@@ -142,7 +143,8 @@ class AnswerBook:
         """Answer later."""
 
         def later(row: Approval, kept: Kept, now_ns: int) -> Question | None:
-            ends = max(row.expires_ns, now_ns + round(DEFERRED_FOR.total_seconds()) * _SECOND)
+            last = row.created_ns + round(LONGEST_WAIT.total_seconds()) * _SECOND
+            ends = max(row.expires_ns, min(last, now_ns + round(DEFERRED_FOR.total_seconds()) * _SECOND))
             deferred = Deferral(by=by, at=moment(now_ns), comment=comment)
             question = structs.replace(kept.question, expires=moment(ends), deferred=deferred)
             changed = row_of(structs.replace(kept, question=question), seal, asked_ns=row.created_ns, expires_ns=ends)

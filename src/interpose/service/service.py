@@ -14,7 +14,6 @@ from interpose.engine import Run
 from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
-from interpose.service.question_events import QuestionEvents
 from interpose.types import Context, Deny, PermissionRequest
 
 if TYPE_CHECKING:
@@ -28,6 +27,7 @@ if TYPE_CHECKING:
     from interpose.service.activity import Activity
     from interpose.service.answering import Answering
     from interpose.service.project_engines import ProjectEngines
+    from interpose.service.question_events import QuestionEvents
     from interpose.store.protocols import Store
 
 
@@ -64,7 +64,6 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self.events = QuestionEvents(lambda: self.desk)
         self._pending = PendingCalls()
 
     @property
@@ -81,6 +80,13 @@ class Service:
             desk.news, desk.onlookers = self._desk.news, self._desk.onlookers
         desk.happened = self.events.heard
         self._desk = desk
+
+    @cached_property
+    def events(self) -> QuestionEvents:
+        """What happens to questions, for those who watch."""
+        from interpose.service.question_events import QuestionEvents
+
+        return QuestionEvents(lambda: self.desk)
 
     @cached_property
     def pins(self) -> PinDesk:

@@ -51,6 +51,21 @@ def test_nobody_comes_back_to_it(store: Store) -> None:
     assert refused.rule == "approval-timeout"
 
 
+def test_it_is_not_put_off_for_ever(store: Store) -> None:
+    """Putting off needs no proof: an agent that does it gains a week at most."""
+    clock = Clock()
+    desk = made(store, clock)
+    id = queued(desk)
+    for _ in range(20):
+        try:
+            desk.defer(id, "agent")
+        except TooLateError:
+            break
+        clock.pass_by(DAY - 1)
+    assert desk.question(id).state == "expired"
+    assert (desk.question(id).expires - desk.question(id).asked).total_seconds() == 7 * DAY
+
+
 def test_whoever_waits_is_let_go_here_and_elsewhere(store: Store) -> None:
     clock = Clock()
     here, elsewhere = made(store, clock), made(store, clock)
