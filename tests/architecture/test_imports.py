@@ -56,7 +56,7 @@ MAY_USE: dict[str, set[str]] = {
     "interceptor": {"types", "errors", "points", "driving"},
     "registration": {"types", "errors", "driving", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
-    "pipeline": {"types", "errors", "points", "interceptor", "driving"},
+    "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
     "paths": {"types", "agents"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
@@ -122,7 +122,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
     "server": LEAVES
-    | {"build", "config", "driving", "ledger", "observability", "service"}
+    | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
     | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}

@@ -18,7 +18,7 @@ from interpose.answers import Approved, Edited, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.scopes import scope
 from interpose.errors import AnsweredError, StoreError
-from interpose.flow.hosted import Abilities, Go, GoWith, Refuse, WaitFor
+from interpose.flow.hosted import Abilities, GoWith, Refuse, WaitFor
 from interpose.service import pause_records, people_answers
 from interpose.service.people_answers import Yes
 from interpose.service.service import Service
@@ -302,4 +302,3 @@ def test_values_that_are_no_answers_let_nothing_run() -> None:
         engine = Engine(confirm=Handler(answer))
         engine.interceptors.add(id="asking", name="tool.before", interceptor=Asking())  # type: ignore[attr-defined]
         assert not engine.run(HERE).before(ToolCall("exec", {"command": "y"}, context=HERE)).allowed, answer
-    assert Go is not GoWith

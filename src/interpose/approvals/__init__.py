@@ -40,10 +40,12 @@ __all__ = [
     "StandingAnswer",
     "alarms",
     "as_handler",
+    "asks_again",
     "ask_for_batch",
     "ask_person",
     "binding",
     "desk",
+    "edits",
     "grants",
     "latest_time",
     "needs_people",
@@ -54,6 +56,7 @@ __all__ = [
     "seal",
     "standing_answer",
     "uses",
+    "votes",
     "webhook",
 ]
 

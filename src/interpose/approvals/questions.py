@@ -62,7 +62,7 @@ class ShownEffect(Struct, frozen=True):
     text: str
 
 
-class LetThrough(Struct, frozen=True, kw_only=True):
+class WouldHaveLet(Struct, frozen=True, kw_only=True):
     """What a widening would have let through of what was asked about before. `of` calls were looked at."""
 
     count: int
@@ -75,7 +75,7 @@ class Widening(Struct, frozen=True, kw_only=True):
 
     id: str
     text: str
-    would_have_let_through: LetThrough | None = None
+    would_have_let_through: WouldHaveLet | None = None
 
 
 class Deferral(Struct, frozen=True, kw_only=True):

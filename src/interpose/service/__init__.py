@@ -9,6 +9,7 @@ __all__ = [
     "people_answers",
     "pin_records",
     "project_engines",
+    "question_events",
     "question_views",
     "service",
     "session_rules",

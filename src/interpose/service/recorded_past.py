@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import json as fast
 
-from interpose.approvals.questions import LetThrough, Question
+from interpose.approvals.questions import WouldHaveLet, Question
 from interpose.call_kinds.covering import outside
 from interpose.formats.plain_text import one_line
 from interpose.ledger import Record, search
@@ -30,7 +30,7 @@ _SHOWN = 160
 
 def would_have_let_through(
     store: EntryStore, question: Question, kinds: Sequence[CallKind], now_ns: int
-) -> dict[str, LetThrough]:
+) -> dict[str, WouldHaveLet]:
     """For each kind, by its id: how many of the calls that people were asked about it would have answered."""
     if not kinds:
         return {}
@@ -48,7 +48,7 @@ def would_have_let_through(
             if call is not None and not outside(kind, call):
                 counted[kind.id].append(_shown(call))
     return {
-        id: LetThrough(count=len(texts), of=looked, examples=tuple(dict.fromkeys(texts))[:EXAMPLES])
+        id: WouldHaveLet(count=len(texts), of=looked, examples=tuple(dict.fromkeys(texts))[:EXAMPLES])
         for id, texts in counted.items()
     }
 

@@ -87,8 +87,8 @@ def test_a_kind_that_was_granted_says_what_is_outside(store: Store) -> None:
 
 def test_the_nearest_of_several(store: Store) -> None:
     desk = made(store, Clock())
-    for arguments in ({"repo": "a", "issue": 1, "note": "x"}, {"repo": "b", "issue": 2, "note": "x"}):
-        desk.approve(queued(desk, of_tool("mcp__x__close", **arguments)), "ann")
+    for repo, issue in (("a", 1), ("b", 2)):
+        desk.approve(queued(desk, of_tool("mcp__x__close", repo=repo, issue=issue, note="x")), "ann")
     found = why(desk, queued(desk, of_tool("mcp__x__close", repo="b", issue=3, note="x")))
     assert found is not None
     assert [(one.what, one.was, one.now) for one in found.differs] == [("argument issue", "2", "3")]

@@ -70,7 +70,6 @@ def test_what_others_do_and_that_the_time_is_up_is_seen_in_the_store(
 def test_nobody_watches_and_no_thread_does(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(question_events, "EVERY_SECONDS", 0.02)
     heard: Queue[QuestionEvent | None] = Queue()
-    assert service.events._thread is None
     service.events.watch(heard.put)
     thread = service.events._thread
     assert thread is not None

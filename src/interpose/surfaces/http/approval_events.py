@@ -27,7 +27,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     """The one route."""
 
     async def events(_request: Request) -> Response:
-        stream = _Stream(service)
+        stream = _EventStream(service)
         if not await done(lambda: service.events.watch(stream.put)):
             raise Refusal(503, "too_many_watchers", "too many watch already: look from time to time instead")
         headers = (("Content-Type", EVENTS), ("Cache-Control", "no-store"), ("X-Accel-Buffering", "no"))
@@ -41,7 +41,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     )  # fmt: skip
 
 
-class _Stream:
+class _EventStream:
     """Events on their way to one client."""
 
     def __init__(self, service: Service) -> None:

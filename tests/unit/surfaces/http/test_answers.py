@@ -269,7 +269,7 @@ def test_who_pauses(server: Running, service: Service) -> None:
     from interpose.ledger import search
     from interpose.store.protocols import Query
 
-    kept = search(service.store, Query(tool="pause"), 10)
+    kept: list[Any] = list(search(service.store, Query(tool="pause"), 10))
     assert [(one.principal, one.arguments["act"], one.arguments["reason"]) for one in kept] == [
         ("ann", "end", "moving"), ("olga", "begin", "moving"),
     ]  # fmt: skip
