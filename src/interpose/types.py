@@ -27,6 +27,7 @@ class HookPoint(StrEnum):
     TOOL_BEFORE = "tool.before"
     PERMISSION_ASK = "permission.ask"
     TOOL_AFTER = "tool.after"
+    COMMAND_BEFORE = "command.before"
 
 
 OnError = Literal["deny", "ask", "allow"]
@@ -155,6 +156,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
     session_id: str = ""
     agent_id: str = ""
+    agent_type: str = ""
+    """What kind of agent it is, as its host says it: the name of a sub-agent, or of a configured main agent."""
     role: str = ""
     principal: str = ""
     cwd: str = ""
@@ -267,6 +270,15 @@ class Params(Struct, frozen=True, kw_only=True):
         force_setattr(self, "extras", freeze(self.extras))
 
 
+class Command(Struct, frozen=True):
+    """A command of an agent's host on its way: `/review 12` is `review` with the arguments `12`."""
+
+    name: str
+    arguments: str = ""
+    context: Context = Context()
+    metadata: dict[str, Any] = EMPTY
+
+
 class PermissionRequest(Struct, frozen=True):
     """A question on its way to a person. `message` may be reworded; what is asked about may not change."""
 
@@ -345,8 +357,8 @@ class Deny(Struct, frozen=True):
 Decision = Allow | Transform[T] | Confirm | Deny
 
 
-InterceptorKind = Literal["guard", "cel", "ai"]
-"""What kind of interceptor speaks: code, a rule in CEL, or a rule that a model judges."""
+InterceptorKind = Literal["guard", "cel", "ai", "governance"]
+"""What kind of interceptor speaks: code, a rule in CEL, a rule that a model judges, or a rule of governance."""
 
 
 class Approved(Struct, frozen=True):

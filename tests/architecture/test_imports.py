@@ -97,6 +97,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
+    "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
     "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},

@@ -1,0 +1,1 @@
+"""Roles, sessions, first tools, delegation, scopes, chains, stalls and budgets: who may do what, when, and how much."""

@@ -1,0 +1,161 @@
+"""A governed session as it is kept: who works in it, how it stands, what was counted, what was delegated.
+
+Plain values. What events make of them is in session_states.py, delegation.py, first_tools.py and stalls.py; how they
+are kept, shared and survive restarts in session_keeper.py.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from msgspec import Struct
+
+SessionWord = Literal["created", "active", "compacted", "idle", "interrupted", "resumed", "ended"]
+"""`created`: nobody has called anything. `idle`: nothing was called for some time. `interrupted`: it was idle and
+longer away than a resume takes. `resumed`: it came back in time, with context; later than that it begins anew."""
+
+DelegationWord = Literal["pending", "working", "done", "failed", "expired"]
+
+
+class SessionCounts(Struct, frozen=True, kw_only=True):
+    """What was counted since the session began. Budgets are counted apart, exactly (budgets.py)."""
+
+    calls: int = 0
+    denials: int = 0
+    questions: int = 0
+    errors: int = 0
+    violations: int = 0
+    spawns: int = 0
+    compactions: int = 0
+    tokens: int = 0
+    cost_micros: int = 0
+    """Cost in millionths."""
+
+
+class AgentNode(Struct, frozen=True, kw_only=True):
+    """One agent of a session, as its host names it. The main agent has the empty id and depth 0."""
+
+    id: str = ""
+    name: str = ""
+    """What kind of agent the host says it is."""
+    role: str = ""
+    parent: str = ""
+    depth: int = 0
+    delegation: str = ""
+    """The delegation that it works on; empty for a main agent and for one that nobody announced."""
+    first_generation: int = 0
+    """The generation in which it has used a first tool; 0 if it never has."""
+    seen_ns: int = 0
+
+
+class Delegation(Struct, frozen=True, kw_only=True):
+    """Work that one agent gave to another."""
+
+    id: str
+    """The id of the call that asked for it."""
+    key: str = ""
+    """The host's own name for that call."""
+    by: str = ""
+    """The agent that delegated."""
+    from_role: str = ""
+    to_role: str = ""
+    target: str = ""
+    """The kind of agent that was asked for, in the words of the host's tool."""
+    depth: int = 1
+    state: DelegationWord = "pending"
+    agent: str = ""
+    """The agent that works on it, once there is one."""
+    created_ns: int = 0
+    expires_ns: int = 0
+    ended_ns: int = 0
+
+
+class SeenStep(Struct, frozen=True, kw_only=True):
+    """One finished call in the window that stalls are looked for in. Digests only: no arguments are kept."""
+
+    agent: str = ""
+    tool: str = ""
+    exact: str = ""
+    """Digest of name and arguments."""
+    shape: str = ""
+    """Digest of name and arguments with the numbers in them taken out: a counter that changes makes no other shape."""
+    target: str = ""
+    """Digest of what it would do: effects and resources, however they are worded."""
+    error: str = ""
+    """Digest of its error with numbers taken out; empty if it succeeded."""
+    result: str = ""
+    """Digest of its result; empty if it was denied."""
+    denied: bool = False
+
+
+class StallCounts(Struct, frozen=True, kw_only=True):
+    """How far the escalation has come, for each kind of stall; and the rounds of planner and checker."""
+
+    kind: str = ""
+    """The stall that stands now; empty if there is none."""
+    times: int = 0
+    """How many steps of the escalation were taken for it."""
+    issue_hashes: tuple[str, ...] = ()
+    scores: tuple[float, ...] = ()
+    unimproved: int = 0
+    told: str = ""
+    """The reminder that is still to be told; empty if there is none."""
+
+
+class Halt(Struct, frozen=True, kw_only=True):
+    """A session whose tools are stopped."""
+
+    reason: str
+    by: str
+    """`governance/stall`, or the operator who said so."""
+    at_ns: int
+    checkpoint: str = ""
+    """Where its context was written."""
+
+
+class SeenViolation(Struct, frozen=True, kw_only=True):
+    """Something that was not allowed: the newest of them are kept with the session, all of them in the ledger."""
+
+    at_ns: int
+    call_id: str
+    agent: str
+    role: str
+    tool: str
+    rule: str
+    said: str
+
+
+class Validation(Struct, frozen=True):
+    """A command or tool that succeeded, and when."""
+
+    name: str
+    at_ns: int
+
+
+class GovernedSession(Struct, frozen=True, kw_only=True):
+    """A session. `generation` grows with every compaction, resume and fresh beginning: first tools are due again."""
+
+    id: str
+    state: SessionWord = "created"
+    generation: int = 1
+    host: str = ""
+    project: str = ""
+    principal: str = ""
+    created_ns: int = 0
+    began_ns: int = 0
+    """When it began, or began anew."""
+    active_ns: int = 0
+    """When something was last called in it."""
+    ended_ns: int = 0
+    counts: SessionCounts = SessionCounts()
+    agents: tuple[AgentNode, ...] = ()
+    delegations: tuple[Delegation, ...] = ()
+    steps: tuple[SeenStep, ...] = ()
+    stall: StallCounts = StallCounts()
+    halt: Halt | None = None
+    violations: tuple[SeenViolation, ...] = ()
+    validations: tuple[Validation, ...] = ()
+
+    def agent(self, id: str) -> AgentNode | None:
+        """The agent of this id, if it was seen."""
+        return next((one for one in self.agents if one.id == id), None)
