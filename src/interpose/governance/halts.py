@@ -30,6 +30,13 @@ def with_halt(session: GovernedSession, reason: str, by: str, now_ns: int, check
     return replace(session, halt=halt, stall=replace(session.stall, told="", asking=""))
 
 
+def with_checkpoint(session: GovernedSession, checkpoint: str) -> GovernedSession:
+    """The halted session, whose context was written there."""
+    if session.halt is None:
+        return session
+    return replace(session, halt=replace(session.halt, checkpoint=checkpoint))
+
+
 def lifted(session: GovernedSession) -> GovernedSession:
     """The session that may go on. What was counted to find stalls begins anew, or the next step would halt it again."""
     return replace(session, halt=None, stall=StallCounts()) if session.halt is not None else session
