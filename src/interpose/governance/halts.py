@@ -68,4 +68,5 @@ def how_to_lift(session_id: str) -> str:
     """What a person types. An id that a shell would read otherwise is quoted."""
     from shlex import quote
 
-    return f"interpose session lift {quote(one_line(session_id)[:200])}"
+    name = one_line(session_id)[:200]
+    return f"interpose session lift {'-- ' if name.startswith('-') else ''}{quote(name)}"
