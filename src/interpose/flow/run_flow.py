@@ -1,6 +1,7 @@
 """THE FLOW: one run of an agent, from its message to the results of its tools.
 
     message.before -> params.before -> tool.before -> [tool] -> tool.after
+    command.before, wherever a person or the agent starts a command of its host
 
 Each flow is a generator, so that sync and async callers share every line. One call reads top to bottom:
 
@@ -22,6 +23,7 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
+from interpose.flow.command_records import handed_on, recorded_as_call
 from interpose.flow.observing import observe_all
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
@@ -37,6 +39,7 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
+    Command,
     Confirm,
     Context,
     Deny,
@@ -138,6 +141,41 @@ class RunFlow:
         payload = replace(params, message=self._text, metadata=self.metadata, context=self._context)
         verdict: Verdict[Params] = yield from decide(entries, payload, approve=self._approval(snapshot))
         self._settle(HookPoint.PARAMS_BEFORE, verdict)
+        return verdict
+
+    def command(self, command: Command) -> Flow[Verdict[Command]]:
+        """command.before. A refusal holds this command and not the run; what anybody said about it is recorded."""
+        verdict = yield from self._judged(command, ask=True)
+        if verdict.findings:
+            verdict = yield from self._recorded(verdict)
+        self._announce(HookPoint.COMMAND_BEFORE, verdict)
+        return verdict
+
+    def decide_command(self, command: Command) -> Flow[Verdict[Command]]:
+        """command.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
+        return self._judged(command, ask=False)
+
+    def _judged(self, command: Command, *, ask: bool) -> Flow[Verdict[Command]]:
+        snapshot = self._parts.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.COMMAND_BEFORE, None, self._context.agent_id)
+        if self.stopped:
+            entries = (_refusing(f"The run was stopped: {self.stopped}", HookPoint.COMMAND_BEFORE), *entries)
+        command = replace(command, context=self._context, metadata=self.metadata)
+        return (yield from decide(entries, command, approve=self._approval(snapshot, ask=ask)))
+
+    def _recorded(self, verdict: Verdict[Command]) -> Flow[Verdict[Command]]:
+        """INVARIANT (law 9): a command that somebody warned of, or let pass against a rule, does not go unrecorded."""
+        came = recorded_as_call(verdict)
+        kept = yield from self._record(came)
+        if kept is not came:
+            verdict = replace(
+                verdict, outcome="deny", decision=kept.decision, findings=kept.findings, decided_by=kept.decided_by
+            )
+        if self._parts.recorder is not None and kept.outcome != "ask":  # who is asked has not answered yet
+            outcome = handed_on(kept) if kept.allowed else _refused(kept)
+            record: Any = called(self._parts.recorder.finished, (kept, outcome, None))
+            if record is not None and type(record) is not Failure:
+                yield Keep(record)
         return verdict
 
     def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
@@ -470,12 +508,12 @@ class _Refusing:
     def __init__(self, reason: str) -> None:
         self._deny = Deny(reason, rule="not-available")
 
-    def intercept(self, _call: ToolCall) -> Deny:
+    def intercept(self, _payload: ToolCall | Command) -> Deny:
         return self._deny
 
 
-def _refusing(reason: str) -> Registration:
-    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
+def _refusing(reason: str, point: HookPoint = HookPoint.TOOL_BEFORE) -> Registration:
+    return registration(id="interpose:run", name=point, interceptor=_Refusing(reason))
 
 
 class _Wishing:
