@@ -22,14 +22,15 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
+from interpose.flow.governing import Governing, admitted, counted, entered
 from interpose.flow.observing import observe_all
+from interpose.flow.own_steps import Wish, refusing, wishing
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
-from interpose.registration import registration
 from interpose.registry import Snapshot
 from interpose.tools import plain_name
 from interpose.toolsets import ToolSet
@@ -37,7 +38,6 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
-    Confirm,
     Context,
     Deny,
     Finding,
@@ -62,7 +62,7 @@ if TYPE_CHECKING:
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
 
-NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
+NeedsConfirmation = Wish
 """A tool's own wish to be confirmed, asked with the arguments that it would really get."""
 
 
@@ -108,6 +108,7 @@ class Parts(Protocol):
     verbose: Verbose
     sinks: tuple[Callable[[str], object], ...]
     wire: WireLog
+    governor: Governing | None
 
 
 class RunFlow:
@@ -149,6 +150,8 @@ class RunFlow:
         """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
         return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
@@ -163,6 +166,8 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         came = call
         call, entries = self._prepare(call, snapshot, wish)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
         answer: Any = None
@@ -218,6 +223,8 @@ class RunFlow:
         """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
             yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
@@ -235,6 +242,8 @@ class RunFlow:
         recorded, and `notes` are."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
         verdict: Verdict[ToolCall] = before or Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
@@ -249,6 +258,8 @@ class RunFlow:
         """What stands before the tool: decide, ask, record."""
         self._parts.wire.call(call)
         verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        if self._parts.governor is not None:
+            verdict = yield from admitted(self._parts.governor, verdict)
         verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
         return verdict
@@ -333,10 +344,10 @@ class RunFlow:
         if not refusal and not self._parts.tools.matches(*self._names(call)):
             refusal = _not_available(call)
         if refusal:
-            entries = (_refusing(refusal), *entries)
+            entries = (refusing(refusal), *entries)
         if wish is not None:
             deciding = sum(not entry.is_observer for entry in entries)
-            entries = (*entries[:deciding], _wishing(call.name, wish, came), *entries[deciding:])
+            entries = (*entries[:deciding], wishing(call.name, wish, came), *entries[deciding:])
         return call, entries
 
     def _names(self, call: ToolCall) -> tuple[str, ...]:
@@ -359,7 +370,11 @@ class RunFlow:
                 return name
             if self._parts.refuse_questions:
                 return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
-            return (yield from put_question(self._confirm, request)) if ask else Pending()
+            if not ask:
+                return Pending()
+            if self._parts.governor is not None and (no := (yield from self._parts.governor.question(request))):
+                return no
+            return (yield from put_question(self._confirm, request))
 
         return approve
 
@@ -423,6 +438,8 @@ class RunFlow:
             record: Any = called(parts.recorder.finished, (verdict, outcome, after))
             if record is not None and type(record) is not Failure:
                 yield Keep(record)  # the tool has run: its result is not lost with its record
+        if parts.governor is not None:
+            yield from counted(parts.governor, verdict, outcome)
         if parts.verbose != "off" and parts.sinks:
             tell((self._summarise,), outcome)
 
@@ -464,31 +481,3 @@ RECORD = "interpose:record"
 _UNSEEN = Finding(
     interceptor=RECORD, said="note", rule="undecided", reason="The call was not decided here before it ran"
 )
-
-
-class _Refusing:
-    def __init__(self, reason: str) -> None:
-        self._deny = Deny(reason, rule="not-available")
-
-    def intercept(self, _call: ToolCall) -> Deny:
-        return self._deny
-
-
-def _refusing(reason: str) -> Registration:
-    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
-
-
-class _Wishing:
-    def __init__(self, wish: NeedsConfirmation, came: ToolCall) -> None:
-        self._wish, self._came = wish, came
-
-    def intercept(self, call: ToolCall) -> Allow | Confirm:
-        answer: object = self._wish(carrying(self._came.name, self._came.arguments, thaw(call.arguments)))
-        if answer is False:
-            return Allow()
-        return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
-
-
-def _wishing(tool: str, wish: NeedsConfirmation, came: ToolCall) -> Registration:
-    """The tool's own wish has the last word before observers: it sees what it would really get."""
-    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish, came))

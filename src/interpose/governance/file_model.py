@@ -35,7 +35,9 @@ class AgentForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     role: Annotated[Name, Meta(description="the role that it has")]
     agent: Annotated[Pattern | None, Meta(description="name or kind of the agent, as its host says it")] = None
-    host: Annotated[Pattern | None, Meta(description="the host: claude-code, codex, opencode, gateway, http ...")] = None
+    host: Annotated[Pattern | None, Meta(description="the host: claude-code, codex, opencode, gateway, http ...")] = (
+        None
+    )
     principal: Annotated[Pattern | None, Meta(description="whom a token proves")] = None
     project: Annotated[Pattern | None, Meta(description="the directory that it works in, with **")] = None
     given_role: Annotated[Pattern | None, Meta(description="the role that a program gave in the call's context")] = None
@@ -97,7 +99,8 @@ class RoleForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     parent: Annotated[Name | None, Meta(description="the role above it")] = None
     description: Annotated[str, Meta(max_length=2000)] = ""
     tier: Annotated[
-        Small | UnsetType, Meta(description="rank for delegation: never to a lower number. Default: depth below parents")
+        Small | UnsetType,
+        Meta(description="rank for delegation: never to a lower number. Default: depth below parents"),
     ] = UNSET
     tools: ToolsForm | UnsetType = UNSET
     ceiling: CeilingForm | UnsetType = UNSET
