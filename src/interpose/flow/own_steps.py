@@ -15,16 +15,21 @@ Wish = Callable[[dict[str, Any]], bool | str]
 
 
 class _Refusing:
-    def __init__(self, reason: str, rule: str) -> None:
-        self._deny = Deny(reason, rule=rule)
+    def __init__(self, deny: Deny) -> None:
+        self._deny = deny
 
     def intercept(self, _payload: object) -> Deny:
         return self._deny
 
 
-def refusing(reason: str, rule: str = "not-available", point: HookPoint = HookPoint.TOOL_BEFORE) -> Registration:
+def refusing(reason: str, rule: str = "not-available") -> Registration:
     """Refuses whatever comes, before anybody else is asked."""
-    return registration(id="interpose:run", name=point, interceptor=_Refusing(reason, rule))
+    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(Deny(reason, rule)))
+
+
+def withholding(deny: Deny) -> Registration:
+    """Withholds a result, whatever it is."""
+    return registration(id="interpose:run", name=HookPoint.TOOL_AFTER, interceptor=_Refusing(deny))
 
 
 class _Wishing:

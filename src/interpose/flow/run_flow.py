@@ -24,7 +24,7 @@ from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, calle
 from interpose.errors import InvalidCallError, text_of
 from interpose.flow.governing import Governing, admitted, counted, entered
 from interpose.flow.observing import observe_all
-from interpose.flow.own_steps import Wish, refusing, wishing
+from interpose.flow.own_steps import Wish, refusing, wishing, withholding
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
@@ -237,9 +237,10 @@ class RunFlow:
         *,
         before: Verdict[ToolCall] | None = None,
         notes: tuple[Finding, ...] = (),
+        withheld: Deny | None = None,
     ) -> Flow[ToolRun]:
         """The second half. `before` is what the first came to; `decided` is false if it was not walked here. That is
-        recorded, and `notes` are."""
+        recorded, and `notes` are. `withheld` is why the agent must not have the result, whatever it is."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
         if self._parts.governor is not None:
@@ -248,7 +249,12 @@ class RunFlow:
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
         outcome = replace(outcome, call=call)
-        return (yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes))
+        first = () if withheld is None else (withholding(withheld),)
+        return (
+            yield from self._close(
+                snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes, first=first
+            )
+        )
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
@@ -273,14 +279,15 @@ class RunFlow:
         *,
         look_only: bool,
         notes: tuple[Finding, ...] = (),
+        first: tuple[Registration, ...] = (),
     ) -> Flow[ToolRun]:
-        """What stands behind the tool: tool.after, observers, the record of the outcome.
+        """What stands behind the tool: tool.after (those of `first` before all others), observers, the record.
 
         Of a result that comes piece by piece, they follow when it has ended.
         """
         from interpose.flow.streamed_calls import failed_outcome, may_hold_streams
 
-        if not look_only and may_hold_streams(outcome.result):
+        if not look_only and not first and may_hold_streams(outcome.result):
             try:
                 streamed = self._put_behind(snapshot, entries, verdict, outcome)
             except BaseException as error:  # noqa: BLE001 - what can't be searched is not handed on
@@ -288,7 +295,7 @@ class RunFlow:
             else:
                 if streamed is not None:
                     return (yield from self._begin(snapshot, verdict, outcome, *streamed))
-        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
+        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only, first=first)
         if notes:
             after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
             after = replace(after, findings=(*after.findings, *notes))
@@ -379,13 +386,13 @@ class RunFlow:
         return approve
 
     def _after(
-        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
+        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool, first: tuple[Registration, ...] = ()
     ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
         """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
         from interpose.flow.streamed_calls import withheld_result
 
         call = outcome.call
-        entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        entries = first + snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
             return outcome, outcome.result, None
         try:
