@@ -7,11 +7,14 @@ by call.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, cast
 
 from msgspec.structs import replace
 
-from interpose.types import Command, FrozenDict, ToolCall, ToolOutcome, Verdict
+from interpose.driving import Failure, Flow, Keep, PendingRecord, called
+from interpose.flow.outcomes import refused_outcome
+from interpose.types import Command, Decision, FrozenDict, ToolCall, ToolOutcome, Verdict
 
 COMMAND_TOOL = "command"
 _AS_COMMAND = FrozenDict()
@@ -51,6 +54,32 @@ def is_command_record(call: ToolCall) -> bool:
     return call.metadata is _AS_COMMAND
 
 
-def handed_on(verdict: Verdict[ToolCall]) -> ToolOutcome:
-    """The end of a command's record: its host has it, and we hear no more of it."""
-    return ToolOutcome(verdict.payload, {"status": "handed on"}, approver=verdict.approver)
+Finished = Callable[[Verdict[ToolCall], ToolOutcome, None], PendingRecord | None]
+Record = Callable[[Verdict[ToolCall]], Flow[Verdict[ToolCall]]]
+"""Records a decision, and refuses what could not be recorded."""
+
+
+def recorded_command(verdict: Verdict[Command], record: Record, finished: Finished) -> Flow[Verdict[Command]]:
+    """INVARIANT (law 9): a command that somebody warned of, or let pass against a rule, does not go unrecorded."""
+    came = recorded_as_call(verdict)
+    kept = yield from record(came)
+    if kept is not came:
+        verdict = replace(
+            verdict,
+            outcome=kept.outcome,
+            decision=cast("Decision[Command]", kept.decision),
+            findings=kept.findings,
+            decided_by=kept.decided_by,
+        )
+    if kept.outcome != "ask":  # who is asked has not answered yet
+        ended: Any = called(finished, (kept, _outcome(kept), None))
+        if ended is not None and type(ended) is not Failure:
+            yield Keep(ended)
+    return verdict
+
+
+def _outcome(kept: Verdict[ToolCall]) -> ToolOutcome:
+    """A command that was let through is its host's: we hear no more of it."""
+    if not kept.allowed:
+        return refused_outcome(kept)
+    return ToolOutcome(kept.payload, {"status": "handed on"}, approver=kept.approver)

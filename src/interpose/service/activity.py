@@ -91,13 +91,13 @@ class Activity:
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
     ) -> PendingRecord | None:
         """Count what tool.after said, and whether the call was refused for want of a record, or ran without the answer
-        that it had to wait for. Record the outcome."""
+        that it had to wait for, or although it was refused. Record the outcome."""
         if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == AUDIT_UNAVAILABLE:
             with self._lock:
                 self._unrecorded += 1
-        if verdict.outcome == "ask" and not outcome.denied and not outcome.approver:
+        if verdict.outcome in ("ask", "deny") and not outcome.denied and not outcome.approver:
             with self._lock:
                 self._unapproved += 1
         return None if self._recorder is None else self._recorder.finished(verdict, outcome, after)

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
     from interpose.store.protocols import Store
 
 
+REFUSED_CALLS = 2000
+"""Refused calls that are remembered, in case that a host runs one all the same."""
+
+
 class RuledEngine(Struct, frozen=True):
     """An engine, and the policy that it follows."""
 
@@ -61,7 +65,7 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self._pending = PendingCalls()
+        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS)
 
     @property
     def desk(self) -> Desk:
@@ -104,7 +108,7 @@ class Service:
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         recall = self.ledger.open_call if context.source.startswith(HOOK) else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall)
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, self._refused)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.

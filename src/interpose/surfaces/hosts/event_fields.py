@@ -25,6 +25,7 @@ class Fields(Struct, frozen=True, kw_only=True):
     event: Names = ("hook_event_name",)
     session: Names = ("session_id",)
     agent: Names = ("agent_id",)
+    agent_type: Names = ("agent_type",)
     cwd: Names = ("cwd",)
     tool: Names = ("tool_name",)
     arguments: Names = ("tool_input",)
@@ -49,6 +50,7 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
     context = Context(
         session_id=text(raw, fields.session),
         agent_id=text(raw, fields.agent),
+        agent_type=text(raw, fields.agent_type),
         cwd=directory(text(raw, fields.cwd)),
         source=f"hook:{facts.name}",
         unseen_input=" or ".join(facts.unasked_input),
