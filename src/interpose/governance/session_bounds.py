@@ -1,8 +1,8 @@
 """How much a session keeps. Agents choose ids and names, and how often they do something: all of it is bounded.
 
-INVARIANT: nobody gets more rights by being forgotten. A forgotten agent has to use a first tool again, stands as deep as
-the deepest that was forgotten, and its time is over when that of the first of them is. What is counted (spawns, calls)
-is a number, not the length of a list.
+INVARIANT: nobody gets more rights by being forgotten. A forgotten agent has to use a first tool again, stands as deep
+as the deepest that was forgotten, and its time is over when that of the first of them is. What is counted (spawns,
+calls) is a number, not the length of a list.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How sessions are kept: one row of the store each, changed by compare-and-swap, so that servers and restarts share them.
+"""How sessions are kept: a row of the store each, changed by compare-and-swap, so that servers and restarts share them.
 
 A change is a function of the last value. It may be called several times, and must do nothing else than return the next
 value: what others saved meanwhile is what it gets the next time. Threads of one process take turns, so only processes
@@ -59,7 +59,9 @@ class SessionBody(Struct, frozen=True, forbid_unknown_fields=True):
 class SessionKeeper:
     """The sessions of a store, or of a memory (memory_sessions.py). Keys are those of session_keys.py."""
 
-    def __init__(self, rows: SessionRows, *, clock: Callable[[], int] = time.time_ns, attempts: int = _ATTEMPTS) -> None:
+    def __init__(
+        self, rows: SessionRows, *, clock: Callable[[], int] = time.time_ns, attempts: int = _ATTEMPTS
+    ) -> None:
         self._rows, self._clock, self._attempts = rows, clock, attempts
         self._turns = tuple(threading.Lock() for _ in range(_TURNS))
 

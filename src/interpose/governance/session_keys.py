@@ -1,4 +1,4 @@
-"""By which key a session is found. Ids are chosen by hosts, programs and agents: a key is short, and no two share one."""
+"""By which key a session is found. Hosts, programs and agents choose ids: a key is short, and no two share one."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """What events make of a session: its state, its generation, and what its agent is to be told.
 
-    created ── call ──> active <── call ── compacted, resumed, idle        (less than `resume_after` since the last call)
+    created ── call ──> active <── call ── compacted, resumed, idle        less than `resume_after` after the last
     any     ── compact ──> compacted                                       a new generation, a reminder
     any     ── idle ──> idle, or interrupted if it is away for longer than a resume takes
     any     ── comes back after `resume_after` ──> resumed                 a new generation, resume context
@@ -54,13 +54,14 @@ def new_session(context: Context, now_ns: int, form: SessionsForm = _DEFAULTS) -
         created_ns=now_ns,
         began_ns=now_ns,
         active_ns=now_ns,
+        seen_ns=now_ns,
         owes="prefix" if form.prefix else "",
     )
 
 
 def time_in(session: GovernedSession, now_ns: int) -> int:
     """What time it is for a session: never earlier than it was."""
-    return max(now_ns, session.active_ns, session.began_ns, session.ended_ns)
+    return max(now_ns, session.seen_ns, session.active_ns)
 
 
 def after_event(
@@ -73,6 +74,7 @@ def after_event(
 ) -> SessionChange:
     """The session after an event. `can_tell`: the host takes text with the answer to it; what it can't take is owed."""
     now = time_in(session, now_ns)
+    session = replace(session, seen_ns=now)
     match event:
         case "start" | "resume" | "message" | "call":
             session = _came(session, event, now, form)

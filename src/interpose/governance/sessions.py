@@ -165,6 +165,8 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """When it began, or began anew."""
     active_ns: int = 0
     """When something was last called in it."""
+    seen_ns: int = 0
+    """The latest time of any event. For a session it is never earlier than this, whatever a clock says."""
     ended_ns: int = 0
     counts: SessionCounts = SessionCounts()
     agents: tuple[AgentNode, ...] = ()
