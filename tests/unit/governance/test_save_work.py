@@ -18,7 +18,10 @@ from tests.noted import noted
 CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/governance/save_work.yaml").read_text(encoding="utf-8"))
 
 
-def saves(tool: str, arguments: dict[str, Any], form: SaveWorkForm = SaveWorkForm()) -> bool:
+DEFAULTS = SaveWorkForm()
+
+
+def saves(tool: str, arguments: dict[str, Any], form: SaveWorkForm = DEFAULTS) -> bool:
     call = canonical(ToolCall(tool, arguments, context=Context(cwd="/p")))
     return saves_work(Rulebook(file="governance.yaml", save_work=form), call, "/home/u")
 
