@@ -15,9 +15,10 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from interpose.governance.file_model import StallsForm
+from interpose.governance.session_bounds import short
 from interpose.governance.sessions import GovernedSession, SeenStep
 from interpose.governance.stalls import StallAnswer, after_step
-from interpose.governance.step_digests import agent_name, digest
+from interpose.governance.step_digests import digest
 from interpose.late_patterns import late
 from interpose.types import ToolCall, ToolOutcome
 
@@ -117,7 +118,7 @@ def after_validation(
     """The session after a validator's report, and whether fixing gets nowhere. Without a message it has passed."""
     where = digest("validator", location)
     step = SeenStep(
-        agent=agent_name(agent), tool="validator", exact=where, shape=where, target=where,
+        agent=short(agent), tool="validator", exact=where, shape=where, target=where,
         error=digest(message, location) if message else "", result="" if message else digest("passed", location),
     )  # fmt: skip
     after, found = after_step(replace(form, same_call=0, alternating=0), session, step)

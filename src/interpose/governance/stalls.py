@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from interpose.formats.plain_text import one_line
 from interpose.governance.file_model import Stall, StallsForm
 from interpose.governance.rulings import Ruling, RulingWord
+from interpose.governance.session_bounds import short
 from interpose.governance.sessions import GovernedSession, SeenStep, StallCounts, StallTally, StallTrack
-from interpose.governance.step_digests import agent_name
 
 RULE = "governance/stall"
 
@@ -226,7 +226,7 @@ def with_stall(session: GovernedSession, answer: StallAnswer) -> GovernedSession
 def stall_rulings(session: GovernedSession, agent: str) -> tuple[Ruling, ...]:
     """The question that is due before an agent's next call."""
     counts = session.stall
-    if not counts.asking or counts.agent != agent_name(agent):
+    if not counts.asking or counts.agent != short(agent):
         return ()
     return (
         Ruling(
@@ -239,7 +239,7 @@ def stall_rulings(session: GovernedSession, agent: str) -> tuple[Ruling, ...]:
 
 def reminder_of(session: GovernedSession, agent: str) -> str:
     """What an agent is still to be told; empty if nothing."""
-    return session.stall.told if session.stall.agent == agent_name(agent) else ""
+    return session.stall.told if session.stall.agent == short(agent) else ""
 
 
 def reminded(session: GovernedSession) -> GovernedSession:

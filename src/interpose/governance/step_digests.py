@@ -18,6 +18,7 @@ from typing import Any, cast
 
 from interpose.errors import name_of
 from interpose.governance.failures import failure_of
+from interpose.governance.session_bounds import short
 from interpose.governance.sessions import SeenStep
 from interpose.governance.volatile_text import NUMBER, unnumbered, untimed
 from interpose.reading import DEFAULT_CWD, reading_of
@@ -49,7 +50,7 @@ _LESS = frozenset({"read"})
 
 def step_of(call: ToolCall, outcome: ToolOutcome, home: str, *, key: bytes = b"") -> SeenStep:
     """One finished call as a step. With a `key`, nobody without it can tell what was called."""
-    tool = call.name[:_NAME]
+    tool = short(call.name)
     text = _text_of(_told(call))
     effects = reading_of(call, home).effects[:_MOST_EFFECTS]
     files = sorted({_path(call, effect.resource) for effect in effects if effect.kind.startswith("fs.")})
@@ -65,14 +66,9 @@ def step_of(call: ToolCall, outcome: ToolOutcome, home: str, *, key: bytes = b""
         said = untimed(_text_of(outcome.result))
         result = _digest(key, "result", _without(said, frozenset(NUMBER.findall(text)[:_MOST_NUMBERS])))
     return SeenStep(
-        agent=agent_name(call.context.agent_id), tool=tool, exact=_digest(key, "exact", tool, text), shape=shape,
+        agent=short(call.context.agent_id), tool=tool, exact=_digest(key, "exact", tool, text), shape=shape,
         target=target, error=error, result=result, denied=outcome.denied, approved=bool(outcome.approver),
     )  # fmt: skip
-
-
-def agent_name(id: str) -> str:
-    """The id of an agent as steps have it."""
-    return id[:_NAME]
 
 
 def digest(*texts: str, key: bytes = b"") -> str:
