@@ -34,6 +34,8 @@ _TURNS = 64
 _LARGEST_BODY = 4 << 20
 
 Change = Callable[[GovernedSession | None], GovernedSession]
+Checked = Callable[[str, GovernedSession | None], GovernedSession | None]
+"""Sees what was read under a key before anybody else does. What it returns counts instead."""
 
 
 class SessionRows(Protocol):
@@ -60,15 +62,20 @@ class SessionKeeper:
     """The sessions of a store, or of a memory (memory_sessions.py). Keys are those of session_keys.py."""
 
     def __init__(
-        self, rows: SessionRows, *, clock: Callable[[], int] = time.time_ns, attempts: int = _ATTEMPTS
+        self,
+        rows: SessionRows,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        attempts: int = _ATTEMPTS,
+        checked: Checked = lambda _key, session: session,
     ) -> None:
-        self._rows, self._clock, self._attempts = rows, clock, attempts
+        self._rows, self._clock, self._attempts, self._checked = rows, clock, attempts, checked
         self._turns = tuple(threading.Lock() for _ in range(_TURNS))
 
     def read(self, key: str) -> GovernedSession | None:
         """A session as it is now; None if nobody has heard of it. Raises StoreError."""
         state = self._rows.load_session(PREFIX + kept_key(key))
-        return None if state is None else _decoded(state)
+        return self._checked(key, None if state is None else _decoded(state))
 
     def change(self, key: str, change: Change) -> GovernedSession:
         """Make the next value of the last. Raises StoreError; then nothing was changed that is known of."""
@@ -76,7 +83,7 @@ class SessionKeeper:
         with self._turn(name):
             for attempt in range(self._attempts):
                 state = self._rows.load_session(name)
-                before = None if state is None else _decoded(state)
+                before = self._checked(key, None if state is None else _decoded(state))
                 after = bounded(change(before))
                 if after is before:
                     return after

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
+    from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
 
 
@@ -95,6 +96,13 @@ class Service:
 
         verifier = None if self.answering is not None else open_verifier(Path(self.config.approvals.key))
         return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
+
+    @cached_property
+    def governed(self) -> SessionDesk:
+        """Where governed sessions are looked at, halted and let go on."""
+        from interpose.service.session_desk import open_session_desk
+
+        return open_session_desk(self.config, self.store, self.ledger, self.answering)
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
