@@ -1,4 +1,4 @@
-"""Where sessions are looked at: the server that runs here, or the store for who only looks."""
+"""Where sessions are looked at: in the store, at the server that runs here, or at one that is named."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ class ServedSessions:
         return self._desk.ask_proven(f"sessions/{_segment(id)}/lift", GovernedDetail, {"comment": comment})
 
 
-class StoredSessions:
-    """The store, for who only looks."""
+class OwnSessions:
+    """This user's sessions. The list is that of the store; what is said to a session, its server hears."""
 
     def __init__(self, config: Config) -> None:
         self._config = config
@@ -86,16 +86,21 @@ class StoredSessions:
         return self._read(lambda store, desk: seen_sessions(store, desk, since_ns=since_ns, limit=limit, state=state))
 
     def session(self, id: str) -> GovernedDetail:
-        """One governed session."""
+        """One governed session: as the server knows it, if one runs."""
+        if (desk := listening_desk(self._config)) is not None:
+            return ServedSessions(desk).session(id)
         return self._read(lambda _store, desk: detail_of(desk.session(id)))
 
     def halt(self, id: str, reason: str) -> GovernedDetail:
-        """Stop its tools, at a server that is started for it."""
-        return self._served().halt(id, reason)
+        """Stop its tools, at a server that is started for it if none runs."""
+        return ServedSessions(started_desk(self._config)).halt(id, reason)
 
     def lift(self, id: str, comment: str) -> GovernedDetail:
-        """Let it go on, in the same way."""
-        return self._served().lift(id, comment)
+        """Let it go on, in the same way.
+
+        INVARIANT: who does so is proven by a server, never by this process, which an agent could start.
+        """
+        return ServedSessions(started_desk(self._config)).lift(id, comment)
 
     def _read(self, look: Callable[[Store, SessionDesk], T]) -> T:
         config = self._config
@@ -108,19 +113,11 @@ class StoredSessions:
         finally:
             store.close()
 
-    def _served(self) -> ServedSessions:
-        """INVARIANT: who lets a session go on is proven by a server, never by this process, which an agent could
-        start."""
-        return ServedSessions(started_desk(self._config))
-
 
 def session_place(args: argparse.Namespace) -> SessionPlace:
     """The sessions that are meant. Raises UsageError or ConfigError."""
-    if (named := server_named(args)) is not None:
-        return ServedSessions(named)
-    config = load(args.config).config
-    desk = listening_desk(config)
-    return ServedSessions(desk) if desk is not None else StoredSessions(config)
+    named = server_named(args)
+    return OwnSessions(load(args.config).config) if named is None else ServedSessions(named)
 
 
 def _segment(id: str) -> str:

@@ -9,6 +9,7 @@ __all__ = [
     "halts",
     "report",
     "session_keeper",
+    "session_keys",
     "session_views",
     "sessions",
 ]

@@ -143,6 +143,8 @@ class Service:
     def close(self) -> None:
         """Stop following files, write what is queued, and let go of the store."""
         self.policies.stop()
+        if "governed" in self.__dict__:
+            self.governed.close()
         self.ledger.close()
 
     def __enter__(self) -> Self:

@@ -17,6 +17,7 @@ from interpose.governance.checkpoints import write_checkpoint
 from interpose.governance.governance_log import GovernanceLog, LogEvent
 from interpose.governance.halts import lifted, with_checkpoint, with_halt
 from interpose.governance.session_keeper import SessionKeeper
+from interpose.governance.session_keys import kept_key
 from interpose.governance.session_views import BudgetsOf
 from interpose.governance.sessions import GovernedSession
 from interpose.late_loggers import late_logger
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.store.protocols import Store
 
-log = late_logger("interpose.governance")
+problems = late_logger("interpose.governance")
 
 LOOKED_THROUGH = 5_000
 """Sessions among which one is looked for that is not known by its key."""
@@ -51,7 +52,6 @@ class KeptSessions(Protocol):
 
 
 Told = Callable[[GovernanceEvent], None]
-Logged = Callable[[LogEvent], None]
 
 
 class SessionDesk:
@@ -63,15 +63,15 @@ class SessionDesk:
         *,
         checkpoints: Path | None = None,
         told: Told = lambda _event: None,
-        logged: Logged = lambda _event: None,
+        log: GovernanceLog | None = None,
         seal: Seal | None = None,
         halts: HeldHalts | None = None,
         budgets_of: BudgetsOf | None = None,
         clock: Callable[[], int] = time_ns,
     ) -> None:
-        """`seal` and `halts` are what only a server has. `told` records what happens, `logged` writes it for people."""
-        self.sessions, self.budgets_of = sessions, budgets_of
-        self._checkpoints, self._told, self._logged, self._clock = checkpoints, told, logged, clock
+        """`seal` and `halts` are what only a server has. `told` records what happens, `log` is what people read."""
+        self.sessions, self.budgets_of, self.log = sessions, budgets_of, log
+        self._checkpoints, self._told, self._clock = checkpoints, told, clock
         self._seal, self._halts = seal, halts
 
     def recent(self, *, since_ns: int = 0, limit: int = 100) -> list[GovernedSession]:
@@ -80,12 +80,12 @@ class SessionDesk:
 
     def session(self, name: str) -> GovernedSession:
         """The session of this id or key, or of the only one that begins so. Raises NoSessionError or StoreError."""
-        found = {one.key or one.id: one for one in self.recent(limit=LOOKED_THROUGH) if name in (one.id, one.key)}
+        found = {_key(one): one for one in self.recent(limit=LOOKED_THROUGH) if name in (one.id, one.key)}
         if (direct := self.sessions.read(name)) is not None:
-            found.setdefault(direct.key or direct.id, direct)
+            found.setdefault(_key(direct), direct)
         if not found and len(name) >= 4:
             found = {
-                one.key or one.id: one
+                _key(one): one
                 for one in self.recent(limit=LOOKED_THROUGH)
                 if one.id.startswith(name) or one.key.startswith(name)
             }
@@ -101,7 +101,7 @@ class SessionDesk:
         found = self.session(name)
         if found.halt is not None:
             return found
-        key, now, ours = found.key or found.id, self._clock(), False
+        key, now, ours = _key(found), self._clock(), False
 
         def stop(last: GovernedSession | None) -> GovernedSession:
             nonlocal ours
@@ -115,7 +115,7 @@ class SessionDesk:
         if place := self.checkpoint(halted, Context(session_id=found.id, cwd=found.project)):
             halted = self.sessions.change(key, lambda last: with_checkpoint(last or halted, place))
         self._told(halted_event(halted))
-        self._logged(_line(now, "halt", found, HALT, f"by {by}: {reason}"))
+        self._logged(now, "halt", found, HALT, f"by {by}: {reason}")
         return halted
 
     def checkpoint(self, session: GovernedSession, context: Context) -> str:
@@ -125,7 +125,9 @@ class SessionDesk:
         try:
             return str(write_checkpoint(self._checkpoints, session, context))
         except OSError as error:
-            log.warning("the context of halted session %r could not be written: %s", session.id[:64], text_of(error))
+            problems.warning(
+                "the context of halted session %r could not be written: %s", session.id[:64], text_of(error)
+            )
             return ""
 
     def lift(self, name: str, by: str, comment: str = "") -> GovernedSession:
@@ -139,7 +141,7 @@ class SessionDesk:
         halt = found.halt
         if halt is None:
             raise NotHaltedError(f"session {found.id!r} is not halted")
-        key, now = found.key or found.id, self._clock()
+        key, now = _key(found), self._clock()
         lift = self._halts.signed(self._seal, key, halt, by, now)
         self._told(  # first: no record, no lift
             GovernanceEvent(
@@ -148,8 +150,17 @@ class SessionDesk:
             )
         )  # fmt: skip
         after = self.sessions.change(key, lambda last: lifted(last or found, lift))
-        self._logged(_line(now, "lift", found, LIFT, f"by {by}: {comment}" if comment else f"by {by}"))
+        self._logged(now, "lift", found, LIFT, f"by {by}: {comment}" if comment else f"by {by}")
         return after
+
+    def close(self) -> None:
+        """Write what waits for the log."""
+        if self.log is not None:
+            self.log.close()
+
+    def _logged(self, now: int, word: str, session: GovernedSession, rule: str, text: str) -> None:
+        if self.log is not None:
+            self.log.write(LogEvent(at_ns=now, word=word, host=session.host, session=session.id, rule=rule, text=text))
 
 
 def open_session_desk(
@@ -162,22 +173,20 @@ def open_session_desk(
     if halts is None and answering is not None:
         halts = HeldHalts(answering.seal)
         halts.learn(store)
-    log_file = (
-        GovernanceLog(
-            Path(config.governance.log), max_bytes=config.governance.log_bytes, archives=config.governance.log_archives
-        )
-        if config.governance.log
-        else None
-    )
+    settings = config.governance
     return SessionDesk(
         SessionKeeper(store, checked=halts) if halts is not None else SessionKeeper(store),
-        checkpoints=Path(config.governance.checkpoints),
+        checkpoints=Path(settings.checkpoints),
         told=GovernanceRecords(ledger.recorder),
-        logged=log_file.write if log_file is not None else lambda _event: None,
+        log=(
+            GovernanceLog(Path(settings.log), max_bytes=settings.log_bytes, archives=settings.log_archives)
+            if settings.log
+            else None
+        ),
         seal=None if answering is None else answering.seal,
         halts=halts,
     )
 
 
-def _line(now: int, word: str, session: GovernedSession, rule: str, text: str) -> LogEvent:
-    return LogEvent(at_ns=now, word=word, host=session.host, session=session.id, rule=rule, text=text)
+def _key(session: GovernedSession) -> str:
+    return kept_key(session.key or session.id)

@@ -42,7 +42,7 @@ _SAYING = ((400, "invalid_request"), (415, "invalid_content_type"), _MISSING, _S
 
 
 def routes(service: Service) -> tuple[Route, ...]:
-    """What auditors may see, and what approvers may do."""
+    """What approvers may see and do."""
 
     def shown(session: GovernedSession) -> Response:
         return json_response(detail_of(session, service.governed.budgets_of))
@@ -71,7 +71,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     place = "/api/v1/sessions/{id}"
     return (
         Route(
-            "GET", f"{place}/governance", show, "auditor", "How a governed session stands",
+            "GET", f"{place}/governance", show, "approver", "How a governed session stands",
             answer=GovernedDetail, codes=(_MISSING, _STORE),
         ),
         Route(
