@@ -104,7 +104,7 @@ class Service:
         INVARIANT: it neither reads nor leaves anything that another caller's decision depends on: no project's file is
         opened, nobody is asked, no grant is looked for, and no outcome is joined to a call.
         """
-        flow = self.policies.shared.engine.flow(context, confirm=TheyAsk())
+        flow = self.policies.anywhere().flow(context, confirm=TheyAsk(), stranger=True)
         return Hosted(flow, PendingCalls(), context, can, self.activity.count)
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
