@@ -15,7 +15,7 @@ from interpose.types import Context, ToolCall, thaw
 
 Point = Literal[
     "tool.before", "tool.after", "permission.ask", "message.before", "session.start", "session.end", "compact.before",
-    "subagent.start", "ignored",
+    "compact.after", "subagent.start", "subagent.stop", "ignored",
 ]  # fmt: skip
 """Where an event stands. `ignored` is known and needs no answer."""
 
@@ -80,6 +80,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Tools that type into what already runs, and that no hook is asked about."""
     rewrites: tuple[str, ...] = ()
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
+    hears: tuple[str, ...] = ()
+    """Events after which the agent reads a text of ours that stands beside what it gets. A start of a session is one."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""
