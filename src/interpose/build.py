@@ -12,6 +12,7 @@ from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
+from interpose.build_governance import GovernedSessions, govern, governance_files
 from interpose.config.builtins import BUILTINS
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
@@ -93,11 +94,14 @@ def open_engines(
     from interpose.service.session_rules import Files, SessionRules
 
     config = _given(config)
+    sessions = GovernedSessions(store)
 
     def ruled(files: Files) -> RuledEngine:
-        return _ruled_engine(
+        ruled = _ruled_engine(
             config, recorder, files, follow=follow, memory=memory, rules=rules, options=options, on_refused=on_refused
         )
+        govern(config, files, ruled.engine, sessions, recorder)
+        return ruled
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
@@ -106,7 +110,8 @@ def open_engines(
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
-    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store))
+    everywhere = partial(governance_files, config)
+    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store), everywhere)
 
 
 def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
@@ -406,7 +411,10 @@ def reconfigure(service: Service, config: Config) -> None:
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
     told = _loosening(service.ledger, service.store)
-    before, after = service.policies, open_engines(config, service.activity, follow=True, on_refused=told)
+    before, after = (
+        service.policies,
+        open_engines(config, service.activity, follow=True, store=service.store, on_refused=told),
+    )
     after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger, service.answering)

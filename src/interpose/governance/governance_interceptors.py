@@ -41,7 +41,7 @@ class GovernanceRules:
         return report_of(self._kind, rulings) if rulings else Allow()
 
     def _rulings(self, seat: Seat, view: GovernedView, payload: Any) -> tuple[Ruling, ...]:
-        if not watches(seat):
+        if seat.mode == "enforce":
             return self._rules(seat, view, payload)
         try:
             return tuple(replace(ruling, watch=True) for ruling in self._rules(seat, view, payload))
@@ -50,18 +50,13 @@ class GovernanceRules:
             return (Ruling(said="note", rule=f"governance/{self._kind}", reason=reason, watch=True),)
 
 
-def watches(seat: Seat) -> bool:
-    """Whether a seat's rules only say what they would have done."""
-    return seat.book.mode == "watch" or (seat.role is not None and seat.role.mode == "watch")
-
-
 def report_of(kind: str, rulings: list[Ruling]) -> Report[Any]:
     """Rulings in the words of the pipeline. What is only watched is a note."""
     decisions: list[Decision[Any]] = []
     notes: list[Finding] = []
     for ruling in rulings:
         if ruling.watch or ruling.said == "note":
-            notes.append(_note(kind, ruling))
+            notes.append(note_of(kind, ruling))
         elif ruling.said == "deny":
             decisions.append(
                 Deny(ruling.reason, ruling.rule, instead=ruling.instead, detail=ruling.evidence, summary=ruling.reason)
@@ -75,7 +70,8 @@ def report_of(kind: str, rulings: list[Ruling]) -> Report[Any]:
     return Report(tuple(decisions), tuple(notes))
 
 
-def _note(kind: str, ruling: Ruling) -> Finding:
+def note_of(kind: str, ruling: Ruling) -> Finding:
+    """A ruling that decides nothing, in the words of the pipeline."""
     return Finding(
         interceptor=f"governance:{kind}", said=ruling.said, reason=ruling.reason, rule=ruling.rule,
         instead=ruling.instead, detail=ruling.evidence, mode="watch" if ruling.watch else "enforce", kind="governance",

@@ -18,6 +18,11 @@ class GovernedView(Struct, frozen=True):
     """Under what the session is kept."""
     now_ns: int
 
+    @property
+    def enforced(self) -> bool:
+        """Whether any of the rulebooks blocks."""
+        return any(seat.mode == "enforce" for seat in self.seats)
+
 
 class GovernedContext(Context, frozen=True, kw_only=True):
     """A context that the governor has looked into. It is made by us alone: no surface and no caller can give one."""

@@ -1,6 +1,6 @@
 """The governor: reads a session before its call is judged, charges it afterwards, and counts what came of it.
 
-One for each set of rulebooks. Everything that it makes of a session is a pure function elsewhere; here is only the
+One for each set of rulebooks. What is made of a session is a pure function elsewhere (outcomes.py); here is only the
 order, and what happens when something can't be read or written.
 
 INVARIANT: in `watch` nothing is refused here. In `enforce` what can't be read or charged raises, and the flow refuses.
@@ -8,8 +8,7 @@ INVARIANT: in `watch` nothing is refused here. In `enforce` what can't be read o
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from time import time_ns
 from typing import Any, TypeVar
 
@@ -17,20 +16,218 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.driving import Block, Failure, Flow
-from interpose.flow.governing import SessionWords
-from interpose.governance.budgets import BudgetCounters, Spending
-from interpose.governance.governance_interceptors import watches
+from interpose.errors import StoreError
+from interpose.flow.governing import Governing, SessionWords
+from interpose.governance.budgets import (
+    BudgetCounters,
+    Charge,
+    ChargeKind,
+    Overdrawn,
+    budget_ruling,
+    charge,
+    charges_of,
+)
 from interpose.governance.governed_context import GovernedView, governed, view_of
+from interpose.governance.governance_interceptors import report_of
 from interpose.governance.identity import seat_of
-from interpose.governance.outcomes import GovernanceEvents, let_through, outcome_of
-from interpose.governance.rulebook import Rulebook, Seat
+from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
+from interpose.governance.outcomes import Told, arrived, ended, heard_of, is_delegation, let_through, saves_work
+from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
 from interpose.governance.session_keeper import SessionKeeper
 from interpose.governance.session_keys import session_key
+from interpose.governance.session_states import strictest
 from interpose.governance.sessions import GovernedSession
+from interpose.governance.usage import usage_of
 from interpose.types import Command, Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
 
 T = TypeVar("T")
 
-MOST_TEXTS = 1000
-"""Texts that wait for their session to hear them. The oldest is forgotten: it is said again when it matters again."""
+
+class Governor:
+    """Governs under some rulebooks. `tell` hears of what happened, for the log, the ledger and checkpoints."""
+
+    def __init__(
+        self,
+        books: Rulebooks,
+        keeper: SessionKeeper,
+        counters: BudgetCounters,
+        tell: Callable[[Told], str] | None = None,
+        clock: Callable[[], int] = time_ns,
+    ) -> None:
+        self.books, self.keeper, self.counters = books, keeper, counters
+        self._tell, self._clock = tell, clock
+
+    def for_stranger(self) -> Governing:
+        """The same rules for somebody who did not say who they are, over a session that is forgotten at once."""
+        return Governor(self.books, SessionKeeper(MemorySessions()), MemoryCounters(), None, self._clock)
+
+    def enter(self, call: ToolCall, *, only_look: bool) -> Flow[ToolCall]:
+        """The call with its role and session in its context."""
+        view = yield from self._view(call.context, only_look=only_look)
+        return replace(call, context=governed(call.context, view))
+
+    def enter_command(self, command: Command) -> Flow[Command]:
+        """A command with its role and session in its context. It counts as no call."""
+        view = yield from self._view(command.context, only_look=True)
+        return replace(command, context=governed(command.context, view))
+
+    def question(self, request: PermissionRequest) -> Flow[Deny | None]:
+        """Charge a question. A refusal if there is none left."""
+        view = _view_of(request.subject)
+        if view is None:
+            return None
+        over = yield from self._charged(view, request.subject.context, "questions")
+        if over is None or over.watch:
+            return None
+        return _deny(budget_ruling(over))
+
+    def admit(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
+        """Charge a call that was decided, and keep what it begins: a delegation, a first tool."""
+        call, view = verdict.payload, view_of(verdict.payload.context)
+        if view is None:  # it was refused for that
+            return verdict
+        if verdict.outcome == "deny":
+            yield from self._counted_only(view, call.context, "denials")
+            return verdict
+        if not verdict.may_run_unseen:  # it waits for an answer: it is charged when it comes again
+            return verdict
+        saves = any(saves_work(seat, call) for seat in view.seats)
+        over = yield from self._charged(view, call.context, "calls", saves=saves)
+        if over is not None:
+            ruling = budget_ruling(over)
+            if not ruling.watch:
+                return refused(verdict, _deny(ruling), by="governance:budgets")
+            verdict = _noted(verdict, ruling)
+        if any(seat.role is not None and seat.role.first_tools for seat in view.seats) or is_delegation(call):
+            try:
+                yield from _blocking(self.keeper.change, view.key, lambda last: let_through(last, view, call))
+            except StoreError:
+                if view.enforced:
+                    raise
+        return verdict
+
+    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
+        """Count what came of a call. What it found is told: to the log, the ledger, and the agent."""
+        view = view_of(outcome.call.context) or view_of(verdict.payload.context)
+        if view is None:
+            return
+        told: list[Told] = []
+
+        def change(last: GovernedSession | None) -> GovernedSession:
+            session, found = ended(last, view, verdict, outcome, self._clock())
+            told[:] = found
+            return session
+
+        session = yield from _blocking(self.keeper.change, view.key, change)
+        tokens, cost_micros = usage_of(outcome)
+        for kind, amount in (("tokens", tokens), ("cost", cost_micros)):
+            if amount:
+                yield from self._counted_only(view, outcome.call.context, kind, amount)  # type: ignore[arg-type]  # literals
+        for one in told:
+            yield from self._told(replace(one, session=session), view.key)
+
+    def heard(self, context: Context, event: SessionWords) -> Flow[str]:
+        """An event of a session, and the text that its agent should read."""
+        seats = self._seats(context)
+        texts: list[str] = []
+
+        def change(last: GovernedSession | None) -> GovernedSession:
+            session, text = heard_of(last, context, seats, event, self._clock())
+            texts[:] = [text]
+            return session
+
+        yield from _blocking(self.keeper.change, session_key(context), change)
+        return texts[-1] if texts else ""
+
+    def due(self, context: Context) -> Flow[str]:
+        """What the agent is still to be told, once."""
+        return (yield from self.heard(context, "due"))
+
+    def _seats(self, context: Context) -> tuple[Any, ...]:
+        return tuple(seat_of(book, context) for book in self.books.current())
+
+    def _view(self, context: Context, *, only_look: bool) -> Flow[GovernedView]:
+        seats, now, key = self._seats(context), self._clock(), session_key(context)
+        form = strictest([seat.book.sessions for seat in seats])
+
+        def arrive(last: GovernedSession | None) -> GovernedSession:
+            return arrived(last, context, seats, form, now)
+
+        try:
+            if only_look:
+                session = arrive((yield from _blocking(self.keeper.read, key)))
+            else:
+                session = yield from _blocking(self.keeper.change, key, arrive)
+        except StoreError:
+            if any(seat.mode == "enforce" for seat in seats):
+                raise
+            session = arrive(None)
+        return GovernedView(seats, session, key, now)
+
+    def _charges(self, view: GovernedView, context: Context) -> list[Charge]:
+        return [one for seat in view.seats for one in charges_of(seat.book, view.session, context, view.now_ns)]
+
+    def _charged(
+        self, view: GovernedView, context: Context, kind: ChargeKind, *, saves: bool = False
+    ) -> Flow[Overdrawn | None]:
+        charges = self._charges(view, context)
+        if not charges:
+            return None
+
+        def work() -> Overdrawn | None:
+            return charge(self.counters, charges, kind, saves_work=saves)
+
+        try:
+            return (yield from _blocking(work))
+        except StoreError:
+            if any(not one.watch for one in charges):
+                raise
+            return None
+
+    def _counted_only(self, view: GovernedView, context: Context, kind: ChargeKind, amount: int = 1) -> Flow[None]:
+        """Count what happened already. A store that can't is met again by the next call."""
+        charges = self._charges(view, context)
+        if not charges:
+            return
+
+        def work() -> None:
+            charge(self.counters, charges, kind, amount)
+
+        try:
+            yield from _blocking(work)
+        except StoreError:
+            return
+
+    def _told(self, one: Told, key: str) -> Flow[None]:
+        """Tell of it. Of a halt comes back where its context was written."""
+        if self._tell is None:
+            return
+        place = yield from _blocking(self._tell, one)
+        if place and one.word == "halt":
+            yield from _blocking(self.keeper.change, key, lambda last: _with_checkpoint(last, place))
+
+
+def _blocking(function: Callable[..., T], *args: Any) -> Flow[T]:
+    answer = yield Block(function, *args)
+    if type(answer) is Failure:
+        raise answer.error
+    return answer  # type: ignore[no-any-return]  # a step answers what its function returned
+
+
+def _with_checkpoint(last: GovernedSession | None, place: str) -> GovernedSession:
+    if last is None:
+        raise StoreError("the halted session is gone")
+    return last if last.halt is None else replace(last, halt=replace(last.halt, checkpoint=place))
+
+
+def _view_of(subject: object) -> GovernedView | None:
+    return view_of(subject.context) if isinstance(subject, ToolCall) else None
+
+
+def _deny(ruling: Ruling) -> Deny:
+    return Deny(ruling.reason, ruling.rule, instead=ruling.instead, detail=ruling.evidence)
+
+
+def _noted(verdict: Verdict[ToolCall], ruling: Ruling) -> Verdict[ToolCall]:
+    return replace(verdict, findings=(*verdict.findings, note_of("budgets", ruling)))

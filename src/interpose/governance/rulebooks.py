@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from interpose.errors import GovernanceError, text_of
 from interpose.governance.load import load_rulebook
-from interpose.governance.rulebook import BookLevel, Rulebook
+from interpose.governance.rulebook import RulebookLevel, Rulebook
 from interpose.late_loggers import late_logger
 
 log = late_logger("interpose.governance")
@@ -29,7 +29,7 @@ class BookPlace(Struct, frozen=True):
     """Where a rulebook stands, and whose it is."""
 
     path: str
-    level: BookLevel
+    level: RulebookLevel
 
 
 Read = Callable[[BookPlace], str]
