@@ -19,6 +19,7 @@ Duration = Annotated[
 ]
 Amount = Annotated[int, Meta(ge=0, le=1 << 53)]
 Small = Annotated[int, Meta(ge=0, le=1000)]
+Cost = Annotated[float, Meta(ge=0, le=1e9)]
 
 Unknown = Literal["deny", "ask", "note", "allow"]
 FirstTools = Literal["off", "warn", "block"]
@@ -70,7 +71,9 @@ class CeilingForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     deny: Annotated[Patterns, Meta(description="tools")] = ()
     write: Annotated[Names | None, Meta(description="the only scopes that may be written; left out: any")] = None
-    commands: Annotated[Names | None, Meta(description="the only categories of commands; left out: any")] = None
+    commands: Annotated[
+        Names | None, Meta(description="the only categories of commands, or commands by their words; left out: any")
+    ] = None
 
 
 class FirstForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,7 +109,10 @@ class RoleForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ceiling: CeilingForm | UnsetType = UNSET
     write: Annotated[Names | UnsetType, Meta(description="scopes that it may write; [] is none; left out: all")] = UNSET
     commands: Annotated[
-        Names | UnsetType, Meta(description="categories of commands that it may run; left out: all")
+        Names | UnsetType,
+        Meta(
+            description="categories of commands that it may run, or commands by their words (git log *); left out: all"
+        ),
     ] = UNSET
     first_tools: FirstForm | UnsetType = UNSET
     delegates: DelegationForm | UnsetType = UNSET
@@ -119,7 +125,7 @@ class PrerequisiteForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     exists: Annotated[Pattern | None, Meta(description="a glob of files in the project; {phase} is filled in")] = None
     state: Annotated[
-        str | None, Meta(max_length=500, description="a comparison over the state file, such as phase == 'complete'")
+        Pattern | None, Meta(description="a comparison over the state file, such as phase == 'complete'")
     ] = None
     validated: Annotated[Name | None, Meta(description="a command or tool that succeeded in this session")] = None
     within: Annotated[Duration | None, Meta(description="and not longer ago than this")] = None
@@ -188,7 +194,7 @@ class BudgetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     denials: Amount | None = None
     questions: Amount | None = None
     tokens: Amount | None = None
-    cost: Annotated[float | None, Meta(ge=0, le=1e9, description="in the currency that the host reports")] = None
+    cost: Annotated[Cost | None, Meta(description="in the currency that the host reports")] = None
     time: Annotated[Duration | None, Meta(description="from the first call on")] = None
 
 
