@@ -2,6 +2,9 @@
 
 Plain values. What events make of them is in session_states.py, delegation.py, first_tools.py and stalls.py; how they
 are kept, shared and survive restarts in session_keeper.py.
+
+INVARIANT: none of them takes a field that it does not know. A session that a newer version wrote is refused: an older
+one would lose what it can't read when it writes the session again.
 """
 
 from __future__ import annotations
@@ -16,8 +19,12 @@ longer away than a resume takes. `resumed`: it came back in time, with context; 
 
 DelegationWord = Literal["pending", "working", "done", "failed", "expired"]
 
+SessionText = Literal["", "prefix", "reminder", "resume"]
+"""What an agent is to be told: its role and rules when a session begins, the same after a compaction, the same and how
+things stand after a resume; empty is nothing."""
 
-class SessionCounts(Struct, frozen=True, kw_only=True):
+
+class SessionCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What was counted since the session began. Budgets are counted apart, exactly (budgets.py)."""
 
     calls: int = 0
@@ -32,7 +39,7 @@ class SessionCounts(Struct, frozen=True, kw_only=True):
     """Cost in millionths."""
 
 
-class AgentNode(Struct, frozen=True, kw_only=True):
+class AgentNode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One agent of a session, as its host names it. The main agent has the empty id and depth 0."""
 
     id: str = ""
@@ -46,9 +53,12 @@ class AgentNode(Struct, frozen=True, kw_only=True):
     first_generation: int = 0
     """The generation in which it has used a first tool; 0 if it never has."""
     seen_ns: int = 0
+    """When it was last heard of."""
+    expires_ns: int = 0
+    """When the work that it was given is over; 0 if nobody said so."""
 
 
-class Delegation(Struct, frozen=True, kw_only=True):
+class Delegation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Work that one agent gave to another."""
 
     id: str
@@ -70,7 +80,14 @@ class Delegation(Struct, frozen=True, kw_only=True):
     ended_ns: int = 0
 
 
-class SeenStep(Struct, frozen=True, kw_only=True):
+class SpawnCount(Struct, frozen=True, forbid_unknown_fields=True):
+    """How many agents a role has started since the session began."""
+
+    role: str
+    count: int
+
+
+class SeenStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One finished call in the window that stalls are looked for in. Digests only: no arguments are kept."""
 
     agent: str = ""
@@ -88,7 +105,7 @@ class SeenStep(Struct, frozen=True, kw_only=True):
     denied: bool = False
 
 
-class StallCounts(Struct, frozen=True, kw_only=True):
+class StallCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How far the escalation has come, for each kind of stall; and the rounds of planner and checker."""
 
     kind: str = ""
@@ -102,7 +119,7 @@ class StallCounts(Struct, frozen=True, kw_only=True):
     """The reminder that is still to be told; empty if there is none."""
 
 
-class Halt(Struct, frozen=True, kw_only=True):
+class Halt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A session whose tools are stopped."""
 
     reason: str
@@ -113,7 +130,7 @@ class Halt(Struct, frozen=True, kw_only=True):
     """Where its context was written."""
 
 
-class SeenViolation(Struct, frozen=True, kw_only=True):
+class SeenViolation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that was not allowed: the newest of them are kept with the session, all of them in the ledger."""
 
     at_ns: int
@@ -125,17 +142,19 @@ class SeenViolation(Struct, frozen=True, kw_only=True):
     said: str
 
 
-class Validation(Struct, frozen=True):
+class Validation(Struct, frozen=True, forbid_unknown_fields=True):
     """A command or tool that succeeded, and when."""
 
     name: str
     at_ns: int
 
 
-class GovernedSession(Struct, frozen=True, kw_only=True):
+class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A session. `generation` grows with every compaction, resume and fresh beginning: first tools are due again."""
 
     id: str
+    key: str = ""
+    """By which it is found (session_keys.py)."""
     state: SessionWord = "created"
     generation: int = 1
     host: str = ""
@@ -146,6 +165,8 @@ class GovernedSession(Struct, frozen=True, kw_only=True):
     """When it began, or began anew."""
     active_ns: int = 0
     """When something was last called in it."""
+    seen_ns: int = 0
+    """The latest time of any event. For a session it is never earlier than this, whatever a clock says."""
     ended_ns: int = 0
     counts: SessionCounts = SessionCounts()
     agents: tuple[AgentNode, ...] = ()
@@ -155,6 +176,13 @@ class GovernedSession(Struct, frozen=True, kw_only=True):
     halt: Halt | None = None
     violations: tuple[SeenViolation, ...] = ()
     validations: tuple[Validation, ...] = ()
+    owes: SessionText = ""
+    """What its agent has not been told yet."""
+    spawned: tuple[SpawnCount, ...] = ()
+    forgotten_depth: int = 0
+    """How deep the deepest agent stood that is no longer among `agents`. One that nobody knows may be it."""
+    forgotten_expires_ns: int = 0
+    """When the work of the first of those is over; 0 if none of them had such a time."""
 
     def agent(self, id: str) -> AgentNode | None:
         """The agent of this id, if it was seen."""

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from interpose.store.protocols import Approval, Grant, SessionState
+from interpose.store.protocols import Approval, Grant, SessionState, Spending
 from interpose.store.rows import storable
 from interpose.store.schema import IS_DECISION
 
@@ -21,6 +21,8 @@ _GRANT = "id, subject, uses, expires_ns, created_ns, body"
 _ANSWER = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
              WHERE id = $1 AND answer = '' AND expires_ns > $4 RETURNING id"""
 _GIVE = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
+_SPEND = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
+            SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
 _IDS_AT_ONCE = 500
 
 
@@ -57,10 +59,11 @@ class SharedState(ABC):
                  WHERE session = $1 AND version = $4 RETURNING version"""
         return bool(self.write(sql, storable(session), now_ns, body, version))
 
-    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
-        """Sessions that changed since then, the last changed first."""
-        sql = f"SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 ORDER BY updated_ns DESC, session LIMIT $2"
-        return [_session(row) for row in self.read(sql, since_ns, limit)]
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[SessionState]:
+        """Sessions that changed since then, the last changed first; those whose names begin so."""
+        sql = f"""SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 AND substr(session, 1, length($3)) = $3
+                  ORDER BY updated_ns DESC, session LIMIT $2"""
+        return [_session(row) for row in self.read(sql, since_ns, limit, storable(prefix))]
 
     def ask(self, approval: Approval) -> bool:
         """Put a question. False if its id is taken."""
@@ -151,15 +154,40 @@ class SharedState(ABC):
             raise ValueError("an amount to spend can't be negative")
         if amount > budget:
             return None
-        sql = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
-                 SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
-        rows = self.write(sql, storable(counter), amount, budget - amount)
+        rows = self.write(_SPEND, storable(counter), amount, budget - amount)
         return int(rows[0][0]) if rows else None
+
+    def spend_all(self, spendings: Sequence[Spending]) -> tuple[str, ...]:
+        """Add to several counters: to all, or to none if one would exceed its budget. Says which would; none is yes."""
+        if any(each.amount < 0 for each in spendings):
+            raise ValueError("an amount to spend can't be negative")
+        # INVARIANT: everybody takes the counters in the same order, or two could wait for each other for ever.
+        rows = {storable(each.counter): each for each in sorted(spendings, key=lambda each: storable(each.counter))}
+        if len(rows) < len(spendings):
+            raise ValueError("a counter stands only once in what is spent")
+        if over := tuple(each.counter for each in spendings if each.amount > each.budget):
+            return over
+        statements = [(_SPEND, (name, each.amount, each.budget - each.amount)) for name, each in rows.items()]
+        if not statements or self.write_all(*statements):
+            return ()
+        # Counters never shrink: who would have exceeded a budget then would do so now.
+        now = self.spent_of([each.counter for each in spendings])
+        return tuple(each.counter for each in spendings if now[each.counter] + each.amount > each.budget)
 
     def spent(self, counter: str) -> int:
         """What a counter is now; 0 if nobody spent anything."""
         rows = self.read("SELECT spent FROM counters WHERE counter = $1", storable(counter))
         return int(rows[0][0]) if rows else 0
+
+    def spent_of(self, counters: Sequence[str]) -> dict[str, int]:
+        """What these counters are now, all at one moment."""
+        if not counters:
+            return {}
+        holders = ", ".join(f"${number}" for number in range(1, len(counters) + 1))
+        names = [storable(counter) for counter in counters]
+        rows = self.read(f"SELECT counter, spent FROM counters WHERE counter IN ({holders})", *names)
+        known = {str(name): int(spent) for name, spent in rows}
+        return {counter: known.get(name, 0) for counter, name in zip(counters, names, strict=True)}
 
 
 def _session(row: tuple[Any, ...]) -> SessionState:
