@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
 from interpose.errors import InvalidCallError, RegistrationError, ToolSetError
+from interpose.flow.command_records import plain_command
 from interpose.flow.governing import Governing
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
@@ -22,7 +23,18 @@ from interpose.function_tools import FunctionTool, ToolTable, arguments_of
 from interpose.registry import InterceptorRegistry, JoinedInterceptors
 from interpose.tools import plain_name, shell_names
 from interpose.toolsets import ToolSet
-from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
+from interpose.types import (
+    EMPTY,
+    Command,
+    Context,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+    new_id,
+)
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
@@ -219,6 +231,24 @@ class Run:
     async def aparams(self, params: Params) -> Verdict[Params]:
         """`params` for async callers."""
         return await drive_async(self._flow.params(params))
+
+    def command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before: a command of the agent's host, such as `/review 12`. A refusal holds this command alone."""
+        return drive(self._flow.command(Command(plain_command(name), arguments, self._context)))
+
+    async def acommand(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`command` for async callers."""
+        return await drive_async(self._flow.command(Command(plain_command(name), arguments, self._context)))
+
+    def decide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before, without asking anybody and without recording anything."""
+        return drive(self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True))
+
+    async def adecide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`decide_command` for async callers."""
+        return await drive_async(
+            self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
+        )
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """tool.before, without asking anybody and without running anything."""

@@ -70,6 +70,14 @@ def entered(
         return call, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
 
 
+def entered_command(governor: Governing, command: Command, entries: Entries) -> Flow[tuple[Command, Entries]]:
+    """The same for a command of the host."""
+    try:
+        return (yield from governor.enter_command(command)), entries
+    except Exception as error:  # noqa: BLE001 - as above
+        return command, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
+
+
 def admitted(governor: Governing, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
     """The verdict when it was charged. INVARIANT: what can't be charged does not run."""
     try:

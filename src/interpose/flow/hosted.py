@@ -19,12 +19,14 @@ from msgspec.structs import replace
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
+from interpose.flow.command_records import plain_command
 from interpose.flow.pending_calls import PendingCall, PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
 from interpose.tools import command_of, plain_arguments
 from interpose.types import (
     EMPTY,
     Allow,
+    Command,
     Context,
     Deny,
     Finding,
@@ -127,8 +129,9 @@ class Hosted:
         recall: Recall | None = None,
         refused: PendingCalls | None = None,
     ) -> None:
-        """`count` hears of verdicts that are not recorded: those about messages and parameters. `recall` knows calls
-        that another process let through. `refused` are calls that were refused, by the other side's own names."""
+        """`count` hears of verdicts that are not recorded as calls: those about messages, parameters and commands.
+        `recall` knows calls that another process let through. `refused` are calls that were refused, by the other
+        side's own names."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
         self._count, self._recall, self._refused = count, recall, refused
 
@@ -221,6 +224,17 @@ class Hosted:
         if self._count is not None:
             self._count(HookPoint.PARAMS_BEFORE, "", verdict)
         return verdict
+
+    def command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
+        """What is said about a command of the host, on its way."""
+        verdict = yield from self._flow.command(Command(plain_command(name), arguments, self._context))
+        if self._count is not None:
+            self._count(HookPoint.COMMAND_BEFORE, "", verdict)
+        return verdict
+
+    def decide_command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
+        """What would be said about a command. Nobody is asked and nothing is recorded."""
+        return self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
 
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
         if not self._can.rewrite or (is_wrapper(call.name) and not self._can.rewrite_carried):

@@ -1,6 +1,7 @@
 """THE FLOW: one run of an agent, from its message to the results of its tools.
 
     message.before -> params.before -> tool.before -> [tool] -> tool.after
+    command.before, wherever a person or the agent starts a command of its host
 
 Each flow is a generator, so that sync and async callers share every line. One call reads top to bottom:
 
@@ -22,8 +23,10 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
-from interpose.flow.governing import Governing, admitted, counted, entered
+from interpose.flow.command_records import recorded_command
+from interpose.flow.governing import Governing, admitted, counted, entered, entered_command
 from interpose.flow.observing import observe_all
+from interpose.flow.outcomes import outcome_of, refused_outcome
 from interpose.flow.own_steps import Wish, refusing, wishing, withholding
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
@@ -38,6 +41,7 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
+    Command,
     Context,
     Deny,
     Finding,
@@ -141,6 +145,25 @@ class RunFlow:
         self._settle(HookPoint.PARAMS_BEFORE, verdict)
         return verdict
 
+    def command(self, command: Command, *, only_look: bool = False) -> Flow[Verdict[Command]]:
+        """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
+        `only_look` nobody is asked and nothing is recorded."""
+        parts, snapshot = self._parts, self._parts.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.COMMAND_BEFORE, None, self._context.agent_id)
+        if self.stopped:
+            entries = (refusing(f"The run was stopped: {self.stopped}"), *entries)
+        command = replace(command, context=self._context, metadata=self.metadata)
+        if parts.governor is not None:
+            command, entries = yield from entered_command(parts.governor, command, entries)
+        verdict: Verdict[Command]
+        verdict = yield from decide(entries, command, approve=self._approval(snapshot, ask=not only_look))
+        if only_look:
+            return verdict
+        if verdict.findings and parts.recorder is not None:
+            verdict = yield from recorded_command(verdict, self._record, parts.recorder.finished)
+        self._announce(HookPoint.COMMAND_BEFORE, verdict)
+        return verdict
+
     def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         if not verdict.allowed:
             self.stopped = verdict.reason or BLOCKED
@@ -171,14 +194,14 @@ class RunFlow:
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
         answer: Any = None
-        outcome = _refused(verdict)
+        outcome = refused_outcome(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
             # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
             answer = yield Execute(
                 lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
             )
-            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
+            outcome = outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
@@ -227,7 +250,7 @@ class RunFlow:
             call, entries = yield from entered(self._parts.governor, call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
-            yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
+            yield from self._close(snapshot, entries, verdict, refused_outcome(verdict), look_only=True)
         return verdict
 
     def after(
@@ -258,7 +281,7 @@ class RunFlow:
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
-        return self.after(_refused(verdict, reason))
+        return self.after(refused_outcome(verdict, reason))
 
     def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What stands before the tool: decide, ask, record."""
@@ -399,7 +422,7 @@ class RunFlow:
             shown = replace(outcome, result=freeze(outcome.result))
         except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
             # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
+            shown = outcome = outcome_of(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = withheld_result(call, verdict.reason or BLOCKED)
@@ -454,22 +477,6 @@ class RunFlow:
         line = format_summary(outcome, self._parts.verbose)
         if line is not None:
             tell(self._parts.sinks, line)
-
-
-def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
-    if type(answer) is Failure:
-        from interpose.flow.streamed_calls import failed_outcome
-
-        return failed_outcome(call, answer.error, duration_ns, approver)
-    return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
-
-
-def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
-    call = verdict.payload
-    blocked = {"status": "blocked", "tool": call.name, "reason": reason or verdict.reason or BLOCKED}
-    if verdict.instead:
-        blocked["instead"] = verdict.instead
-    return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
 
 
 def _not_available(call: ToolCall) -> str:

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from interpose.driving import PendingRecord
 from interpose.engine import Recorder
+from interpose.flow.command_records import is_command_record
 from interpose.types import AUDIT_UNAVAILABLE, Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
 
 Listener = Callable[[HookPoint, Verdict[Any]], None]
@@ -82,7 +83,8 @@ class Activity:
 
     def decided(self, verdict: Verdict[ToolCall]) -> PendingRecord | None:
         """Count a decision, and record it."""
-        self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
+        if not is_command_record(verdict.payload):  # counted as what it is, by who put it
+            self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
         return None if self._recorder is None else self._recorder.decided(verdict)
 
     def finished(

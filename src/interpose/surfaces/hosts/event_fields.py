@@ -11,7 +11,7 @@ from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.late_patterns import late
 from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
 from interpose.tools import normalize_tool_name
-from interpose.types import Context, ToolCall
+from interpose.types import Command, Context, ToolCall
 
 Names = tuple[str, ...]
 _MISSING = object()
@@ -33,6 +33,8 @@ class Fields(Struct, frozen=True, kw_only=True):
     error: Names = ("error",)
     key: Names = ("tool_use_id",)
     prompt: Names = ("prompt",)
+    command: Names = ("command_name",)
+    command_arguments: Names = ("command_args",)
     milliseconds: Names = ("duration_ms",)
     failures: Names = ("PostToolUseFailure", "postToolUseFailure")
     """Events after a tool that failed."""
@@ -58,6 +60,10 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
         case "message.before":
             _present(raw, fields.prompt)  # it may be empty: Qwen Code tells of every call of its model
             return replace(event, text=text(raw, fields.prompt))
+        case "command.before":
+            name = text(raw, fields.command, needed=True)
+            _present(raw, fields.command_arguments)
+            return replace(event, command=Command(name, text(raw, fields.command_arguments), context))
         case "tool.before" | "permission.ask":
             return replace(event, call=_call(facts, fields, raw, context), call_key=text(raw, fields.key))
         case "tool.after":

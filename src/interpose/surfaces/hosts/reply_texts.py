@@ -69,6 +69,16 @@ def changed_message(verdict: Verdict[Any]) -> str:
     return f"Interpose refused this as it is: {rewriting(verdict)}. Send this instead:\n{verdict.payload.text}"
 
 
+def warnings(verdict: Verdict[Any]) -> str:
+    """What was noted about something that goes on all the same; empty if nothing was."""
+    said = [found for found in verdict.findings if found.said == "note" and found.mode == "enforce"]
+    return "\n".join(f"Interpose notes ({found.rule}): {one_line(found.reason)}{_then(found)}" for found in said)
+
+
+def _then(found: Finding) -> str:
+    return f"\nBetter: {one_line(found.instead.strip())}" if found.instead else ""
+
+
 def withheld(verdict: Verdict[Any]) -> str:
     """In the place of a result."""
     if verdict.outcome == "deny":
