@@ -134,10 +134,20 @@ class PrerequisiteForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ChainForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What must and should come before a command. All rules that fit are evaluated; the strictest answer counts."""
+    """What must and should come before a command, or before a change of the state file (`becomes`).
+
+    All rules that fit are evaluated; the strictest answer counts.
+    """
 
     id: Name
-    command: Annotated[Pattern, Meta(description="exact or glob; a leading / makes no difference")]
+    command: Annotated[Pattern | None, Meta(description="exact or glob; a leading / makes no difference")] = None
+    becomes: Annotated[
+        str,
+        Meta(
+            max_length=500,
+            description="a comparison over the state file: the rule holds for writing it so that this becomes true",
+        ),
+    ] = ""
     exceptions: Annotated[Patterns, Meta(description="commands that it does not hold for")] = ()
     must_before: tuple[PrerequisiteForm, ...] = ()
     should_before: tuple[PrerequisiteForm, ...] = ()
@@ -153,7 +163,13 @@ class ChainsForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     rules: tuple[ChainForm, ...] = ()
     read_only: Annotated[Patterns, Meta(description="commands that are always allowed")] = ()
-    state_file: Annotated[str, Meta(max_length=500, description="JSON or YAML in the project, for `state`")] = ""
+    state_file: Annotated[
+        str, Meta(max_length=500, description="JSON or YAML in the project, for `state` and `becomes`")
+    ] = ""
+    state_tools: Annotated[
+        Patterns,
+        Meta(description="tools whose arguments are the keys of the state file that they change, for `becomes`"),
+    ] = ()
     phase: Annotated[Name, Meta(description="{phase} if neither the command nor the state file says one")] = "01"
 
 
