@@ -72,6 +72,7 @@ if TYPE_CHECKING:
     from interpose.types import (
         Allow,
         Approved,
+        Command,
         Confirm,
         Context,
         Decision,
@@ -103,6 +104,7 @@ __all__ = [
     "BatchAnswer",
     "BlockedError",
     "CallbackConfirmation",
+    "Command",
     "ConfigError",
     "Confirm",
     "ConfirmationHandler",
@@ -198,8 +200,9 @@ _HOMES = {
     ),
     "toolsets": ("ToolSet",),
     "types": (
-        "Allow", "Approved", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
-        "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
+        "Allow", "Approved", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint",
+        "Message", "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform",
+        "Verdict",
     ),
 }  # fmt: skip
 """Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""

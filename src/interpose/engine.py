@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
 from interpose.errors import InvalidCallError, RegistrationError, ToolSetError
+from interpose.flow.command_records import plain_command
+from interpose.flow.governing import Governing
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
@@ -21,7 +23,18 @@ from interpose.function_tools import FunctionTool, ToolTable, arguments_of
 from interpose.registry import InterceptorRegistry, JoinedInterceptors
 from interpose.tools import plain_name, shell_names
 from interpose.toolsets import ToolSet
-from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
+from interpose.types import (
+    EMPTY,
+    Command,
+    Context,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+    new_id,
+)
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
@@ -50,6 +63,7 @@ class Engine:
         refuse_questions: bool = False,
         verbose: Verbose = "off",
         sinks: Iterable[Callable[[str], object]] = (),
+        governor: Governing | None = None,
     ) -> None:
         """Without interceptors the engine is empty: the whole one is `open_engine()`.
 
@@ -57,7 +71,7 @@ class Engine:
 
         `shell_tools` are names of tools whose command is judged as a shell command, besides those that are known.
         `cwd` is where calls run whose context doesn't say it. With `refuse_questions` nobody is asked: what would be a
-        question is refused.
+        question is refused. `governor` counts in sessions what interceptors can't.
         """
         self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else _snapshots(interceptors)
         self.confirm = as_handler(confirm)
@@ -72,6 +86,7 @@ class Engine:
         self.verbose: Verbose = verbose
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
+        self.governor = governor
         self.functions = ToolTable()
         self.elsewhere: Callable[[Context], Engine] | None = None
         """The engine whose project rules hold where a call runs; None if there are no rules of projects."""
@@ -135,7 +150,9 @@ class Engine:
         there = self if self.elsewhere is None else self.elsewhere(context)
         if there is self or there.interceptors is self.interceptors:
             return self
-        return self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
+        joined = self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
+        joined.governor = there.governor or self.governor
+        return joined
 
     def _placed(self, context: Context) -> Context:
         return replace(context, cwd=self.cwd) if self.cwd and not context.cwd else context
@@ -150,7 +167,7 @@ class Engine:
         copy = Engine(
             interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder, tools=tools,
             shell_tools=self.shell_tools, cwd=self.cwd, refuse_questions=self.refuse_questions, verbose=self.verbose,
-            sinks=self.sinks,
+            sinks=self.sinks, governor=self.governor,
         )  # fmt: skip
         copy.functions = self.functions
         return copy
@@ -206,6 +223,24 @@ class Run:
     async def aparams(self, params: Params) -> Verdict[Params]:
         """`params` for async callers."""
         return await drive_async(self._flow.params(params))
+
+    def command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before: a command of the agent's host, such as `/review 12`. A refusal holds this command alone."""
+        return drive(self._flow.command(Command(plain_command(name), arguments, self._context)))
+
+    async def acommand(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`command` for async callers."""
+        return await drive_async(self._flow.command(Command(plain_command(name), arguments, self._context)))
+
+    def decide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before, without asking anybody and without recording anything."""
+        return drive(self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True))
+
+    async def adecide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`decide_command` for async callers."""
+        return await drive_async(
+            self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
+        )
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """tool.before, without asking anybody and without running anything."""

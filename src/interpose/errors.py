@@ -10,7 +10,8 @@ InterposeError
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
-│   └── ConfigError           configuration: each problem names file and line, or variable, and what was expected
+│   ├── ConfigError           configuration: each problem names file and line, or variable, and what was expected
+│   └── GovernanceError       governance.yaml: each problem names file, line and what was expected
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
 ├── SetupError                hooks that can't be put into a file or taken out of it; the text says why
@@ -93,6 +94,10 @@ class PolicyError(UnloadableError):
 
 class ConfigError(UnloadableError):
     """The configuration cannot be loaded."""
+
+
+class GovernanceError(UnloadableError):
+    """A governance.yaml cannot be loaded."""
 
 
 class LedgerError(InterposeError):

@@ -98,7 +98,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
-    "service": FLOW | POLICY | {"config", "ledger", "pins", "proof", "store"},
+    "service": FLOW | POLICY | {"config", "governance", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
     "build": FLOW
@@ -112,7 +112,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
+    | {"service", "config", "governance", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -129,7 +129,8 @@ MAY_USE: dict[str, set[str]] = {
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
+    | {"__init__", "agents", "build", "config", "governance", "install", "observability", "pins", "policy_trials"}
+    | {"proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},

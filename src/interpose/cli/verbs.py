@@ -33,6 +33,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "check": "say what is decided about a command or tool call here and now, and what it would do",
             "explain": "show what every guard and rule says to a call, who decides, and what would be allowed instead",
+            "command": "say whether a command of an agent's host may run now; let one pass its chain rules for a while",
             "run": "run a command if the rules let it",
             "demo": "watch your guards and rules decide calls, then type your own",
         },

@@ -1,6 +1,7 @@
 """THE FLOW: one run of an agent, from its message to the results of its tools.
 
     message.before -> params.before -> tool.before -> [tool] -> tool.after
+    command.before, wherever a person or the agent starts a command of its host
 
 Each flow is a generator, so that sync and async callers share every line. One call reads top to bottom:
 
@@ -22,14 +23,17 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
+from interpose.flow.command_records import recorded_command
+from interpose.flow.governing import Governing, admitted, counted, entered, entered_command
 from interpose.flow.observing import observe_all
+from interpose.flow.outcomes import outcome_of, refused_outcome
+from interpose.flow.own_steps import Wish, refusing, wishing, withholding
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
 from interpose.interceptor import Registration
 from interpose.pipeline import Approve, decide
 from interpose.points import BLOCKED
-from interpose.registration import registration
 from interpose.registry import Snapshot
 from interpose.tools import plain_name
 from interpose.toolsets import ToolSet
@@ -37,7 +41,7 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
-    Confirm,
+    Command,
     Context,
     Deny,
     Finding,
@@ -62,7 +66,7 @@ if TYPE_CHECKING:
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
 
-NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
+NeedsConfirmation = Wish
 """A tool's own wish to be confirmed, asked with the arguments that it would really get."""
 
 
@@ -108,6 +112,7 @@ class Parts(Protocol):
     verbose: Verbose
     sinks: tuple[Callable[[str], object], ...]
     wire: WireLog
+    governor: Governing | None
 
 
 class RunFlow:
@@ -140,6 +145,25 @@ class RunFlow:
         self._settle(HookPoint.PARAMS_BEFORE, verdict)
         return verdict
 
+    def command(self, command: Command, *, only_look: bool = False) -> Flow[Verdict[Command]]:
+        """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
+        `only_look` nobody is asked and nothing is recorded."""
+        parts, snapshot = self._parts, self._parts.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.COMMAND_BEFORE, None, self._context.agent_id)
+        if self.stopped:
+            entries = (refusing(f"The run was stopped: {self.stopped}"), *entries)
+        command = replace(command, context=self._context, metadata=self.metadata)
+        if parts.governor is not None:
+            command, entries = yield from entered_command(parts.governor, command, entries)
+        verdict: Verdict[Command]
+        verdict = yield from decide(entries, command, approve=self._approval(snapshot, ask=not only_look))
+        if only_look:
+            return verdict
+        if verdict.findings and parts.recorder is not None:
+            verdict = yield from recorded_command(verdict, self._record, parts.recorder.finished)
+        self._announce(HookPoint.COMMAND_BEFORE, verdict)
+        return verdict
+
     def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         if not verdict.allowed:
             self.stopped = verdict.reason or BLOCKED
@@ -149,6 +173,8 @@ class RunFlow:
         """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
         return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
@@ -163,17 +189,19 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         came = call
         call, entries = self._prepare(call, snapshot, wish)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
         answer: Any = None
-        outcome = _refused(verdict)
+        outcome = refused_outcome(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
             # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
             answer = yield Execute(
                 lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
             )
-            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
+            outcome = outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
@@ -218,9 +246,11 @@ class RunFlow:
         """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
-            yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
+            yield from self._close(snapshot, entries, verdict, refused_outcome(verdict), look_only=True)
         return verdict
 
     def after(
@@ -230,25 +260,35 @@ class RunFlow:
         *,
         before: Verdict[ToolCall] | None = None,
         notes: tuple[Finding, ...] = (),
+        withheld: Deny | None = None,
     ) -> Flow[ToolRun]:
         """The second half. `before` is what the first came to; `decided` is false if it was not walked here. That is
-        recorded, and `notes` are."""
+        recorded, and `notes` are. `withheld` is why the agent must not have the result, whatever it is."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
         verdict: Verdict[ToolCall] = before or Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
             verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
         outcome = replace(outcome, call=call)
-        return (yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes))
+        first = () if withheld is None else (withholding(withheld),)
+        return (
+            yield from self._close(
+                snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes, first=first
+            )
+        )
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
-        return self.after(_refused(verdict, reason))
+        return self.after(refused_outcome(verdict, reason))
 
     def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What stands before the tool: decide, ask, record."""
         self._parts.wire.call(call)
         verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        if self._parts.governor is not None:
+            verdict = yield from admitted(self._parts.governor, verdict)
         verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
         return verdict
@@ -262,14 +302,15 @@ class RunFlow:
         *,
         look_only: bool,
         notes: tuple[Finding, ...] = (),
+        first: tuple[Registration, ...] = (),
     ) -> Flow[ToolRun]:
-        """What stands behind the tool: tool.after, observers, the record of the outcome.
+        """What stands behind the tool: tool.after (those of `first` before all others), observers, the record.
 
         Of a result that comes piece by piece, they follow when it has ended.
         """
         from interpose.flow.streamed_calls import failed_outcome, may_hold_streams
 
-        if not look_only and may_hold_streams(outcome.result):
+        if not look_only and not first and may_hold_streams(outcome.result):
             try:
                 streamed = self._put_behind(snapshot, entries, verdict, outcome)
             except BaseException as error:  # noqa: BLE001 - what can't be searched is not handed on
@@ -277,7 +318,7 @@ class RunFlow:
             else:
                 if streamed is not None:
                     return (yield from self._begin(snapshot, verdict, outcome, *streamed))
-        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
+        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only, first=first)
         if notes:
             after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
             after = replace(after, findings=(*after.findings, *notes))
@@ -333,10 +374,10 @@ class RunFlow:
         if not refusal and not self._parts.tools.matches(*self._names(call)):
             refusal = _not_available(call)
         if refusal:
-            entries = (_refusing(refusal), *entries)
+            entries = (refusing(refusal), *entries)
         if wish is not None:
             deciding = sum(not entry.is_observer for entry in entries)
-            entries = (*entries[:deciding], _wishing(call.name, wish, came), *entries[deciding:])
+            entries = (*entries[:deciding], wishing(call.name, wish, came), *entries[deciding:])
         return call, entries
 
     def _names(self, call: ToolCall) -> tuple[str, ...]:
@@ -359,25 +400,29 @@ class RunFlow:
                 return name
             if self._parts.refuse_questions:
                 return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
-            return (yield from put_question(self._confirm, request)) if ask else Pending()
+            if not ask:
+                return Pending()
+            if self._parts.governor is not None and (no := (yield from self._parts.governor.question(request))):
+                return no
+            return (yield from put_question(self._confirm, request))
 
         return approve
 
     def _after(
-        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
+        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool, first: tuple[Registration, ...] = ()
     ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
         """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
         from interpose.flow.streamed_calls import withheld_result
 
         call = outcome.call
-        entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        entries = first + snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
             return outcome, outcome.result, None
         try:
             shown = replace(outcome, result=freeze(outcome.result))
         except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
             # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
+            shown = outcome = outcome_of(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = withheld_result(call, verdict.reason or BLOCKED)
@@ -423,6 +468,8 @@ class RunFlow:
             record: Any = called(parts.recorder.finished, (verdict, outcome, after))
             if record is not None and type(record) is not Failure:
                 yield Keep(record)  # the tool has run: its result is not lost with its record
+        if parts.governor is not None:
+            yield from counted(parts.governor, verdict, outcome)
         if parts.verbose != "off" and parts.sinks:
             tell((self._summarise,), outcome)
 
@@ -430,22 +477,6 @@ class RunFlow:
         line = format_summary(outcome, self._parts.verbose)
         if line is not None:
             tell(self._parts.sinks, line)
-
-
-def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
-    if type(answer) is Failure:
-        from interpose.flow.streamed_calls import failed_outcome
-
-        return failed_outcome(call, answer.error, duration_ns, approver)
-    return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
-
-
-def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
-    call = verdict.payload
-    blocked = {"status": "blocked", "tool": call.name, "reason": reason or verdict.reason or BLOCKED}
-    if verdict.instead:
-        blocked["instead"] = verdict.instead
-    return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
 
 
 def _not_available(call: ToolCall) -> str:
@@ -464,31 +495,3 @@ RECORD = "interpose:record"
 _UNSEEN = Finding(
     interceptor=RECORD, said="note", rule="undecided", reason="The call was not decided here before it ran"
 )
-
-
-class _Refusing:
-    def __init__(self, reason: str) -> None:
-        self._deny = Deny(reason, rule="not-available")
-
-    def intercept(self, _call: ToolCall) -> Deny:
-        return self._deny
-
-
-def _refusing(reason: str) -> Registration:
-    return registration(id="interpose:run", name=HookPoint.TOOL_BEFORE, interceptor=_Refusing(reason))
-
-
-class _Wishing:
-    def __init__(self, wish: NeedsConfirmation, came: ToolCall) -> None:
-        self._wish, self._came = wish, came
-
-    def intercept(self, call: ToolCall) -> Allow | Confirm:
-        answer: object = self._wish(carrying(self._came.name, self._came.arguments, thaw(call.arguments)))
-        if answer is False:
-            return Allow()
-        return Confirm(answer if isinstance(answer, str) and answer else f"Execute tool '{call.name}'?")
-
-
-def _wishing(tool: str, wish: NeedsConfirmation, came: ToolCall) -> Registration:
-    """The tool's own wish has the last word before observers: it sees what it would really get."""
-    return registration(id=f"tool:{tool}", name=HookPoint.TOOL_BEFORE, interceptor=_Wishing(wish, came))

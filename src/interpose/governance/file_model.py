@@ -19,6 +19,7 @@ Duration = Annotated[
 ]
 Amount = Annotated[int, Meta(ge=0, le=1 << 53)]
 Small = Annotated[int, Meta(ge=0, le=1000)]
+Money = Annotated[float, Meta(ge=0, le=1e9)]
 
 Unknown = Literal["deny", "ask", "note", "allow"]
 FirstTools = Literal["off", "warn", "block"]
@@ -35,7 +36,9 @@ class AgentForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     role: Annotated[Name, Meta(description="the role that it has")]
     agent: Annotated[Pattern | None, Meta(description="name or kind of the agent, as its host says it")] = None
-    host: Annotated[Pattern | None, Meta(description="the host: claude-code, codex, opencode, gateway, http ...")] = None
+    host: Annotated[Pattern | None, Meta(description="the host: claude-code, codex, opencode, gateway, http ...")] = (
+        None
+    )
     principal: Annotated[Pattern | None, Meta(description="whom a token proves")] = None
     project: Annotated[Pattern | None, Meta(description="the directory that it works in, with **")] = None
     given_role: Annotated[Pattern | None, Meta(description="the role that a program gave in the call's context")] = None
@@ -68,7 +71,9 @@ class CeilingForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     deny: Annotated[Patterns, Meta(description="tools")] = ()
     write: Annotated[Names | None, Meta(description="the only scopes that may be written; left out: any")] = None
-    commands: Annotated[Names | None, Meta(description="the only categories of commands; left out: any")] = None
+    commands: Annotated[
+        Names | None, Meta(description="the only categories of commands, or commands by their words; left out: any")
+    ] = None
 
 
 class FirstForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -97,13 +102,17 @@ class RoleForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     parent: Annotated[Name | None, Meta(description="the role above it")] = None
     description: Annotated[str, Meta(max_length=2000)] = ""
     tier: Annotated[
-        Small | UnsetType, Meta(description="rank for delegation: never to a lower number. Default: depth below parents")
+        Small | UnsetType,
+        Meta(description="rank for delegation: never to a lower number. Default: depth below parents"),
     ] = UNSET
     tools: ToolsForm | UnsetType = UNSET
     ceiling: CeilingForm | UnsetType = UNSET
     write: Annotated[Names | UnsetType, Meta(description="scopes that it may write; [] is none; left out: all")] = UNSET
     commands: Annotated[
-        Names | UnsetType, Meta(description="categories of commands that it may run; left out: all")
+        Names | UnsetType,
+        Meta(
+            description="categories of commands that it may run, or commands by their words (git log *); left out: all"
+        ),
     ] = UNSET
     first_tools: FirstForm | UnsetType = UNSET
     delegates: DelegationForm | UnsetType = UNSET
@@ -116,7 +125,7 @@ class PrerequisiteForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     exists: Annotated[Pattern | None, Meta(description="a glob of files in the project; {phase} is filled in")] = None
     state: Annotated[
-        str | None, Meta(max_length=500, description="a comparison over the state file, such as phase == 'complete'")
+        Pattern | None, Meta(description="a comparison over the state file, such as phase == 'complete'")
     ] = None
     validated: Annotated[Name | None, Meta(description="a command or tool that succeeded in this session")] = None
     within: Annotated[Duration | None, Meta(description="and not longer ago than this")] = None
@@ -125,10 +134,20 @@ class PrerequisiteForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 class ChainForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """What must and should come before a command. All rules that fit are evaluated; the strictest answer counts."""
+    """What must and should come before a command, or before a change of the state file (`becomes`).
+
+    All rules that fit are evaluated; the strictest answer counts.
+    """
 
     id: Name
-    command: Annotated[Pattern, Meta(description="exact or glob; a leading / makes no difference")]
+    command: Annotated[Pattern | None, Meta(description="exact or glob; a leading / makes no difference")] = None
+    becomes: Annotated[
+        str,
+        Meta(
+            max_length=500,
+            description="a comparison over the state file: the rule holds for writing it so that this becomes true",
+        ),
+    ] = ""
     exceptions: Annotated[Patterns, Meta(description="commands that it does not hold for")] = ()
     must_before: tuple[PrerequisiteForm, ...] = ()
     should_before: tuple[PrerequisiteForm, ...] = ()
@@ -144,7 +163,13 @@ class ChainsForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     rules: tuple[ChainForm, ...] = ()
     read_only: Annotated[Patterns, Meta(description="commands that are always allowed")] = ()
-    state_file: Annotated[str, Meta(max_length=500, description="JSON or YAML in the project, for `state`")] = ""
+    state_file: Annotated[
+        str, Meta(max_length=500, description="JSON or YAML in the project, for `state` and `becomes`")
+    ] = ""
+    state_tools: Annotated[
+        Patterns,
+        Meta(description="tools whose arguments are the keys of the state file that they change, for `becomes`"),
+    ] = ()
     phase: Annotated[Name, Meta(description="{phase} if neither the command nor the state file says one")] = "01"
 
 
@@ -185,7 +210,7 @@ class BudgetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     denials: Amount | None = None
     questions: Amount | None = None
     tokens: Amount | None = None
-    cost: Annotated[float | None, Meta(ge=0, le=1e9, description="in the currency that the host reports")] = None
+    cost: Annotated[Money | None, Meta(description="in the currency that the host reports")] = None
     time: Annotated[Duration | None, Meta(description="from the first call on")] = None
 
 

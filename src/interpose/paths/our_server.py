@@ -25,13 +25,14 @@ _DIRECT = Order("Speaks to the guard's own socket, where only its own programs s
 
 _ASKING = frozenset(
     {
-        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/openapi.json", "/healthz",
-        "/readyz",
+        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/commands/check",
+        "/api/v1/openapi.json", "/healthz", "/readyz",
     }
 )  # fmt: skip
 """What everybody may ask, by whatever way."""
 _OPERATORS = (
     "/api/v1/approvals",
+    "/api/v1/bypasses",
     "/api/v1/grants",
     "/api/v1/pins",
     "/api/v1/policy",

@@ -23,8 +23,13 @@ if TYPE_CHECKING:
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
     from interpose.service.answering import Answering
+    from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
     from interpose.store.protocols import Store
+
+
+REFUSED_CALLS = 2000
+"""Refused calls that are remembered, in case that a host runs one all the same."""
 
 
 class RuledEngine(Struct, frozen=True):
@@ -60,7 +65,7 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self._pending = PendingCalls()
+        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS)
 
     @property
     def desk(self) -> Desk:
@@ -80,6 +85,17 @@ class Service:
 
         return open_pins(self.config, self.store, self.ledger)
 
+    @cached_property
+    def bypasses(self) -> BypassDesk:
+        """Where operators let commands pass their chain rules. What a server gave counts here only if this is one."""
+        from pathlib import Path
+
+        from interpose.approvals.seal import open_verifier
+        from interpose.service.bypass_desk import BypassDesk
+
+        verifier = None if self.answering is not None else open_verifier(Path(self.config.approvals.key))
+        return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
+
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
         return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
@@ -92,7 +108,7 @@ class Service:
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         recall = self.ledger.open_call if context.source.startswith(HOOK) else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall)
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, self._refused)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.

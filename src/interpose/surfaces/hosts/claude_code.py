@@ -12,13 +12,14 @@ _IGNORED = (
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
     "InstructionsLoaded", "MessageDisplay", "Notification", "PermissionDenied", "PostCompact", "PostModelSwitch",
     "PostToolBatch", "PreModelSwitch", "Setup", "StopFailure", "TaskCompleted", "TaskCreated", "TeammateIdle",
-    "UserPromptExpansion", "WorktreeCreate", "WorktreeRemove",
+    "WorktreeCreate", "WorktreeRemove",
 )  # fmt: skip
 
 POINTS: Points = {
     **EVENTS,
     "PostToolUseFailure": "tool.after",
     "PermissionRequest": "permission.ask",
+    "UserPromptExpansion": "command.before",
     **dict.fromkeys(_IGNORED, "ignored"),
 }
 
@@ -39,6 +40,7 @@ SETUP = HostSetup(
         HookEvent("PostToolUseFailure", matcher="*"),
         HookEvent("PermissionRequest", gate=True, matcher="*"),
         HookEvent("UserPromptSubmit"),
+        HookEvent("UserPromptExpansion", gate=True),
         HookEvent("SessionStart"),
         HookEvent("SessionEnd", most=1),
         HookEvent("SubagentStart"),
@@ -85,6 +87,7 @@ HOST = ClaudeCode(
         says_it_asks=("PermissionRequest",),
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
+        commands=("UserPromptExpansion",),
         windows_shell="bash",
     ),
     POINTS,

@@ -43,7 +43,7 @@ class ClaudeLike(Struct, frozen=True):
         match event.point:
             case "permission.ask":
                 return specific(event, decision={"behavior": "deny", "message": reason})
-            case "message.before":
+            case "message.before" | "command.before":
                 return spoken({"decision": "block", "reason": reason})
             case _:
                 return permission(event, "deny", reason)

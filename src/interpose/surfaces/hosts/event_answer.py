@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from interpose.driving import Flow
 from interpose.errors import text_of
+from interpose.flow.command_records import slash_command
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
@@ -17,7 +18,7 @@ from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply, 
 from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
 from interpose.surfaces.hosts.session_switches import project_switches, told
-from interpose.types import ToolCall, ToolOutcome, Verdict
+from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -52,6 +53,8 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
             return (yield from _after(service, host, event))
         case "message.before":
             return (yield from _message(service, host, event))
+        case "command.before":
+            return (yield from _command(service, host, event))
         case "session.start":
             switches = yield from project_switches(event)
             yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
@@ -67,7 +70,7 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
 
 def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
     match event.point:
-        case "tool.before" | "permission.ask" | "message.before":
+        case "tool.before" | "permission.ask" | "message.before" | "command.before":
             return host.broken(reason)
         case "tool.after":
             text = reply_texts.withheld_unseen(reason)
@@ -117,19 +120,47 @@ def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     return host.deny(event, reply_texts.refusal(answer.verdict))
 
 
-def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
-    verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
+def _command(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    """A command of the host. It is let through as it is or refused; a warning about it is told all the same."""
+    if event.command is None:
+        raise EventError(f"the event {event.name!r} carries no command")
+    verdict = yield from _commanded(service, event, event.command.name, event.command.arguments)
+    return _held(host, event, verdict) or _passed(host, event, reply_texts.warnings(verdict))
+
+
+def _commanded(service: Service, event: HostEvent, name: str, arguments: str) -> Flow[Verdict[Command]]:
+    return service.hosted(event.context, Abilities()).command(name, arguments)
+
+
+def _held(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply | None:
+    """The answer to what may not go on; None if it may."""
     match verdict.outcome:
-        case "allow":
-            return host.allow(event)
+        case "allow" | "rewrite":
+            return None
         case "deny":
             return host.deny(event, reply_texts.refusal(verdict))
         case "ask":
             return _waits(host, event, verdict)
-        case "rewrite":
-            return host.deny(event, reply_texts.changed_message(verdict))
         case _:
             assert_never(verdict.outcome)
+
+
+def _passed(host: Host, event: HostEvent, notes: str) -> Reply:
+    return host.context(event, notes) if notes else host.allow(event)
+
+
+def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    notes = ""
+    # INVARIANT: a command is judged once. A host that tells of its commands tells of them there.
+    if not host.facts.commands and (typed := slash_command(event.text)) is not None:
+        command = yield from _commanded(service, event, *typed)
+        if (held := _held(host, event, command)) is not None:
+            return held
+        notes = reply_texts.warnings(command)
+    verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
+    if verdict.outcome == "rewrite":
+        return host.deny(event, reply_texts.changed_message(verdict))
+    return _held(host, event, verdict) or _passed(host, event, notes)
 
 
 def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from interpose.surfaces.http import (
     approvals,
     audit,
+    commands,
     events,
     health,
     intercept,
@@ -34,6 +35,7 @@ def routes(
         *validate.routes(service),
         *events.routes(service),
         *approvals.routes(service),
+        *commands.routes(service),
         *pins.routes(service),
         *sessions.routes(service),
         *audit.routes(service),

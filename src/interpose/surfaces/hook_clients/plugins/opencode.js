@@ -9,6 +9,7 @@ function named(tool, servers) {
 
 export const Interpose = async ({ directory }) => {
   let servers = [];
+  const refused = new Map();
   const about = (event, input) => ({
     event,
     tool: named(input.tool, servers),
@@ -36,6 +37,24 @@ export const Interpose = async ({ directory }) => {
       const said = await ask({ ...about("tool.execute.after", input), ...shown });
       if (said.decision !== "allow") throw new Error(said.reason || "withheld by Interpose");
       if (said.result !== undefined) output[where] = said.result;
+    },
+    "command.execute.before": async (input, output) => {
+      const { command, arguments: given, sessionID: session } = input;
+      const event = { event: "command.execute.before", session, cwd: directory, command, arguments: given ?? "" };
+      const said = await ask(event);
+      const note = said.decision === "allow" ? said.note : said.reason || "refused by Interpose";
+      if (!note) return;
+      const part = { type: "text", text: note };
+      if (said.decision === "allow") return void output.parts.push(part);
+      // In the place of what the command would have said, so that the person reads why: of a throw OpenCode shows
+      // nothing. Its message is looked at once more below.
+      refused.set(session, note);
+      output.parts.splice(0, output.parts.length, part);
+    },
+    "chat.message": async (input, output) => {
+      const note = refused.get(input.sessionID);
+      refused.delete(input.sessionID);
+      if (note !== undefined && (output.parts.length !== 1 || output.parts[0].text !== note)) throw new Error(note);
     },
     event: async ({ event }) => {
       if (event.type !== "session.created" && event.type !== "session.deleted") return;

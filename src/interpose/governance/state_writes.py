@@ -1,0 +1,74 @@
+"""What a tool call would make of the project's state file: known for tools that write and edit, unknown for commands.
+
+Chain rules with `becomes` ask for it: the state that a write leads to is what they hold back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.governance.name_patterns import fits_any
+from interpose.governance.prerequisites import StateContent
+from interpose.governance.project_files import state_data
+from interpose.paths import FileSystem
+from interpose.reading import reading_of
+from interpose.tools import content_of, replaced_of
+from interpose.types import EffectKind, ToolCall
+
+_WRITES: frozenset[EffectKind] = frozenset({"fs.write"})
+_DEFAULT = "/"
+
+
+class NextState(Struct, frozen=True):
+    """The content that the state file would have. With `unknown`, nobody can say it before it is written."""
+
+    data: Any = None
+    unknown: str = ""
+
+
+def next_states(
+    call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str, now: StateContent
+) -> tuple[NextState, ...]:
+    """Every content that the file could have after a call; none if the call does not write it. `now` is what it has."""
+    if fits_any(state_tools, call.name) or (call.original_name and fits_any(state_tools, call.original_name)):
+        return (_merged(now, dict(call.arguments)),)
+    if not project.startswith("/") or not any(_touched(call, f"{project.rstrip('/')}/{state_file}", home)):
+        return ()
+    return (_written(call, state_file, now.text),)
+
+
+def _touched(call: ToolCall, place: str, home: str) -> Iterator[bool]:
+    lookup = FileSystem()
+    wanted = set(lookup.spellings(place, cwd=_DEFAULT, home=home).paths)
+    for effect in reading_of(call, home).effects:
+        if effect.kind in _WRITES:
+            cwd = call.context.cwd or _DEFAULT
+            yield not wanted.isdisjoint(lookup.spellings(effect.resource, cwd=cwd, home=home).paths)
+
+
+def _merged(now: StateContent, changes: dict[str, Any]) -> NextState:
+    before = now.data if not now.problem and isinstance(now.data, dict) else {}
+    return NextState({**before, **changes})
+
+
+def _written(call: ToolCall, state_file: str, text_now: str) -> NextState:
+    match call.name:
+        case "write":
+            return _read(content_of(call), state_file)
+        case "edit":
+            old = replaced_of(call)
+            if not old or old not in text_now:
+                return NextState(unknown="It is not known what this edit makes of the state file")
+            return _read(text_now.replace(old, content_of(call)), state_file)
+        case _:
+            return NextState(unknown=f"It is not known what {call.name} writes into the state file")
+
+
+def _read(text: str, state_file: str) -> NextState:
+    try:
+        return NextState(state_data(text.encode("utf-8", "surrogatepass"), state_file))
+    except ValueError as error:
+        return NextState(unknown=f"What would be written into the state file can't be read: {error}")
