@@ -23,8 +23,8 @@ UNAVAILABLE = "governance-unavailable"
 _UNTOLD = "Whether this is allowed can't be told"
 
 
-SessionWords = Literal["start", "resume", "clear", "compact", "compacted", "end", "agent-start", "agent-stop"]
-"""What hosts tell of sessions: `compact` is about to happen, `compacted` has."""
+SessionWords = Literal["start", "resume", "clear", "compact", "compacted", "end", "due", "agent-start", "agent-stop"]
+"""What hosts tell of sessions: `compact` is about to happen, `compacted` has; `due` is a place where agents read."""
 
 
 class Governing(Protocol):
@@ -52,6 +52,9 @@ class Governing(Protocol):
 
     def due(self, context: Context) -> Flow[str]:
         """What the agent of this session is still to be told, once; empty if nothing."""
+
+    def close(self) -> None:
+        """Write what waits to be told."""
 
     def for_stranger(self) -> Governing:
         """The same for somebody who did not say who they are: it neither reads nor leaves anything of a session."""

@@ -40,6 +40,7 @@ _PACKAGE_WRAPPERS = frozenset({"npx", "bunx", "uvx", "uv", "pipx", "poetry", "pd
     told.PACKAGE_RUNNERS
 )
 _ACTIVATE = ("venv/bin/activate", "venv/bin/activate.fish", "venv/Scripts/Activate.ps1")
+_CHANGES = frozenset({"fs.write", "fs.delete"})
 _HARMLESS_PLACES = frozenset({Place.IN_TEMP, Place.DEVICE_SAFE})
 
 _BY_EFFECT: dict[EffectKind, tuple[str, ...]] = {
@@ -137,6 +138,8 @@ def _needs(text: str, analysis: Analysis, cwd: str, home: str) -> Iterator[Comma
     hijacked = _PATH_SET.search(text) is not None
     for ran in analysis.commands:
         categories = categories_of(ran, analysis.commands)
+        if ran.name in told.ARCHIVERS and not any(effect.kind in _CHANGES for effect in analysis.effects):
+            categories = ("inspection", *categories)
         if hijacked and categories:
             categories = ("general",)
         if categories:
@@ -218,7 +221,9 @@ def _of_name(name: str, args: tuple[str, ...], commands: tuple[Ran, ...]) -> tup
     if name in ("make", "gmake", "rake", "just", "task"):
         return _of_targets(args)
     if name in ("python", "python3", "python2") and args[:1] == ("-m",) and len(args) > 1:
-        return (told.PYTHON_MODULES.get(args[1], "runtime"),)
+        return _of_module(args[1], args[2:])
+    if name in ("pip", "pip3"):
+        return _of_module("pip", args)
     if name in _READ_PROGRAMS and any(arg.startswith(("-f", "--file")) for arg in args):
         return ("runtime",)
     return next(((category,) for category, names in _TABLES if name in names), ("general",))
@@ -256,7 +261,7 @@ def _git_lists(verb: str, rest: tuple[str, ...]) -> bool:
     match verb:
         case "branch" | "tag":
             lists = {"-l", "--list", "-a", "--all", "-r", "--remotes", "-v", "-vv", "--show-current", "--merged",
-                     "--no-merged", "--contains", "-n"}  # fmt: skip
+                     "--no-merged", "--contains", "--no-contains", "--points-at", "-n"}  # fmt: skip
             return all(word in lists for word in rest if word.startswith("-")) and (
                 not words or bool(lists & set(rest) - {"-v", "-vv", "-a", "-r", "-n"})
             )
@@ -295,18 +300,27 @@ def _of_verb(word: str, verbs: dict[told.Category, frozenset[str]]) -> str:
     return next((category for category, words in verbs.items() if word in words), "")
 
 
+def _of_module(name: str, args: tuple[str, ...]) -> tuple[str, ...]:
+    """What `python -m` runs."""
+    if name == "pip" and args[:1] and args[0] in told.PIP_LOOKS:
+        return ("inspection",)
+    if name == "json.tool" and len(args) < 2:
+        return ("inspection",)
+    return (told.PYTHON_MODULES.get(name, "runtime"),)
+
+
 def _of_package_script(args: tuple[str, ...]) -> tuple[str, ...]:
     """`npm test`, `yarn build`, `pnpm run lint`: the name of the script says what it is for."""
     words = [word for word in args if not word.startswith("-")]
     verb, rest = (words[0], words[1:]) if words else ("install", [])
+    if not words and args and set(args) <= {"-v", "-h"}:
+        return ("inspection",)
     if verb in told.ADDING:
         return ("build",)
-    if verb in told.LOOKING:
-        return (
-            ("inspection",)
-            if verb in ("ls", "list", "ll", "la", "root", "prefix", "bin", "help", "version")
-            else ("network",)
-        )
+    if verb in told.LOOKING_HERE or (verb in ("config", "pkg") and rest[:1] in (["get"], ["ls"], ["list"])):
+        return ("inspection",)
+    if verb in told.LOOKING_ELSEWHERE:
+        return ("network",)
     if verb in told.SHARING:
         return ("network",)
     if verb in ("run", "run-script", "rum") and rest:

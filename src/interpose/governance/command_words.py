@@ -179,10 +179,11 @@ PACKAGE_RUNNERS = _words("npm pnpm yarn bun")
 ADDING = _words("""
     install i ci add remove uninstall rm update upgrade up link unlink dedupe prune rebuild pack init create import
 """)
-LOOKING = _words("""
-    ls list ll la view info show outdated why explain root prefix bin config get search help version doctor fund
-    ping whoami audit
-""")
+LOOKING_HERE = _words("ls list ll la root prefix bin help version why explain")
+LOOKING_ELSEWHERE = _words("view info show outdated config get search doctor fund ping whoami audit")
+PIP_LOOKS = _words("list freeze show check inspect debug help")
+ARCHIVERS = _words("tar unzip gzip gunzip")
+"""Programs that only look if they write nothing: the analysis knows all that they write."""
 SHARING = _words("""
     publish unpublish login logout token owner access deprecate dist-tag adduser star team hook org profile
 """)

@@ -19,7 +19,7 @@ Duration = Annotated[
 ]
 Amount = Annotated[int, Meta(ge=0, le=1 << 53)]
 Small = Annotated[int, Meta(ge=0, le=1000)]
-Cost = Annotated[float, Meta(ge=0, le=1e9)]
+Money = Annotated[float, Meta(ge=0, le=1e9)]
 
 Unknown = Literal["deny", "ask", "note", "allow"]
 FirstTools = Literal["off", "warn", "block"]
@@ -210,7 +210,7 @@ class BudgetForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     denials: Amount | None = None
     questions: Amount | None = None
     tokens: Amount | None = None
-    cost: Annotated[Cost | None, Meta(description="in the currency that the host reports")] = None
+    cost: Annotated[Money | None, Meta(description="in the currency that the host reports")] = None
     time: Annotated[Duration | None, Meta(description="from the first call on")] = None
 
 

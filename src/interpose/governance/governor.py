@@ -8,11 +8,10 @@ INVARIANT: in `watch` nothing is refused here. In `enforce` what can't be read o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import time_ns
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.driving import Block, Failure, Flow
@@ -27,21 +26,33 @@ from interpose.governance.budgets import (
     charge,
     charges_of,
 )
+from interpose.governance.governance_interceptors import note_of
 from interpose.governance.governed_context import GovernedView, governed, view_of
-from interpose.governance.governance_interceptors import report_of
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
-from interpose.governance.outcomes import Told, arrived, ended, heard_of, is_delegation, let_through, saves_work
+from interpose.governance.outcomes import Told, arrived, ended, heard_of, is_delegation, let_through
 from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
+from interpose.governance.save_work import saves_work
 from interpose.governance.session_keeper import SessionKeeper
 from interpose.governance.session_keys import session_key
 from interpose.governance.session_states import strictest
 from interpose.governance.sessions import GovernedSession
 from interpose.governance.usage import usage_of
-from interpose.types import Command, Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
+from interpose.reading import home_directory
+from interpose.types import Command, Context, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
 
 T = TypeVar("T")
+
+
+class Notices(Protocol):
+    """Who hears of what happened. Raises nothing."""
+
+    def __call__(self, told: Told, /) -> str:
+        """Tell of it. Of a halt comes back where its context was written."""
+
+    def close(self) -> None:
+        """Write what waits."""
 
 
 class Governor:
@@ -52,11 +63,16 @@ class Governor:
         books: Rulebooks,
         keeper: SessionKeeper,
         counters: BudgetCounters,
-        tell: Callable[[Told], str] | None = None,
+        tell: Notices | None = None,
         clock: Callable[[], int] = time_ns,
     ) -> None:
         self.books, self.keeper, self.counters = books, keeper, counters
         self._tell, self._clock = tell, clock
+
+    def close(self) -> None:
+        """Write what waits to be told."""
+        if self._tell is not None:
+            self._tell.close()
 
     def for_stranger(self) -> Governing:
         """The same rules for somebody who did not say who they are, over a session that is forgotten at once."""
@@ -92,7 +108,7 @@ class Governor:
             return verdict
         if not verdict.may_run_unseen:  # it waits for an answer: it is charged when it comes again
             return verdict
-        saves = any(saves_work(seat, call) for seat in view.seats)
+        saves = any(saves_work(seat.book, call, home_directory()) for seat in view.seats)
         over = yield from self._charged(view, call.context, "calls", saves=saves)
         if over is not None:
             ruling = budget_ruling(over)

@@ -14,8 +14,8 @@ from time import monotonic
 from msgspec import Struct
 
 from interpose.errors import GovernanceError, text_of
-from interpose.governance.load import load_rulebook
-from interpose.governance.rulebook import RulebookLevel, Rulebook
+from interpose.governance.load import GovernanceProblem, load_rulebook
+from interpose.governance.rulebook import Rulebook, RulebookLevel
 from interpose.late_loggers import late_logger
 
 log = late_logger("interpose.governance")
@@ -78,7 +78,8 @@ class Rulebooks:
         try:
             return load_rulebook(self._read(place), place.path, place.level)
         except OSError as error:
-            raise GovernanceError.of(place.path, 1, f"it can't be read: {error.strerror or error}") from None
+            problem = GovernanceProblem(place.path, 1, f"it can't be read: {error.strerror or error}")
+            raise GovernanceError((problem,)) from None
 
 
 _GONE: Seen = (0, 0, 0)

@@ -18,7 +18,11 @@ from interpose.reading import DEFAULT_CWD, starts_of
 
 if TYPE_CHECKING:
     from interpose.governance.rulebook import Rulebook, Scope
+    from interpose.governance.written_files import Written
     from interpose.types import ToolCall
+
+
+_MOST_LOOKED = 5_000
 
 
 class Spot(Struct, frozen=True):
@@ -28,6 +32,8 @@ class Spot(Struct, frozen=True):
     is_wild: bool = False
     is_partly_known: bool = False
     """Only its directory is known."""
+    is_there: bool = False
+    """Only what is there already is changed, such as by deleting it."""
     trouble: str = ""
 
     @property
@@ -64,12 +70,11 @@ class Files(Struct, frozen=True, kw_only=True):
             folds=isinstance(lookup, FileSystem) and lookup.ignores_case,
         )  # fmt: skip
 
-    def spots(
-        self, named: str, *, is_tree: bool = False, is_literal: bool = True, is_deep: bool = False
-    ) -> Iterator[Spot]:
-        """Every place that a path could lead to. `is_deep`: what is wild in it may lie at any depth below."""
-        partly = UNKNOWN in named
+    def spots(self, written: Written) -> Iterator[Spot]:
+        """Every place that a path could lead to."""
+        named, partly = written.named, UNKNOWN in written.named
         known = named.partition(UNKNOWN)[0].rpartition("/")[0] or "/" if partly else named
+        is_tree = written.is_tree or partly
         for start in self.starts:
             found = self.lookup.spellings(known, cwd=start, home=self.home, workspace=self.root)
             if found.trouble is not None:
@@ -79,10 +84,10 @@ class Files(Struct, frozen=True, kw_only=True):
                     yield Spot((), trouble="it is no path of this system")
                     continue
                 parts = parts_of(path.rstrip("/"))
-                if is_tree or partly:
-                    parts = (*parts, DEEP)
-                is_wild = not is_literal and any(map(is_wild_name, parts[:-1] if is_tree or partly else parts))
-                yield Spot(_deepened(parts) if is_deep and is_wild else parts, is_wild, partly)
+                is_wild = not written.is_literal and any(map(is_wild_name, parts))
+                if is_wild and written.is_deep:
+                    parts = _deepened(parts)
+                yield Spot((*parts, DEEP) if is_tree else parts, is_wild, partly, written.is_there)
 
     def shown(self, path: str) -> str:
         """A path as people of the project would say it."""
@@ -103,7 +108,7 @@ def _named(roots: Iterable[str]) -> tuple[Parts, ...]:
 
 def _deepened(parts: Parts) -> Parts:
     """A path that a search found: what is wild in it may lie below further directories."""
-    first = next(index for index, part in enumerate(parts) if is_wild_name(part) and part != DEEP)
+    first = next(index for index, part in enumerate(parts) if is_wild_name(part))
     return (*parts[:first], DEEP, *parts[first:])
 
 
@@ -129,32 +134,78 @@ def _listed(globs: Iterable[str], spot: Spot, files: Files) -> bool:
     return any(
         covers(_folded(glob, files.folds), _folded(path, files.folds), is_wild=spot.is_wild)
         for text in globs
-        for glob, path in _pairs(text, spot, files, files.roots)
+        for _, glob, path in _pairs(text, spot, files, files.roots)
     )
 
 
 def _could_be_listed(globs: Iterable[str], spot: Spot, files: Files) -> bool:
     """INVARIANT: without case, everywhere: what is kept out stays out on a disk that ignores it."""
-    return any(
-        meets(_folded(glob, folds=True), _folded(path, folds=True), is_wild=spot.is_wild)
-        for text in globs
-        for glob, path in _pairs(text, spot, files, files.marked)
-    )
+    stands_for_several = spot.is_wild or DEEP in spot.parts
+    for text in globs:
+        for base, glob, path in _pairs(text, spot, files, files.marked):
+            if not meets(_folded(glob, folds=True), _folded(path, folds=True), is_wild=spot.is_wild):
+                continue
+            if not (spot.is_there and stands_for_several) or _is_one_there(base, glob, path):
+                return True
+    return False
 
 
-def _pairs(text: str, spot: Spot, files: Files, roots: tuple[Parts, ...]) -> Iterator[tuple[Parts, Parts]]:
-    """A glob beside what it is compared with: the whole path, or what lies below a project's directory."""
+def _pairs(text: str, spot: Spot, files: Files, roots: tuple[Parts, ...]) -> Iterator[tuple[Parts, Parts, Parts]]:
+    """A glob beside what it is compared with, both below a directory: the root, or that of a project."""
     if text[:1] == "/":
-        yield parts_of(text), spot.parts
+        yield (), parts_of(text), spot.parts
     elif text[:2] == "~/":
-        yield parts_of(files.home + text[1:]), spot.parts
+        yield (), parts_of(files.home + text[1:]), spot.parts
     else:
         glob = parts_of(text)
         for root in roots:
             if spot.parts[: len(root)] == root:
-                yield glob, spot.parts[len(root) :]
+                yield root, glob, spot.parts[len(root) :]
             elif DEEP in spot.parts and root[: len(spot.parts) - 1] == spot.parts[:-1]:
-                yield glob, (DEEP,)  # all that lies in a directory around the project
+                yield root, glob, (DEEP,)  # all that lies in a directory around the project
+
+
+def _is_one_there(base: Parts, glob: Parts, path: Parts) -> bool:
+    """Whether a file is there that both stand for. What has too many files to look at counts as one.
+
+    Looked for only where the glob can have some: `.claude/**` is a small directory, whatever else a project has.
+    """
+    known = max(_before_wild(glob), _before_wild(path), key=len)
+    wide = tuple("*" if any(sign in part for sign in "[({") else part for part in path)
+    start = "/" + "/".join((*base, *known))
+    waiting, looked = [(start, known)], 0
+    while waiting:
+        at, parts = waiting.pop()
+        if (
+            os.path.lexists(at)
+            and covers(_folded(glob, folds=True), _folded(parts, folds=True))
+            and covers(wide, parts)
+        ):
+            return True
+        for entry in _entries(at):
+            looked += 1
+            if looked > _MOST_LOOKED:
+                return True
+            below = (*parts, entry.name)
+            if entry.is_dir(follow_symlinks=False):
+                waiting.append((entry.path, below))
+            elif covers(_folded(glob, folds=True), _folded(below, folds=True)) and covers(wide, below):
+                return True
+    return False
+
+
+def _before_wild(parts: Parts) -> Parts:
+    first = next((index for index, part in enumerate(parts) if is_wild_name(part)), len(parts))
+    return parts[:first]
+
+
+def _entries(directory: str) -> list[os.DirEntry[str]]:
+    """What lies in a directory; nothing where it is none, or where nobody may look."""
+    try:
+        with os.scandir(directory) as entries:
+            return [entry for entry, _ in zip(entries, range(_MOST_LOOKED + 1), strict=False)]
+    except (OSError, ValueError):
+        return []
 
 
 def _folded(parts: Parts, folds: bool) -> Parts:

@@ -5,7 +5,9 @@ ends), foreign tools that do the same, and all that a command would write, delet
 
 - A file outside of the scopes is denied, whatever way leads there: `..`, `~`, links, another case, another spelling.
 - A file of which only the beginning is known (`src/$NAME`) is a question, if its directory lies inside. Where nothing
-  is known (`> $FILE`, `eval "$X"`) it is denied: the agent can say the name.
+  is known (`> $FILE`) it is denied: the agent can say the name. Code that nobody can read (`eval "$X"`) is a question.
+- A set of files (`rm -rf src`, `sed -i ... *.py`) must lie inside as a whole. Of what is only deleted or edited, the
+  files that are there count; of what is unpacked or copied somewhere, all that could come.
 - Temporary files and devices that keep nothing (`/dev/null`) are everybody's, unless a scope has them.
 - What a program that is started writes by itself is not seen. Who must not start any has `commands` for it.
 """
@@ -92,8 +94,7 @@ def _judged(book: Rulebook, written: Written, files: Files, scopes: tuple[str, .
     if written.unknown:
         return Refused(written, written.unknown, written.is_question)
     is_question = False
-    spots = files.spots(written.named, is_tree=written.is_tree, is_literal=written.is_literal, is_deep=written.is_deep)
-    for spot in spots:
+    for spot in files.spots(written):
         if spot.trouble:
             return Refused(written, f"nobody can say where that leads: {spot.trouble}")
         is_question = is_question or spot.is_partly_known

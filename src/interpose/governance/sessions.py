@@ -39,6 +39,13 @@ class SessionCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     """Cost in millionths."""
 
 
+class FirstUse(Struct, frozen=True, forbid_unknown_fields=True):
+    """A first tool of a rulebook was used, in this generation."""
+
+    book: str
+    generation: int
+
+
 class AgentNode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One agent of a session, as its host names it. The main agent has the empty id and depth 0."""
 
@@ -52,6 +59,8 @@ class AgentNode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The delegation that it works on; empty for a main agent and for one that nobody announced."""
     first_generation: int = 0
     """The generation in which it has used a first tool; 0 if it never has."""
+    first_uses: tuple[FirstUse, ...] = ()
+    """The same for each rulebook: what one of them takes for a first tool is none for another."""
     seen_ns: int = 0
     """When it was last heard of."""
     expires_ns: int = 0

@@ -22,10 +22,16 @@ if TYPE_CHECKING:
 _WRITING: frozenset[EffectKind] = frozenset({"fs.write", "fs.delete", "fs.permission"})
 _FILE_TOOLS = frozenset({"write", "edit", "apply_patch", "delete", "move", "copy"})
 _GIT_NAMES_PATHS = frozenset({"git-checkout-paths", "git-restore", "git-rm"})
+_GIT_CHANGES_FILES = frozenset({
+    "git-reset-hard", "git-reset-merge", "git-checkout-force", "git-checkout-index", "git-switch-force", "git-clean",
+    "git-apply-reverse", "git-read-tree", "git-submodule-force", "git-worktree-remove",
+})  # fmt: skip
+"""All else that git throws away are no files: branches, tags, stashes, commits."""
 _STEPS_ASIDE = frozenset({"cd", "pushd", "popd"})
 _MAKES_DIRECTORIES = frozenset({"mkdir", "install", "mktemp"})
 _SEARCHES = ("find", "fd", "xargs")
 _UNNAMED = "which file that is, is only known when it runs"
+_ONLY_LOOKS = frozenset({"--check", "--stat", "--numstat", "--summary", "--dry-run"})
 _SAY_IT = "Name the file in the command itself"
 
 
@@ -40,6 +46,8 @@ class Written(Struct, frozen=True, kw_only=True):
     """Nothing in its name is a pattern."""
     is_deep: bool = False
     """What is a pattern in its name may lie at any depth."""
+    is_there: bool = False
+    """Only files that are there already are changed."""
     unknown: str = ""
     """Why nobody can say what it is."""
     is_question: bool = False
@@ -73,7 +81,10 @@ def _by_file_tool(call: ToolCall, files: Files) -> Iterator[Written]:
     kind: EffectKind = "fs.delete" if call.name == "delete" else "fs.write"
     named = [path for path in paths_of(call) if path.strip()]
     for path in named:
-        yield Written(kind=kind, named=path, is_tree=call.name == "delete" and not _is_file(path, files))
+        if call.name == "delete":
+            yield _gone(path, files, is_literal=True)
+        else:
+            yield Written(kind=kind, named=path)
     if not named or any(not isinstance(value, str | None) for _, value in path_arguments(call)):
         yield Written(kind=kind, named="a file", unknown="the call names no file that can be read", instead=_SAY_IT)
 
@@ -84,7 +95,7 @@ def _by_moving(call: ToolCall, files: Files) -> Iterator[Written]:
     sources = [value for is_end, value in named if not is_end and isinstance(value, str) and value.strip()]
     ends = [value for is_end, value in named if is_end and isinstance(value, str) and value.strip()]
     for source in sources if call.name == "move" else ():
-        yield Written(kind="fs.delete", named=source, is_tree=not _is_file(source, files))
+        yield _gone(source, files, is_literal=True)
     for end in ends:
         yield Written(kind="fs.write", named=end)
         if _is_directory(end, files):
@@ -93,6 +104,11 @@ def _by_moving(call: ToolCall, files: Files) -> Iterator[Written]:
                 yield Written(kind="fs.write", named=inside, is_tree=not _is_file(source, files))
     if not sources or not ends:
         yield Written(kind="fs.write", named="a file", unknown="the call does not name both ends", instead=_SAY_IT)
+
+
+def _gone(path: str, files: Files, kind: EffectKind = "fs.delete", *, is_literal: bool) -> Written:
+    """What is taken away or overwritten: all that is there now, at and below a path."""
+    return Written(kind=kind, named=path, is_tree=not _is_file(path, files), is_literal=is_literal, is_there=True)
 
 
 def _is_directory(path: str, files: Files) -> bool:
@@ -137,7 +153,7 @@ def _of_effect(
 ) -> Iterator[Written]:
     if effect.kind == "opaque":
         reason = str(effect.details.get("reason") or "what it does is only known when it runs")
-        yield Written(kind="opaque", named="files that nobody knows", unknown=reason, instead=_SAY_IT)
+        yield Written(kind="opaque", named="files that nobody knows", unknown=reason, is_question=True)
         return
     if effect.kind not in _WRITING:
         return
@@ -148,6 +164,7 @@ def _of_effect(
     yield Written(
         kind=effect.kind, named=path, is_literal=is_literal, is_tree=_is_tree(effect, commands, files),
         is_deep=any(wrapper.startswith(_SEARCHES) for wrapper in effect.via),
+        is_there=effect.kind != "fs.write" or bool(effect.details.get("in_place")),
     )  # fmt: skip
     for linked in (effect.details.get("link"), effect.details.get("linked")):
         if isinstance(linked, str) and linked:
@@ -171,12 +188,11 @@ def _made(ran: Ran, effect: Effect) -> bool:
 
 def _by_git(effect: Effect, commands: tuple[Ran, ...], files: Files) -> Iterator[Written]:
     """What git overwrites or deletes: the paths that it is given, or anything in the project."""
-    named = effect.resource.split()
-    if effect.details.get("rule") not in _GIT_NAMES_PATHS or _works_elsewhere(commands) or _has_magic(named):
-        yield Written(kind="vcs.discard", named=files.root, is_tree=True)
-        return
-    for path in named:
-        yield Written(kind="vcs.discard", named=path, is_literal=False, is_tree=not _is_file(path, files))
+    named, rule = effect.resource.split(), effect.details.get("rule")
+    if rule in _GIT_CHANGES_FILES or (rule in _GIT_NAMES_PATHS and (_works_elsewhere(commands) or _has_magic(named))):
+        yield Written(kind="vcs.discard", named=files.root, is_tree=True, is_there=True)
+    elif rule in _GIT_NAMES_PATHS:
+        yield from (_gone(path, files, "vcs.discard", is_literal=False) for path in named)
 
 
 def _by_git_move(ran: Ran, commands: tuple[Ran, ...], files: Files) -> Iterator[Written]:
@@ -185,9 +201,9 @@ def _by_git_move(ran: Ran, commands: tuple[Ran, ...], files: Files) -> Iterator[
     words = [word for word in ran.args[ran.args.index("mv") + 1 :] if not word.startswith("-")]
     for source in words[:-1]:
         if _works_elsewhere(commands) or _has_magic([source]):
-            yield Written(kind="fs.delete", named=files.root, is_tree=True)
+            yield Written(kind="fs.delete", named=files.root, is_tree=True, is_there=True)
         else:
-            yield Written(kind="fs.delete", named=source, is_literal=False, is_tree=not _is_file(source, files))
+            yield _gone(source, files, is_literal=False)
 
 
 def _works_elsewhere(commands: tuple[Ran, ...]) -> bool:
@@ -204,4 +220,6 @@ def _has_magic(paths: list[str]) -> bool:
 
 
 def _applies_patch(ran: Ran) -> bool:
+    if not _ONLY_LOOKS.isdisjoint(ran.args):
+        return False
     return ran.name == "patch" or (ran.name == "git" and any(verb in ran.args[:4] for verb in ("apply", "am")))

@@ -41,8 +41,10 @@ class RuledEngine(Struct, frozen=True):
     policy: PolicyReload
 
     def stop(self) -> None:
-        """Stop following the rule files."""
+        """Stop following the rule files, and let governance write what waits."""
         self.policy.stop()
+        if self.engine.governor is not None:
+            self.engine.governor.close()
 
 
 class Service:

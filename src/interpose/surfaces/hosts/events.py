@@ -82,7 +82,7 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     rewrites: tuple[str, ...] = ()
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
     hears: tuple[str, ...] = ()
-    """Events after which the agent reads a text of ours that stands beside what it gets. A start of a session is one."""
+    """Events after which the agent reads a text of ours beside what it gets. The start of a session is one anyway."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""
