@@ -93,7 +93,9 @@ class Governor:
         view = _view_of(request.subject)
         if view is None:
             return None
-        over = yield from self._charged(view, request.subject.context, "questions")
+        # Only the questions: the call itself is charged when it is let through.
+        charges = [one for one in self._charges(view, request.subject.context) if one.kind == "questions"]
+        over = yield from self._charged(charges, "questions")
         if over is None or over.watch:
             return None
         return _deny(budget_ruling(over))
@@ -109,7 +111,7 @@ class Governor:
         if not verdict.may_run_unseen:  # it waits for an answer: it is charged when it comes again
             return verdict
         saves = any(saves_work(seat.book, call, home_directory()) for seat in view.seats)
-        over = yield from self._charged(view, call.context, "calls", saves=saves)
+        over = yield from self._charged(self._charges(view, call.context), "calls", saves=saves)
         if over is not None:
             ruling = budget_ruling(over)
             if not ruling.watch:
@@ -184,10 +186,7 @@ class Governor:
     def _charges(self, view: GovernedView, context: Context) -> list[Charge]:
         return [one for seat in view.seats for one in charges_of(seat.book, view.session, context, view.now_ns)]
 
-    def _charged(
-        self, view: GovernedView, context: Context, kind: ChargeKind, *, saves: bool = False
-    ) -> Flow[Overdrawn | None]:
-        charges = self._charges(view, context)
+    def _charged(self, charges: list[Charge], kind: ChargeKind, *, saves: bool = False) -> Flow[Overdrawn | None]:
         if not charges:
             return None
 
