@@ -82,8 +82,7 @@ def govern(config: Config, files: Sequence[str], engine: Engine, sessions: Gover
 
 def _governance_text(config: Config, place: BookPlace) -> str:
     """The text of a governance file, if it is believed as a rule file of its level would be."""
-    from interpose.errors import GovernanceError, PolicyError
-    from interpose.governance.load import GovernanceProblem
+    from interpose.errors import GovernanceError, GovernanceProblem, PolicyError
     from interpose.policy.load import RulePlace, read
     from interpose.policy.rule_file_trust import standing_of
     from interpose.policy.rules import Level

@@ -15,22 +15,17 @@ from typing import Any, Protocol, TypeVar
 from msgspec.structs import replace
 
 from interpose.driving import Block, Failure, Flow
-from interpose.errors import StoreError
+from interpose.errors import DelegationError, StoreError, text_of
 from interpose.flow.governing import Governing, SessionWords
-from interpose.governance.budgets import (
-    BudgetCounters,
-    Charge,
-    ChargeKind,
-    Overdrawn,
-    budget_ruling,
-    charge,
-    charges_of,
-)
+from interpose.governance.budget_limits import Charge, charges_of
+from interpose.governance.budgets import BudgetCounters, ChargeKind, Left, Overdrawn, budget_ruling, charge, left_of
+from interpose.governance.delegation import DELEGATION_RULE
 from interpose.governance.governance_interceptors import note_of
 from interpose.governance.governed_context import GovernedView, governed, view_of
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
 from interpose.governance.outcomes import Told, arrived, ended, heard_of, is_delegation, let_through
+from interpose.governance.rulebook import Seat
 from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
 from interpose.governance.save_work import saves_work
@@ -120,6 +115,9 @@ class Governor:
         if any(seat.role is not None and seat.role.first_tools for seat in view.seats) or is_delegation(call):
             try:
                 yield from _blocking(self.keeper.change, view.key, lambda last: let_through(last, view, call))
+            except DelegationError as error:  # others have taken the room that there was when it was judged
+                deny = Deny(text_of(error), DELEGATION_RULE)
+                return refused(verdict, deny, by="governance:delegation")
             except StoreError:
                 if view.enforced:
                     raise
@@ -147,23 +145,33 @@ class Governor:
 
     def heard(self, context: Context, event: SessionWords) -> Flow[str]:
         """An event of a session, and the text that its agent should read."""
-        seats = self._seats(context)
+        seats, key = self._seats(context), session_key(context)
+        left = yield from self._left(seats, context, key)
         texts: list[str] = []
 
         def change(last: GovernedSession | None) -> GovernedSession:
-            session, text = heard_of(last, context, seats, event, self._clock())
+            session, text = heard_of(last, context, seats, event, self._clock(), left)
             texts[:] = [text]
             return session
 
-        yield from _blocking(self.keeper.change, session_key(context), change)
+        yield from _blocking(self.keeper.change, key, change)
         return texts[-1] if texts else ""
 
     def due(self, context: Context) -> Flow[str]:
         """What the agent is still to be told, once."""
         return (yield from self.heard(context, "due"))
 
-    def _seats(self, context: Context) -> tuple[Any, ...]:
+    def _seats(self, context: Context) -> tuple[Seat, ...]:
         return tuple(seat_of(book, context) for book in self.books.current())
+
+    def _left(self, seats: tuple[Seat, ...], context: Context, key: str) -> Flow[tuple[Left, ...]]:
+        """What is left of the budgets of a session, for texts."""
+        now = self._clock()
+        session = yield from _blocking(self.keeper.read, key)
+        if session is None or not any(seat.book.budgets for seat in seats):
+            return ()
+        charges = self._charges(GovernedView(seats, session, key, now), context)
+        return (yield from _blocking(left_of, self.counters, charges))
 
     def _view(self, context: Context, *, only_look: bool) -> Flow[GovernedView]:
         seats, now, key = self._seats(context), self._clock(), session_key(context)

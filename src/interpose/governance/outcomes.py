@@ -15,15 +15,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.flow.governing import SessionWords
+from interpose.governance.budgets import Left
 from interpose.governance.chains import with_success
 from interpose.governance.check_rounds import after_round, round_of
-from interpose.governance.delegation import (
-    delegation_of,
-    with_agent,
-    with_agent_stopped,
-    with_delegation,
-    with_delegation_ended,
-)
+from interpose.governance.delegation import with_agent, with_agent_stopped, with_delegation, with_delegation_ended
 from interpose.governance.file_model import SessionsForm
 from interpose.governance.first_tools import with_first_tool
 from interpose.governance.governed_context import GovernedView
@@ -34,6 +29,7 @@ from interpose.governance.rulings import RULE_PREFIX
 from interpose.governance.session_states import SessionEvent, after_event, counted, new_session, strictest
 from interpose.governance.session_texts import session_text
 from interpose.governance.sessions import GovernedSession, SeenViolation
+from interpose.governance.spawns import delegation_of
 from interpose.governance.stalls import StallAnswer, reminded, reminder_of, stall_of, with_stall, with_step
 from interpose.governance.step_digests import step_of
 from interpose.reading import home_directory
@@ -199,9 +195,14 @@ _TELLS = ("start", "clear", "resume", "compacted", "due")
 
 
 def heard_of(
-    last: GovernedSession | None, context: Context, seats: Sequence[Seat], event: SessionWords, now_ns: int
+    last: GovernedSession | None,
+    context: Context,
+    seats: Sequence[Seat],
+    event: SessionWords,
+    now_ns: int,
+    left: Sequence[Left] = (),
 ) -> tuple[GovernedSession, str]:
-    """The session after an event of its host, and what its agent should read."""
+    """The session after an event of its host, and what its agent should read. `left` is what is left of its budgets."""
     form = strictest([seat.book.sessions for seat in seats])
     session = new_session(context, now_ns, form) if last is None else last
     change = after_event(session, _EVENTS[event], now_ns, form, can_tell=event in _TELLS and not context.agent_id)
@@ -210,10 +211,10 @@ def heard_of(
         session = _known(session, context, seats, now_ns)
     if event == "agent-stop":
         session = with_agent_stopped(session, context.agent_id, now_ns)
-    texts = [session_text(change.tell, seats, session, context, now_ns)] if change.tell else []
+    texts = [session_text(change.tell, seats, session, context, now_ns, left)] if change.tell else []
     if event in _TELLS and (reminder := reminder_of(session, context.agent_id)):
         texts.append(reminder)
         session = reminded(session)
     if event == "agent-start":
-        texts.append(session_text("prefix", seats, session, context, now_ns))
+        texts.append(session_text("prefix", seats, session, context, now_ns, left))
     return session, "\n\n".join(text for text in texts if text)

@@ -13,8 +13,8 @@ from time import monotonic
 
 from msgspec import Struct
 
-from interpose.errors import GovernanceError, text_of
-from interpose.governance.load import GovernanceProblem, load_rulebook
+from interpose.errors import GovernanceError, GovernanceProblem, text_of
+from interpose.governance.load import load_rulebook
 from interpose.governance.rulebook import Rulebook, RulebookLevel
 from interpose.late_loggers import late_logger
 
