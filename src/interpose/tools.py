@@ -343,6 +343,17 @@ def paths_of(call: ToolCall) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+_VIEWING = frozenset({"command", "path", "file_path", "view_range"})
+
+
+def only_views(call: ToolCall) -> bool:
+    """Whether a call of an editing tool only looks: `str_replace_based_edit_tool` says in `command` what it does.
+
+    INVARIANT: `command: view` beside an edit's own arguments is no view. A tool that has no modes would ignore it.
+    """
+    return call.name == "edit" and call.arguments.get("command") == "view" and call.arguments.keys() <= _VIEWING
+
+
 def patched_of(call: ToolCall) -> tuple[Patched, ...]:
     """The files that the patch of a call touches; none if the call carries no patch."""
     if call.name != "apply_patch":

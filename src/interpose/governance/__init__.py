@@ -2,12 +2,19 @@
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
+    "book_notes",
     "bypasses",
     "checkpoints",
+    "command_categories",
     "durations",
     "governance_log",
     "halts",
+    "load",
     "report",
+    "roles",
+    "rulebook",
+    "rulings",
+    "scopes",
     "session_keeper",
     "session_keys",
     "session_views",

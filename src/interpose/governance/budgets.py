@@ -5,7 +5,7 @@
     over_budget    what is used up, for those who only ask
     left_of        what is left, for texts
 
-A call that is let through costs one of `calls`, one that a person is asked about also one of `questions`, a refused one
+A call that is let through costs one of `calls`, a question to a person before that one of `questions`, a refused call
 one of `denials`. Whoever has used up `calls`, `denials`, `tokens`, `cost` or `time` gets nothing more through, except
 what saves work (save_work.py) as often as the file says; without `questions` only questions are refused. A limit of 0
 is used up from the beginning.
@@ -36,15 +36,11 @@ __all__ = [
 BUDGET_RULE = f"{RULE_PREFIX}budget"
 
 ChargeKind = Literal["calls", "denials", "questions", "tokens", "cost"]
-"""What is charged: `calls` a call that is let through, `questions` one that a person is asked about."""
+"""What is charged: `calls` a call that is let through, `questions` a question that is put to a person."""
 
 _MOST = 1 << 53
 _GATES: tuple[BudgetKind, ...] = ("calls", "denials", "tokens", "cost", "time")
 """What must not be used up if anything is to be let through."""
-_COSTS: dict[ChargeKind, tuple[BudgetKind, ...]] = {
-    "calls": ("calls",), "questions": ("calls", "questions"), "denials": ("denials",), "tokens": ("tokens",),
-    "cost": ("cost",),
-}  # fmt: skip
 
 
 class BudgetCounters(Protocol):
@@ -154,7 +150,7 @@ def budget_ruling(over: Overdrawn) -> Ruling:
 
 
 def _looked_at(charges: Sequence[Charge], kind: ChargeKind) -> list[Charge]:
-    return [one for one in charges if one.kind in _GATES or one.kind in _COSTS[kind]]
+    return [one for one in charges if one.kind in _GATES or one.kind == kind]
 
 
 def _can_be_saved(one: Charge, *, saves_work: bool) -> bool:
@@ -166,7 +162,7 @@ def _spendings(charges: Sequence[Charge], kind: ChargeKind, amount: int, used_up
     """What is added to the counters. What is only looked at must not be used up, and nothing is added to it."""
     found: dict[str, Spending] = {}
     for one in charges:
-        costs = amount if one.kind in _COSTS[kind] else 0
+        costs = amount if one.kind == kind else 0
         if one.counter in used_up:
             spending = Spending(one.save_counter, 1, NEVER if one.watch else one.save_at_most)
         elif one.kind == "time":
@@ -205,7 +201,7 @@ def _watched(counters: BudgetCounters, charges: Sequence[Charge], kind: ChargeKi
     found: list[Overdrawn] = []
     for one in watched:
         used = (one.now_ns - _began(counters, one)) if one.kind == "time" else spent[one.counter]
-        if used > one.limit or (used == one.limit and one.kind not in _COSTS[kind]):
+        if used > one.limit or (used == one.limit and one.kind != kind):
             found.append(Overdrawn(charge=one, spent=used))
     return found
 

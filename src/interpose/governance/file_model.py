@@ -71,7 +71,9 @@ class CeilingForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     deny: Annotated[Patterns, Meta(description="tools")] = ()
     write: Annotated[Names | None, Meta(description="the only scopes that may be written; left out: any")] = None
-    commands: Annotated[Names | None, Meta(description="the only categories of commands; left out: any")] = None
+    commands: Annotated[
+        Names | None, Meta(description="the only categories of commands, or commands by their words; left out: any")
+    ] = None
 
 
 class FirstForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,7 +109,10 @@ class RoleForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ceiling: CeilingForm | UnsetType = UNSET
     write: Annotated[Names | UnsetType, Meta(description="scopes that it may write; [] is none; left out: all")] = UNSET
     commands: Annotated[
-        Names | UnsetType, Meta(description="categories of commands that it may run; left out: all")
+        Names | UnsetType,
+        Meta(
+            description="categories of commands that it may run, or commands by their words (git log *); left out: all"
+        ),
     ] = UNSET
     first_tools: FirstForm | UnsetType = UNSET
     delegates: DelegationForm | UnsetType = UNSET

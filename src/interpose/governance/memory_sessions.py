@@ -75,7 +75,7 @@ class MemoryCounters:
     def spend_all(self, spendings: Sequence[Spending]) -> tuple[str, ...]:
         """Add to several counters: to all, or to none if one would exceed its budget. Says which would; none is yes."""
         with self._lock:
-            self._make_room(len(spendings))
+            self._make_room(sum(one.counter not in self._spent for one in spendings))
             over = [one for one in spendings if self._spent.get(one.counter, 0) + one.amount > one.budget]
             if not over:
                 self._spent |= {one.counter: self._spent.get(one.counter, 0) + one.amount for one in spendings}
@@ -91,7 +91,7 @@ class MemoryCounters:
             return {counter: self._spent.get(counter, 0) for counter in counters}
 
     def _make_room(self, more: int) -> None:
-        if len(self._spent) + more <= self._most:
+        if not more or len(self._spent) + more <= self._most:
             return
         now_ns = self._clock()
         self._spent = {name: spent for name, spent in self._spent.items() if not has_ended(name, now_ns)}

@@ -2,6 +2,7 @@
 
     created ── call ──> active <── call ── compacted, resumed, idle        less than `resume_after` after the last
     any     ── compact ──> compacted                                       a new generation, a reminder
+    any     ── clear ──> created                                           a new generation, the prefix
     any     ── idle ──> idle, or interrupted if it is away for longer than a resume takes
     any     ── comes back after `resume_after` ──> resumed                 a new generation, resume context
     any     ── comes back after more than `fresh_after` ──> begins anew    a new generation, counts from 0, the prefix
@@ -29,9 +30,9 @@ from interpose.governance.session_keys import session_key
 from interpose.governance.sessions import GovernedSession, SessionCounts, SessionText, SessionWord, StallCounts
 from interpose.types import Context
 
-SessionEvent = Literal["start", "resume", "message", "call", "result", "compact", "compacted", "idle", "end"]
+SessionEvent = Literal["start", "clear", "resume", "message", "call", "result", "compact", "compacted", "idle", "end"]
 """`compact`: the host compacts the context. `compacted`: it goes on after that; hosts may say both of one compaction.
-`result`: what came of a call, however long it took."""
+`clear`: the host begins with an empty context. `result`: what came of a call, however long it took."""
 
 _DEFAULTS = SessionsForm()
 
@@ -78,6 +79,11 @@ def after_event(
     match event:
         case "start" | "resume" | "message" | "call":
             session = _came(session, event, now, form)
+        case "clear":
+            session = _came(session, "start", now, form)
+            session = replace(
+                session, state="created", generation=session.generation + 1, owes="prefix" if form.prefix else ""
+            )
         case "result":
             session = replace(_awake(session), active_ns=now)
         case "compact":
@@ -91,9 +97,12 @@ def after_event(
             session = _ended(session, now)
         case _:
             assert_never(event)
-    if not can_tell or not session.owes:
-        return SessionChange(session)
-    return SessionChange(replace(session, owes=""), session.owes)
+    return paid(session) if can_tell else SessionChange(session)
+
+
+def paid(session: GovernedSession) -> SessionChange:
+    """What the agent is still to be told, once."""
+    return SessionChange(replace(session, owes=""), session.owes) if session.owes else SessionChange(session)
 
 
 def state_at(session: GovernedSession, now_ns: int, form: SessionsForm = _DEFAULTS) -> SessionWord:
@@ -158,8 +167,13 @@ def _came(
         session = _anew(session, now, form)
     elif away >= duration_ns(form.resume_after):
         tells = form.prefix or form.reminder
-        generation = session.generation + 1
-        session = replace(session, state="resumed", generation=generation, owes="resume" if tells else "")
+        session = replace(
+            session,
+            state="resumed",
+            generation=session.generation + 1,
+            away_ns=away,
+            owes="resume" if tells else "",
+        )
         return _called(session, event)
     elif event == "start" and form.prefix:
         session = replace(session, owes="prefix")

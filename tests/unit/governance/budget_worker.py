@@ -42,13 +42,14 @@ def charges(session: str) -> tuple[Charge, ...]:
 
 
 def work(counters: BudgetCounters, number: int, times: int) -> Counter[str]:
-    """Calls in two sessions of one project; every third one is asked about."""
+    """Calls in two sessions of one project; every third one is asked about first."""
     mine = charges(f"s{number % 2}")
     let: Counter[str] = Counter()
     for time in range(times):
-        asked = (number + time) % 3 == 0
-        if charge(counters, mine, "questions" if asked else "calls") is None:
-            let["questions" if asked else "calls"] += 1
+        if (number + time) % 3 == 0 and charge(counters, mine, "questions") is None:
+            let["questions"] += 1
+        if charge(counters, mine, "calls") is None:
+            let["calls"] += 1
             let[f"s{number % 2}"] += 1
     return let
 

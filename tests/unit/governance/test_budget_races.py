@@ -32,7 +32,7 @@ ROOT = Path(__file__).parents[3]
 
 def check(let: Counter[str], saved: Counter[str], place: str) -> None:
     """Two sessions could make 80 calls, their project only 70: those are made, to the last."""
-    assert let["calls"] + let["questions"] == PROJECT_CALLS
+    assert let["calls"] == PROJECT_CALLS
     assert max(let["s0"], let["s1"]) <= SESSION_CALLS
     assert let["questions"] <= QUESTIONS
     assert saved == {"saved": SAVED}, "what saves work has a limit of its own, as exact"
@@ -52,7 +52,7 @@ def test_64_threads(store: Store, place: str) -> None:
 def test_64_threads_of_an_engine_without_a_store() -> None:
     counters = MemoryCounters()
     let = race(counters, WORKERS, TIMES)
-    assert let["calls"] + let["questions"] == PROJECT_CALLS
+    assert let["calls"] == PROJECT_CALLS
     assert race(counters, WORKERS, TIMES, does=save) == {"saved": SAVED}
 
 
