@@ -29,6 +29,7 @@ InterposeError
 │   ├── TooLateError          it timed out
 │   ├── ScopeError            a yes can't count for so much, or says nothing
 │   └── NotProvenError        whoever answers did not prove to be no agent
+├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
 ├── RefusedError              an input that a chain refused to deliver
@@ -170,6 +171,10 @@ class NotProvenError(ApprovalError):
     def __init__(self, message: str, code: str = "not_proven") -> None:
         super().__init__(message)
         self.code = code
+
+
+class DelegationError(InterposeError):
+    """There is no room for another agent any more."""
 
 
 class PinError(InterposeError):

@@ -4,8 +4,8 @@ A first tool counts when it is let through: a denied one does not. One that was 
 not every host says what came of a call; whoever wanted only to get by could as well read a file and forget it. Each
 agent of a session has to use its own, and one of each rulebook that wants one.
 
-Calls beside the first one are judged by what was let through before they came: of two that come at once, the one that is
-no first tool is refused, and may come again.
+Calls beside the first one are judged by what was let through before they came: of two that come at once, the one that
+is no first tool is refused, and may come again.
 """
 
 from __future__ import annotations

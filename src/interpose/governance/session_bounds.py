@@ -1,8 +1,8 @@
 """How much a session keeps. Agents choose ids and names, and how often they do something: all of it is bounded.
 
 INVARIANT: nobody gets more rights by being forgotten. A forgotten agent has to use a first tool again, stands as deep
-as the deepest that was forgotten, and its time is over when that of the first of them is. What is counted (spawns,
-calls) is a number, not the length of a list.
+as the deepest that was forgotten, and its time is over when that of the first of them is, unless it takes work that
+was announced anew. What is counted (spawns, calls) is a number, not the length of a list.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import hashlib
 
 from msgspec.structs import replace
 
-from interpose.governance.sessions import AgentNode, Delegation, GovernedSession
+from interpose.governance.sessions import AgentNode, GovernedSession
 
 MOST_AGENTS = 256
 MOST_DELEGATIONS = 256
@@ -44,8 +44,7 @@ def bounded(session: GovernedSession) -> GovernedSession:
     if all(len(items) <= most for items, most in lists):
         return session
     return replace(
-        _with_fewer_agents(session),
-        delegations=_newest_and_open(session.delegations),
+        _with_less_work(_with_fewer_agents(session)),
         steps=session.steps[-MOST_STEPS:],
         violations=session.violations[-MOST_VIOLATIONS:],
         validations=session.validations[-MOST_VALIDATIONS:],
@@ -74,11 +73,16 @@ def _with_fewer_agents(session: GovernedSession) -> GovernedSession:
     )
 
 
-def _newest_and_open(delegations: tuple[Delegation, ...]) -> tuple[Delegation, ...]:
+def _with_less_work(session: GovernedSession) -> GovernedSession:
     """What is over goes first: what is open is counted by those who may have only so many at once."""
-    surplus = len(delegations) - MOST_DELEGATIONS
-    if surplus <= 0:
-        return delegations
-    ranked = sorted(range(len(delegations)), key=lambda at: (delegations[at].state in OPEN, at))
-    gone = set(ranked[:surplus])
-    return tuple(one for at, one in enumerate(delegations) if at not in gone)
+    work = session.delegations
+    if len(work) <= MOST_DELEGATIONS:
+        return session
+    ranked = sorted(range(len(work)), key=lambda at: (work[at].state in OPEN, at))
+    gone = set(ranked[: len(work) - MOST_DELEGATIONS])
+    unmet = [one.depth for at, one in enumerate(work) if at in gone and not one.agent]
+    return replace(
+        session,
+        delegations=tuple(one for at, one in enumerate(work) if at not in gone),
+        forgotten_depth=max(session.forgotten_depth, *unmet) if unmet else session.forgotten_depth,
+    )

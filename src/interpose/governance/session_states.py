@@ -167,8 +167,13 @@ def _came(
         session = _anew(session, now, form)
     elif away >= duration_ns(form.resume_after):
         tells = form.prefix or form.reminder
-        generation = session.generation + 1
-        session = replace(session, state="resumed", generation=generation, owes="resume" if tells else "")
+        session = replace(
+            session,
+            state="resumed",
+            generation=session.generation + 1,
+            away_ns=away,
+            owes="resume" if tells else "",
+        )
         return _called(session, event)
     elif event == "start" and form.prefix:
         session = replace(session, owes="prefix")

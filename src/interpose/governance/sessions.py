@@ -63,6 +63,8 @@ class AgentNode(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """The same for each rulebook: what one of them takes for a first tool is none for another."""
     seen_ns: int = 0
     """When it was last heard of."""
+    since_ns: int = 0
+    """When it was first heard of."""
     expires_ns: int = 0
     """When the work that it was given is over; 0 if nobody said so."""
 
@@ -87,10 +89,14 @@ class Delegation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     created_ns: int = 0
     expires_ns: int = 0
     ended_ns: int = 0
+    roles: tuple[str, ...] = ()
+    """Under which role of which rulebook it was given: `user/coordinator`."""
+    detached: bool = False
+    """The call that asked for it was answered at once: the agent works on."""
 
 
 class SpawnCount(Struct, frozen=True, forbid_unknown_fields=True):
-    """How many agents a role has started since the session began."""
+    """How many agents a role of a rulebook (`user/coordinator`) has started since the session began."""
 
     role: str
     count: int
@@ -176,6 +182,8 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """When something was last called in it."""
     seen_ns: int = 0
     """The latest time of any event. For a session it is never earlier than this, whatever a clock says."""
+    away_ns: int = 0
+    """How long nothing was called in it before it was last resumed."""
     ended_ns: int = 0
     counts: SessionCounts = SessionCounts()
     agents: tuple[AgentNode, ...] = ()
