@@ -43,7 +43,7 @@ Nothing that an interceptor raises leaves the pipeline: it becomes a finding, an
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 class InterposeError(Exception):
@@ -97,8 +97,24 @@ class ConfigError(UnloadableError):
     """The configuration cannot be loaded."""
 
 
+class GovernanceProblem(NamedTuple):
+    """What is wrong in a governance.yaml, and where."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
 class GovernanceError(UnloadableError):
     """A governance.yaml cannot be loaded."""
+
+    @staticmethod
+    def of(file: str, line: int, message: str) -> GovernanceError:
+        """The error of one problem."""
+        return GovernanceError((GovernanceProblem(file, line, message),))
 
 
 class LedgerError(InterposeError):

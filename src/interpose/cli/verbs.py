@@ -53,6 +53,13 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "config": "show what is set and where, check interpose.yaml, or begin one",
         },
     ),
+    "Govern agents": (
+        "interpose governance init",
+        {
+            "governance": "begin a governance.yaml, read it for mistakes, and show what each role may do",
+            "role": "say what a role may do with a tool, a file or a command, and why",
+        },
+    ),
     "Read the record": (
         "interpose audit tail -f",
         {

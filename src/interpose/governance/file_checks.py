@@ -7,15 +7,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec import UNSET, Struct
 
 from interpose.formats.yaml_text import Path
+from interpose.governance.chains import chain_problems
 from interpose.governance.command_words import CATEGORIES
 from interpose.governance.durations import duration_ns
 from interpose.governance.file_model import (
     BudgetForm,
-    ChainForm,
     ChainsForm,
     GovernanceForm,
     Patterns,
-    PrerequisiteForm,
     RoleForm,
     ScopeForm,
 )
@@ -52,7 +51,7 @@ def problems_of(forms: CheckedForms) -> Iterator[FormProblem]:
         for path, message in _in_role(name, role, forms):
             yield ("roles", name, *path), f"roles.{name}: {message}"
     yield from _in_rest(forms.form, forms.tools)
-    yield from _in_chains(forms.form.chains)
+    yield from _in_chains(forms)
 
 
 def _in_agents(forms: CheckedForms) -> Iterator[FormProblem]:
@@ -192,29 +191,9 @@ def _is_endless(budget: BudgetForm) -> bool:
     return all(getattr(budget, limit) is None for limit in _LIMITS)
 
 
-def _in_chains(chains: ChainsForm) -> Iterator[FormProblem]:
-    seen: set[str] = set()
-    for index, rule in enumerate(chains.rules):
-        at: Path = ("chains", "rules", index)
-        if rule.id in seen:
-            yield at, f"the id {rule.id!r} is there twice"
-        seen.add(rule.id)
-        yield from (((*at, *path), message) for path, message in _in_chain(rule))
-
-
-def _in_chain(rule: ChainForm) -> Iterator[FormProblem]:
-    if rule.action == "redirect" and not rule.target:
-        yield ("action",), "`redirect` needs a `target`"
-    for key in ("must_before", "should_before"):
-        for index, needed in enumerate(getattr(rule, key)):
-            yield from (((key, index, *path), message) for path, message in _in_prerequisite(needed))
-
-
-def _in_prerequisite(needed: PrerequisiteForm) -> Iterator[FormProblem]:
-    said = [key for key in ("exists", "state", "validated", "one_of") if getattr(needed, key) is not None]
-    if len(said) != 1:
-        yield (), f"expected exactly one of exists, state, validated, one_of, got {', '.join(said) or 'none'}"
-    if needed.within is not None and needed.validated is None:
-        yield ("within",), "`within` belongs to `validated`"
-    for index, one in enumerate(needed.one_of or ()):
-        yield from ((("one_of", index, *path), message) for path, message in _in_prerequisite(one))
+def _in_chains(forms: CheckedForms) -> Iterator[FormProblem]:
+    """INVARIANT: the rules of the file itself come first; those behind them are of ready files."""
+    for problem in chain_problems(forms.chains):
+        is_own = 0 <= problem.rule < len(forms.form.chains.rules)
+        path: Path = ("chains", "rules", problem.rule) if is_own else ("chains",)
+        yield path, f"chains: {problem.id}: {problem.message}" if problem.id else f"chains: {problem.message}"

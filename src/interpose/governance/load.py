@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.errors import GovernanceError
+from interpose.errors import GovernanceError, GovernanceProblem
 from interpose.formats.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.governance.file_checks import CheckedForms, problems_of
 from interpose.governance.file_model import ChainsForm, GovernanceForm
@@ -40,17 +40,6 @@ _ORIGINAL_WORDS: Mapping[str, Mapping[str, str]] = {
 """Words that others use for the same."""
 
 
-class GovernanceProblem(Struct, frozen=True):
-    """What is wrong in a file, and where."""
-
-    file: str
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}: {self.message}"
-
-
 class _Source(Struct, frozen=True):
     """A file that was read, and how it is called in evidence."""
 
@@ -66,7 +55,7 @@ class _Source(Struct, frozen=True):
 def load_rulebook(text: str, file: str, level: RulebookLevel = "user") -> Rulebook:
     """The rulebook of one file. Raises GovernanceError with all its problems."""
     if level == "project" and len(text) > MAX_OF_PROJECT:
-        raise _error(file, 1, f"a project's file has at most {MAX_OF_PROJECT} characters")
+        raise GovernanceError.of(file, 1, f"a project's file has at most {MAX_OF_PROJECT} characters")
     own = _read(text, file, _short(file, level))
     problems: list[GovernanceProblem] = []
     included: list[_Source] = []
@@ -128,7 +117,7 @@ def _read(text: str, file: str, short: str) -> _Source:
     try:
         document = read_yaml(text)
     except YamlError as error:
-        raise _error(file, error.line, str(error)) from None
+        raise GovernanceError.of(file, error.line, str(error)) from None
     data = _in_our_words(document.data)
     problems = [
         GovernanceProblem(file, document.line_at(path), _about(path, message))
@@ -141,10 +130,6 @@ def _read(text: str, file: str, short: str) -> _Source:
 
 def _about(path: Path, message: str) -> str:
     return f"{'.'.join(map(str, path))}: {message}" if path else message
-
-
-def _error(file: str, line: int, message: str) -> GovernanceError:
-    return GovernanceError((GovernanceProblem(file, line, message),))
 
 
 def _in_our_words(data: Any) -> Any:
@@ -180,13 +165,19 @@ def _short(file: str, level: RulebookLevel) -> str:
 
 
 def _chains(sources: tuple[_Source, ...]) -> ChainsForm:
-    """The rules of all files. A rule of a later file takes the place of one of the same id."""
+    """The chains of all files. A rule of the file itself takes the place of one of the same id, its settings come
+    first; lists are added up."""
     own = sources[-1].form.chains
-    rules = {rule.id: rule for source in sources[:-1] for rule in source.form.chains.rules}
-    kept = tuple(rule for id, rule in rules.items() if id not in {mine.id for mine in own.rules})
-    read_only = dict.fromkeys(name for source in sources for name in source.form.chains.read_only)
-    state_file = own.state_file or next((s.form.chains.state_file for s in sources if s.form.chains.state_file), "")
-    return replace(own, rules=(*kept, *own.rules), read_only=tuple(read_only), state_file=state_file)
+    ids = {rule.id for rule in own.rules}
+    included = {rule.id: rule for source in sources[:-1] for rule in source.form.chains.rules if rule.id not in ids}
+    merged: dict[str, Any] = {}
+    for key, default in ((key, getattr(ChainsForm(), key)) for key in ChainsForm.__struct_fields__):
+        said = [getattr(source.form.chains, key) for source in (sources[-1], *sources[:-1])]
+        if isinstance(default, tuple):
+            merged[key] = tuple(dict.fromkeys(item for items in said for item in items))
+        else:
+            merged[key] = next((value for value in said if value != default), default)
+    return replace(own, **(merged | {"rules": (*own.rules, *included.values())}))
 
 
 def _digest(text: str, included: list[_Source]) -> str:

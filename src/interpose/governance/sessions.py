@@ -102,7 +102,7 @@ class SpawnCount(Struct, frozen=True, forbid_unknown_fields=True):
     count: int
 
 
-class SeenStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class SeenStep(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
     """One finished call in the window that stalls are looked for in. Digests only: no arguments are kept."""
 
     agent: str = ""
@@ -110,28 +110,73 @@ class SeenStep(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     exact: str = ""
     """Digest of name and arguments."""
     shape: str = ""
-    """Digest of name and arguments with the numbers in them taken out: a counter that changes makes no other shape."""
+    """Digest of name and arguments with the numbers in them taken out: a counter that changes makes no other shape.
+    The names of files stay: another file is another shape."""
     target: str = ""
     """Digest of what it would do: effects and resources, however they are worded."""
     error: str = ""
     """Digest of its error with numbers taken out; empty if it succeeded."""
     result: str = ""
-    """Digest of its result; empty if it was denied."""
+    """Digest of its result without times, and without numbers that its arguments have; empty if it was denied."""
     denied: bool = False
+    approved: bool = False
+    """Whether somebody was asked about it and said yes."""
+
+    @property
+    def key(self) -> str:
+        """Steps with the same key are the same call with the same end."""
+        return f"{self.shape}.{'denied' if self.denied else self.error or self.result}"
 
 
-class StallCounts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """How far the escalation has come, for each kind of stall; and the rounds of planner and checker."""
+class StallTally(Struct, frozen=True, forbid_unknown_fields=True):
+    """How often the same error came, or the same thing was denied. `age` is how much was achieved since then."""
+
+    key: str
+    shape: str
+    count: int = 1
+    age: int = 0
+
+
+class StallTrack(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What one agent of a session did last, as far as stalls are counted by it."""
+
+    agent: str = ""
+    keys: tuple[str, ...] = ()
+    """The keys of its last steps, the newest last."""
+    run: int = 0
+    """How often the last of them came in a row."""
+    counter: bool = False
+    """Whether the calls of that row differ in a number."""
+    exact: str = ""
+    """The last call."""
+    cycles: tuple[int, ...] = ()
+    """For each length of a cycle: how many steps in a row were what was done so many steps before."""
+    errors: tuple[StallTally, ...] = ()
+    denied: tuple[StallTally, ...] = ()
+
+
+class StallCounts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+    """What was counted to find stalls, and the one that stands now."""
 
     kind: str = ""
     """The stall that stands now; empty if there is none."""
     times: int = 0
     """How many steps of the escalation were taken for it."""
+    agent: str = ""
+    """Whose it is."""
     issue_hashes: tuple[str, ...] = ()
     scores: tuple[float, ...] = ()
     unimproved: int = 0
     told: str = ""
-    """The reminder that is still to be told; empty if there is none."""
+    """The reminder that is still to be told to that agent; empty if there is none."""
+    asking: str = ""
+    """What a person is to be asked before that agent's next call; empty if nothing."""
+    errors: int = 0
+    """Errors that no progress has made up for. How many there were at all is in `counts`."""
+    progress: int = 0
+    """Steps of progress since the last error that was made up for."""
+    tracks: tuple[StallTrack, ...] = ()
+    """One for each agent, the last active one last."""
 
 
 class Halt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

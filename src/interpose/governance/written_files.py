@@ -163,7 +163,7 @@ def _of_effect(
         return
     yield Written(
         kind=effect.kind, named=path, is_literal=is_literal, is_tree=_is_tree(effect, commands, files),
-        is_deep=any(wrapper.startswith(_SEARCHES) for wrapper in effect.via),
+        is_deep=bool(effect.details.get("recursive")) or any(wrapper.startswith(_SEARCHES) for wrapper in effect.via),
         is_there=effect.kind != "fs.write" or bool(effect.details.get("in_place")),
     )  # fmt: skip
     for linked in (effect.details.get("link"), effect.details.get("linked")):
