@@ -102,7 +102,7 @@ def _placed(session: GovernedSession, new: AgentNode) -> tuple[GovernedSession, 
         (one for state in ("pending", "done") for one in fitting if one.state == state),
         None,
     )
-    could_be = [] if taken is None else fitting
+    could_be = free if taken is None else fitting
     depth = max(1, session.forgotten_depth, *(one.depth for one in could_be))
     if taken is None:
         return session, replace(new, depth=depth, expires_ns=session.forgotten_expires_ns)
