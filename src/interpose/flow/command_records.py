@@ -23,7 +23,7 @@ _AS_COMMAND = FrozenDict()
 
 def plain_command(name: str) -> str:
     """The name of a command, however it was written: hosts and people put a slash before it."""
-    return name.strip().removeprefix("/").lstrip()
+    return name.strip().lstrip("/ ")
 
 
 def slash_command(text: str) -> tuple[str, str] | None:

@@ -126,6 +126,33 @@ def _log(service: Scripted) -> list[tuple[str, str, bool]]:
     ]
 
 
+@pytest.mark.parametrize("verdict", ["allow", "deny", "warn"])
+def test_a_command_is_judged_once_whatever_its_host_tells_of_it(verdict: str) -> None:
+    """Claude Code tells of the prompt and of the command in it; Codex of the prompt alone."""
+    service, host = Scripted(), HOSTS["claude-code"]
+    service.verdict = verdict
+    answered(service, host, _claude("UserPromptSubmit", prompt="/review 12"))
+    assert service.commands == []
+    answered(service, host, _claude("UserPromptExpansion", command_name="review", command_args="12"))
+    assert service.commands == [("review", "12")]
+    codex = Scripted()
+    codex.verdict = verdict
+    answered(codex, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/review 12"))
+    assert codex.commands == [("review", "12")]
+    answered(codex, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/etc/passwd is a file"))
+    assert codex.commands == [("review", "12")]
+
+
+def test_a_message_is_judged_as_one_besides_the_command_in_it() -> None:
+    """A command that is fine says nothing about the message that it came in."""
+    service, seen = Scripted(), list[str]()
+    service.verdict = "rewrite"  # what the script does to messages only
+    reply = answered(service, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/review 12"))
+    seen.append(reply.stdout.decode())
+    assert service.commands == [("review", "12")]
+    assert "safe words" in seen[0]
+
+
 def test_both_halves_are_one_record() -> None:
     service, host = Scripted(), HOSTS["claude-code"]
     answered(service, host, _claude("PreToolUse"))
