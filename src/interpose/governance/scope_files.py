@@ -87,7 +87,10 @@ class Files(Struct, frozen=True, kw_only=True):
                 is_wild = not written.is_literal and any(map(is_wild_name, parts))
                 if is_wild and written.is_deep:
                     parts = _deepened(parts)
-                yield Spot((*parts, DEEP) if is_tree else parts, is_wild, partly, written.is_there)
+                if is_tree:
+                    yield Spot((*parts, DEEP), is_wild, partly, written.is_there)
+                if not partly:
+                    yield Spot(parts, is_wild, partly, written.is_there)
 
     def shown(self, path: str) -> str:
         """A path as people of the project would say it."""
