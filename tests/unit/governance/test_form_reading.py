@@ -16,8 +16,8 @@ from interpose.governance.load import load_rulebook
 
 KEYS = st.sampled_from([
     "version", "mode", "roles", "agents", "scopes", "tools", "role", "paths", "allow", "deny", "write", "parent",
-    "tier", "ceiling", "first_tools", "any_of", "budgets", "per", "calls", "time", "chains", "rules", "id", "must_before",
-    "exists", "one_of", "sessions", "idle_after", "x",
+    "tier", "ceiling", "first_tools", "any_of", "budgets", "per", "calls", "time", "chains", "rules", "id",
+    "must_before", "exists", "one_of", "sessions", "idle_after", "x",
 ])  # fmt: skip
 WORDS = st.sampled_from(["a", "", "1", "5m", "watch", "deny", "session"])
 LEAVES = st.one_of(st.none(), st.booleans(), st.integers(-5, 2000), st.floats(0, 5), WORDS)
