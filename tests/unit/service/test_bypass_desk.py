@@ -118,8 +118,8 @@ def test_it_is_recorded_when_it_is_given_and_when_it_is_taken_back(office: Offic
     given = office.give()
     assert office.desk.revoke(given.id, "bob")
     (gave, took) = office.recorder.verdicts
-    assert [call.payload.arguments["act"] for call in (gave, took)] == ["bypass", "revoke"]
-    assert (gave.payload.name, gave.payload.arguments["command"], gave.approver) == ("command", "ops:*", "ada")
+    assert [call.payload.arguments["status"] for call in (gave, took)] == ["bypass", "revoke"]
+    assert (gave.payload.name, gave.payload.arguments["name"], gave.approver) == ("command", "ops:*", "ada")
     assert (gave.rule, took.approver) == (RULE, "bob")
     assert "late" in gave.findings[0].reason
     assert [outcome.denied for outcome in office.recorder.outcomes] == [False, False]
