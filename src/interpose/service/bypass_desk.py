@@ -159,7 +159,7 @@ class BypassDesk:
             return
         told = {
             "status": act, "id": bypass.id, "name": bypass.command, "session_id": bypass.session,
-            "reason": bypass.reason, "end_time": bypass.until,
+            "reason": bypass.reason, "title": f"{bypass.command} until {bypass.until}",
         }  # fmt: skip
         call = ToolCall(COMMAND_TOOL, freeze(told), context=Context(source=COMMAND_TOOL, principal=by))
         word = "lets it pass" if act == "bypass" else "takes the bypass back"
