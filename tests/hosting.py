@@ -92,8 +92,8 @@ class Memory:
         self.kept[session] = SimpleNamespace(session=session, version=version + 1, updated_ns=now_ns, body=body)
         return True
 
-    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[Any]:
-        found = [kept for kept in self.kept.values() if kept.updated_ns >= since_ns]
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[Any]:
+        found = [kept for kept in self.kept.values() if kept.updated_ns >= since_ns and kept.session.startswith(prefix)]
         return sorted(found, key=lambda kept: -kept.updated_ns)[:limit]
 
 

@@ -101,9 +101,21 @@ MAY_USE: dict[str, set[str]] = {
     "service": FLOW | POLICY | {"config", "governance", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
+    "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
     "build": FLOW
     | POLICY
-    | {"interceptor_protocol", "reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
+    | {
+        "build_governance",
+        "interceptor_protocol",
+        "reading",
+        "paths",
+        "service",
+        "config",
+        "guards",
+        "plugins",
+        "ledger",
+        "store",
+    },
     "guarded_functions": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},

@@ -42,6 +42,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "interpose approvals watch",
         {
             "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
             "operator": "set up who answers: a passphrase, or a second system user",
         },
@@ -51,6 +52,13 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "policy": "switch packs of rules on and off; test rule files, and read them for mistakes",
             "config": "show what is set and where, check interpose.yaml, or begin one",
+        },
+    ),
+    "Govern agents": (
+        "interpose governance init",
+        {
+            "governance": "begin a governance.yaml, read it for mistakes, and show what each role may do",
+            "role": "say what a role may do with a tool, a file or a command, and why",
         },
     ),
     "Read the record": (

@@ -3,6 +3,7 @@
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
     "counted",
+    "log_file",
     "nested_values",
     "own_files",
     "patches",
@@ -11,5 +12,6 @@ __all__ = [
     "strict_json",
     "unseen_text",
     "unwritable",
+    "whole_files",
     "yaml_text",
 ]

@@ -1,4 +1,22 @@
 """Roles, sessions, first tools, delegation, scopes, chains, stalls and budgets: who may do what, when, and how much."""
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["bypasses", "durations"]
+__all__ = [
+    "book_notes",
+    "bypasses",
+    "checkpoints",
+    "command_categories",
+    "durations",
+    "governance_log",
+    "halts",
+    "load",
+    "report",
+    "roles",
+    "rulebook",
+    "rulings",
+    "scopes",
+    "session_keeper",
+    "session_keys",
+    "session_views",
+    "sessions",
+]

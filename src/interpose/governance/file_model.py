@@ -45,7 +45,7 @@ class AgentForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sub_agent: Annotated[bool | None, Meta(description="true: only sub-agents; false: only main agents")] = None
 
 
-class ScopeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FileScopeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A set of files. Globs are relative to the project's directory unless they begin with / or ~."""
 
     paths: Annotated[Patterns, Meta(min_length=1, description="globs of files; ** is any number of directories")]
@@ -71,7 +71,9 @@ class CeilingForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True)
 
     deny: Annotated[Patterns, Meta(description="tools")] = ()
     write: Annotated[Names | None, Meta(description="the only scopes that may be written; left out: any")] = None
-    commands: Annotated[Names | None, Meta(description="the only categories of commands; left out: any")] = None
+    commands: Annotated[
+        Names | None, Meta(description="the only categories of commands, or commands by their words; left out: any")
+    ] = None
 
 
 class FirstForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -107,7 +109,10 @@ class RoleForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ceiling: CeilingForm | UnsetType = UNSET
     write: Annotated[Names | UnsetType, Meta(description="scopes that it may write; [] is none; left out: all")] = UNSET
     commands: Annotated[
-        Names | UnsetType, Meta(description="categories of commands that it may run; left out: all")
+        Names | UnsetType,
+        Meta(
+            description="categories of commands that it may run, or commands by their words (git log *); left out: all"
+        ),
     ] = UNSET
     first_tools: FirstForm | UnsetType = UNSET
     delegates: DelegationForm | UnsetType = UNSET
@@ -236,7 +241,7 @@ class GovernanceForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     unknown_role: Annotated[Unknown, Meta(description="agents without a role")] = "deny"
     agents: tuple[AgentForm, ...] = ()
     tools: Annotated[dict[Name, Patterns], Meta(description="names for groups of tools")] = EMPTY
-    scopes: dict[Name, ScopeForm] = EMPTY
+    scopes: dict[Name, FileScopeForm] = EMPTY
     roles: dict[Name, RoleForm] = EMPTY
     chains: ChainsForm = ChainsForm()
     sessions: SessionsForm = SessionsForm()

@@ -5,9 +5,13 @@ __all__ = [
     "activity",
     "answering",
     "bypass_desk",
+    "governance_records",
+    "held_halts",
     "loosening",
     "pin_records",
     "project_engines",
+    "seen_sessions",
     "service",
+    "session_desk",
     "session_rules",
 ]

@@ -86,6 +86,7 @@ HOST = ClaudeCode(
         # about runs; not `dontAsk`, and none that we have not seen.
         asks_in=("default", "acceptEdits", "plan"),
         says_it_asks=("PermissionRequest",),
+        hears=("UserPromptSubmit", "PostToolUse", "SubagentStart"),
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
         windows_shell="bash",
