@@ -66,7 +66,8 @@ class Office:
         return BypassDesk(self.store, self.recorder, answering)
 
     def give(self, command: str = "ops:*", **more: Any) -> Bypass:
-        return self.desk.give(command, **{"by": "ada", "reason": "late", "seconds": 600} | more)
+        wanted: dict[str, Any] = {"by": "ada", "reason": "late", "seconds": 600}
+        return self.desk.give(command, **wanted | more)
 
     def forge(self, *rows: Sealed) -> None:
         """As somebody does who can write to the store."""
