@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.processes import ServerProcess
 from tests.e2e.terminals import interpose
-from tests.e2e.test_self_approval import agent_in, orphan, terminal
+from tests.e2e.trying_agents import agent_in, orphan, terminal
 
 GIVE = ("command", "bypass", "deploy", "--reason", "please")
 

@@ -52,7 +52,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proof: str) -> Iterato
 @pytest.fixture
 def service(home: Path) -> Iterator[Service]:
     """A server of this user, with chain rules."""
-    assert home
+    assert home.is_dir()
     config = load().config
     with open_service(config, follow=False, serving=True) as opened:
         registry: Any = opened.policies.shared.engine.interceptors
@@ -96,13 +96,13 @@ def test_as_json_and_elsewhere(service: Service, capsys: pytest.CaptureFixture[s
 
 
 def test_without_a_server_the_rules_alone_are_asked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert home
+    assert home.is_dir()
     assert said(capsys, "check", "/deploy")[0] == 0
 
 
 @pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x"), ()])
 def test_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]) -> None:
-    assert home
+    assert home.is_dir()
     try:
         code = said(capsys, *words)[0]
     except SystemExit as ended:
@@ -112,7 +112,7 @@ def test_wrong_usage(home: Path, capsys: pytest.CaptureFixture[str], words: tupl
 
 @pytest.mark.parametrize("time", ["9h", "0s", "forever", "10", "-5m"])
 def test_a_time_that_none_is_given_for(home: Path, capsys: pytest.CaptureFixture[str], time: str) -> None:
-    assert home
+    assert home.is_dir()
     code, _, err = said(capsys, "bypass", "x", "--reason", "r", f"--for={time}")
     assert (code, "--for" in err) == (EXIT_USAGE, True)
 

@@ -84,9 +84,12 @@ def test_a_rule_about_the_state_is_lifted_by_its_id(tmp_path: Any) -> None:
         "write", {"path": "state.json", "content": '{"phase": "complete"}'}, context=Context(cwd=str(tmp_path))
     )
     word = replace(WORD, command="B")
-    for bypass, said in ((None, ["deny"]), (word, ["note", "note"])):
+    for words, said in (([], ["deny"]), ([word], ["note", "note"])):
+
+        def word_for(name: str, words: list[Bypass] = words) -> Bypass | None:
+            return bypassed(words, name, "s", NOW)
+
         rulings = call_chain_rulings(
-            CHAINS, call, str(tmp_path), None, NOW, WalkedFiles(), home="/home/dev",
-            bypass_of=lambda name, bypass=bypass: bypass and bypassed([bypass], name, "s", NOW),
-        )  # fmt: skip
+            CHAINS, call, str(tmp_path), None, NOW, WalkedFiles(), home="/home/dev", bypass_of=word_for
+        )
         assert [ruling.said for ruling in rulings] == said

@@ -66,7 +66,8 @@ class Office:
         return BypassDesk(self.store, self.recorder, answering)
 
     def give(self, command: str = "ops:*", **more: Any) -> Bypass:
-        return self.desk.give(command, **{"by": "ada", "reason": "late", "seconds": 600} | more)
+        wanted: dict[str, Any] = {"by": "ada", "reason": "late", "seconds": 600}
+        return self.desk.give(command, **wanted | more)
 
     def forge(self, *rows: Sealed) -> None:
         """As somebody does who can write to the store."""
@@ -118,8 +119,8 @@ def test_it_is_recorded_when_it_is_given_and_when_it_is_taken_back(office: Offic
     given = office.give()
     assert office.desk.revoke(given.id, "bob")
     (gave, took) = office.recorder.verdicts
-    assert [call.payload.arguments["act"] for call in (gave, took)] == ["bypass", "revoke"]
-    assert (gave.payload.name, gave.payload.arguments["command"], gave.approver) == ("command", "ops:*", "ada")
+    assert [call.payload.arguments["status"] for call in (gave, took)] == ["bypass", "revoke"]
+    assert (gave.payload.name, gave.payload.arguments["name"], gave.approver) == ("command", "ops:*", "ada")
     assert (gave.rule, took.approver) == (RULE, "bob")
     assert "late" in gave.findings[0].reason
     assert [outcome.denied for outcome in office.recorder.outcomes] == [False, False]

@@ -127,20 +127,25 @@ def _log(service: Scripted) -> list[tuple[str, str, bool]]:
 
 
 @pytest.mark.parametrize("verdict", ["allow", "deny", "warn"])
-def test_a_command_is_judged_once_whatever_its_host_tells_of_it(verdict: str) -> None:
-    """Claude Code tells of the prompt and of the command in it; Codex of the prompt alone."""
-    service, host = Scripted(), HOSTS["claude-code"]
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_prompt_that_is_a_command_is_judged_as_one_and_once(host: str, verdict: str) -> None:
+    service = Scripted()
     service.verdict = verdict
-    answered(service, host, _claude("UserPromptSubmit", prompt="/review 12"))
-    assert service.commands == []
-    answered(service, host, _claude("UserPromptExpansion", command_name="review", command_args="12"))
+    answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/review 12"))
     assert service.commands == [("review", "12")]
-    codex = Scripted()
-    codex.verdict = verdict
-    answered(codex, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/review 12"))
-    assert codex.commands == [("review", "12")]
-    answered(codex, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/etc/passwd is a file"))
-    assert codex.commands == [("review", "12")]
+    answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/etc/passwd is a file"))
+    assert service.commands == [("review", "12")]
+
+
+def test_a_host_that_tells_of_its_commands_is_believed_there_alone() -> None:
+    """A text of OpenCode that begins with a slash is what its command says, and not the command."""
+    service, host = Scripted(), HOSTS["opencode"]
+    event = {"session": "s", "cwd": "/w"}
+    answered(
+        service, host, json.dumps(event | {"event": "command.execute.before", "command": "a", "arguments": ""}).encode()
+    )
+    assert service.commands == [("a", "")]
+    assert host.facts.commands == ("command.execute.before",)
 
 
 def test_a_message_is_judged_as_one_besides_the_command_in_it() -> None:

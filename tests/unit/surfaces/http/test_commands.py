@@ -68,7 +68,7 @@ def test_a_command_is_judged_and_what_is_said_is_recorded(server: Running, servi
     assert tried(server, EVENT, tmp_path, "other")["findings"] == []
     new = recorded(service)[: len(recorded(service)) - before]
     assert [(one.decision, one.outcome) for one in new] == [("allow", "success"), ("deny", "denied")]
-    assert new[1].arguments == {"name": "deploy", "arguments": "prod"}
+    assert (new[1].arguments, new[1].effects) == ({"name": "deploy", "title": "/deploy prod"}, ())
     counted = service.activity.snapshot().decisions
     assert counted[HookPoint.COMMAND_BEFORE, "", "deny"] >= 1
     assert not any(tool == "command" for _point, tool, _outcome in counted), "a command is counted as one, and once"
@@ -94,7 +94,7 @@ def test_a_bypass_lets_pass_is_recorded_listed_and_taken_back(
     assert tried(server, EVENT, tmp_path, session="other")["decision"] == "deny"
     _refused, used, made, *_before = recorded(service)
     assert (used.decision, used.arguments["name"]) == ("allow", "deploy")
-    assert (made.arguments["act"], made.arguments["command"]) == ("bypass", "deploy*")
+    assert (made.arguments["status"], made.arguments["name"], made.effects) == ("bypass", "deploy*", ())
     assert {one.call_id for one in search(service.store, Query(rule=RULE), 50)} >= {used.call_id, made.call_id}
     listed = server.ask("GET", commands.BYPASSES, None, bearer("approver")).json["bypasses"]
     assert [one["id"] for one in listed] == [given.json["id"]]
