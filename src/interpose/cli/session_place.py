@@ -43,7 +43,7 @@ class SessionPlace(Protocol):
         """Let it go on."""
 
 
-class _Rows(Struct, frozen=True):
+class _SessionList(Struct, frozen=True):
     sessions: list[SeenSession]
 
 
@@ -56,7 +56,7 @@ class ServedSessions:
     def sessions(self, since: str, state: str, limit: int) -> list[SeenSession]:
         """Sessions that were active since then, the last active first."""
         wanted = f"since={quote(since, safe='')}&limit={limit}" + (f"&state={state}" if state else "")
-        return self._desk.ask("GET", f"sessions?{wanted}", _Rows).sessions
+        return self._desk.ask("GET", f"sessions?{wanted}", _SessionList).sessions
 
     def session(self, id: str) -> GovernedDetail:
         """One governed session."""

@@ -5,8 +5,6 @@ __all__ = [
     "activity",
     "answering",
     "bypass_desk",
-    "governance_records",
-    "held_halts",
     "loosening",
     "pin_records",
     "project_engines",

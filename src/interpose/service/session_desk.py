@@ -163,19 +163,11 @@ class SessionDesk:
             self.log.write(LogEvent(at_ns=now, word=word, host=session.host, session=session.id, rule=rule, text=text))
 
 
-def open_session_desk(
-    config: Config, store: Store, ledger: Ledger, answering: Answering | None, halts: HeldHalts | None = None
-) -> SessionDesk:
-    """The desk of a process. Without `answering`, which only a server has, nothing is lifted at it.
-
-    A server gives the same `halts` to all that read its sessions. Raises StoreError.
-    """
-    if halts is None and answering is not None:
-        halts = HeldHalts(answering.seal)
-        halts.learn(store)
+def open_session_desk(config: Config, store: Store, ledger: Ledger, answering: Answering | None) -> SessionDesk:
+    """The desk of a process. Without `answering`, which only a server has, nothing is lifted at it."""
     settings = config.governance
     return SessionDesk(
-        SessionKeeper(store, checked=halts) if halts is not None else SessionKeeper(store),
+        SessionKeeper(store) if answering is None else SessionKeeper(store, checked=answering.halts),
         checkpoints=Path(settings.checkpoints),
         told=GovernanceRecords(ledger.recorder),
         log=(
@@ -184,7 +176,7 @@ def open_session_desk(
             else None
         ),
         seal=None if answering is None else answering.seal,
-        halts=halts,
+        halts=None if answering is None else answering.halts,
     )
 
 
