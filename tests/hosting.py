@@ -111,7 +111,9 @@ class Recording:
 
 
 class Scripted(Service):
-    """A service that says what it is told to: allow, deny, ask, rewrite, rewrite-ask, redact, withhold, warn, error."""
+    """A service that says what it is told to: allow, deny, ask, rewrite, rewrite-ask, redact, withhold, warn, error.
+
+    `command` refuses commands alone."""
 
     def __init__(self, *, ask: str = "host") -> None:
         self.verdict = "allow"
@@ -173,7 +175,7 @@ class Scripted(Service):
         if self.verdict == "warn":
             said = Finding(interceptor="", said="note", reason="Better not.", rule="r3", instead="do less")
             return Report(notes=(said,))
-        return self._decision()
+        return Deny("Not here.", rule="r1", instead="do less") if self.verdict == "command" else self._decision()
 
 
 class _Intercepting:

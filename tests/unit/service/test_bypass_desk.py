@@ -183,6 +183,8 @@ def test_a_process_that_is_no_server_neither_gives_nor_honours(office: Office) -
     given = office.give("later")
     shown = BypassDesk(office.store, verifier=Verifier(office.seal._public)).seen()
     assert [(one.bypass, one.problem) for one in shown if one.bypass.command == "later"] == [(given, "")]
+    knowing = BypassDesk(office.store, verifier=Verifier(office.seal._public))
+    assert knowing.bypass_of("later", "s") is None, "who can only tell whose it is honours nothing either"
 
 
 def test_a_store_that_is_gone_lets_nothing_pass(office: Office, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -137,6 +137,18 @@ def test_a_prompt_that_is_a_command_is_judged_as_one_and_once(host: str, verdict
     assert service.commands == [("review", "12")]
 
 
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_command_that_is_refused_is_refused_although_the_message_is_fine(host: str) -> None:
+    service = Scripted()
+    service.verdict = "command"
+    assert refuses_message(answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/review 12")))
+    assert not refuses_message(answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="review 12")))
+
+
+def refuses_message(reply: Reply) -> bool:
+    return bool(reply.stdout) and json.loads(reply.stdout).get("decision") == "block"
+
+
 def test_a_host_that_tells_of_its_commands_is_believed_there_alone() -> None:
     """A text of OpenCode that begins with a slash is what its command says, and not the command."""
     service, host = Scripted(), HOSTS["opencode"]
