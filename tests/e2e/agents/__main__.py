@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.agents import behind_gateway, off_switches, readers
+from tests.e2e.agents import behind_gateway, host_commands, off_switches, readers
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
@@ -36,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
     parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
     parser.add_argument("--gateway", action="store_true", help="no hooks, but the MCP server wrapped, instead")
+    parser.add_argument("--commands", action="store_true", help="their own commands under chain rules, instead")
     parser.add_argument("--readers", action="store_true", help="see what the agents read besides JSON, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
@@ -54,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if args.gateway:
             rows = behind_gateway.run_wrapped(found, parts, place, _say)
+            return int(not all(seen.good for row in rows.values() for seen in row.values()))
+        if args.commands:
+            rows = host_commands.run_commands(found, parts, place, _say)
             return int(not all(seen.good for row in rows.values() for seen in row.values()))
         if args.readers:
             read = readers.run_readers(found, parts, place, _say)

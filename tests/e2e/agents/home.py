@@ -88,6 +88,10 @@ class Home:
         """Where a server says its port and its process."""
         return self.socket.with_name("hook.addr")
 
+    def model_saw(self, text: str) -> bool:
+        """Whether the model was ever sent a text, by a person or by the agent."""
+        return any(text in json.dumps(body, ensure_ascii=False) for _, body in self._model.requests)
+
     def write(self, path: str, content: Any) -> None:
         """A file of the home; what is no text as JSON."""
         place = self.home / path
