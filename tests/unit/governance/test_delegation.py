@@ -344,7 +344,7 @@ STEPS = st.tuples(
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=40))
 def test_nobody_stands_less_deep_than_it_does(
     forgets: bool, steps: list[tuple[str, int, int]], monkeypatch: pytest.MonkeyPatch
