@@ -32,6 +32,9 @@ InterposeError
 ├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
+├── SessionError              a session that can't be halted or let go on so
+│   ├── NoSessionError        there is none of this id, or more than one
+│   └── NotHaltedError        it is not halted
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -199,6 +202,18 @@ class PinError(InterposeError):
 
 class NoPinError(PinError, LookupError):
     """There is nothing of this name, or it is not what somebody looked at."""
+
+
+class SessionError(InterposeError):
+    """A session can't be halted or let go on so."""
+
+
+class NoSessionError(SessionError, LookupError):
+    """There is no such session, or more than one."""
+
+
+class NotHaltedError(SessionError):
+    """It is not halted."""
 
 
 class BlockedError(InterposeError):

@@ -106,6 +106,7 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | {
         "build_governance",
+        "governance",
         "interceptor_protocol",
         "reading",
         "paths",

@@ -204,7 +204,8 @@ def test_a_budget_is_exact_and_saving_work_still_passes(tmp_path: Path) -> None:
     for service in governed(tmp_path, text):
         claude = Claude(service, tmp_path)
         said = [
-            claude.use("Grep", {"pattern": word}, [f"{word}.py"]) for word in "alpha beta gamma delta epsilon".split()
+            claude.use("Grep", {"pattern": word}, [f"{word}.py"])
+            for word in ("alpha", "beta", "gamma", "delta", "epsilon")
         ]
         assert said == [""] * 5
         assert (

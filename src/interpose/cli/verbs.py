@@ -42,6 +42,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "interpose approvals watch",
         {
             "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
             "operator": "set up who answers: a passphrase, or a second system user",
         },

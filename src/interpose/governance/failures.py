@@ -33,14 +33,14 @@ _TELLING = late(
 _EMPTY = late(r"(?i)exit(?:ed with)?[ _](?:code|status)|command|failed|error|none|empty|process|signal|[^a-z]")
 
 
-class Failure(Struct, frozen=True):
+class SaidFailure(Struct, frozen=True):
     """What went wrong, in lines without numbers. `vague`: so few words that they could mean anything."""
 
     lines: tuple[str, ...]
     vague: bool
 
 
-def failure_of(outcome: ToolOutcome) -> Failure | None:
+def failure_of(outcome: ToolOutcome) -> SaidFailure | None:
     """What went wrong; None if nothing did."""
     if not outcome.is_error and not _code(outcome.result, shell=outcome.call.name == "exec"):
         return None
@@ -51,7 +51,7 @@ def failure_of(outcome: ToolOutcome) -> Failure | None:
     telling = [line for line in lines if _TELLING.search(line)] or lines
     kept = tuple(dict.fromkeys(telling))[:_MOST_LINES]
     letters = sum(len(_EMPTY.sub("", line)) for line in kept)
-    return Failure(kept, vague=letters < _ENOUGH_LETTERS)
+    return SaidFailure(kept, vague=letters < _ENOUGH_LETTERS)
 
 
 def _code(result: object, *, shell: bool) -> int:

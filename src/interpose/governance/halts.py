@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from interpose.formats.plain_text import one_line
 from interpose.governance.rulings import Ruling
-from interpose.governance.sessions import GovernedSession, Halt, StallCounts
+from interpose.governance.sessions import GovernedSession, Halt, Lift, StallCounts
 from interpose.types import ToolCall
 
 RULE = "governance/halt"
@@ -22,11 +22,13 @@ READING = frozenset({
 _LONGEST = 1000
 
 
-def with_halt(session: GovernedSession, reason: str, by: str, now_ns: int, checkpoint: str = "") -> GovernedSession:
+def with_halt(session: GovernedSession, reason: str, by: str, now_ns: int) -> GovernedSession:
     """The session halted. One that is halted stays as it is: the first reason counts."""
     if session.halt is not None:
         return session
-    halt = Halt(reason=one_line(reason)[:_LONGEST], by=one_line(by)[:200], at_ns=now_ns, checkpoint=checkpoint)
+    # INVARIANT: a halt is later than what the last lift lifted, whatever a clock says, or that lift would lift it.
+    at_ns = now_ns if session.lift is None else max(now_ns, session.lift.halt_ns + 1)
+    halt = Halt(reason=one_line(reason)[:_LONGEST], by=one_line(by)[:200], at_ns=at_ns)
     return replace(session, halt=halt, stall=replace(session.stall, told="", asking=""))
 
 
@@ -37,9 +39,12 @@ def with_checkpoint(session: GovernedSession, checkpoint: str) -> GovernedSessio
     return replace(session, halt=replace(session.halt, checkpoint=checkpoint))
 
 
-def lifted(session: GovernedSession) -> GovernedSession:
-    """The session that may go on. What was counted to find stalls begins anew, or the next step would halt it again."""
-    return replace(session, halt=None, stall=StallCounts()) if session.halt is not None else session
+def lifted(session: GovernedSession, lift: Lift) -> GovernedSession:
+    """The session that may go on, if this lifts the halt that it has. What was counted to find stalls begins anew, or
+    the next step would halt it again."""
+    if session.halt is None or session.halt.at_ns != lift.halt_ns:
+        return session
+    return replace(session, halt=None, lift=lift, stall=StallCounts())
 
 
 def halt_rulings(session: GovernedSession, call: ToolCall) -> tuple[Ruling, ...]:

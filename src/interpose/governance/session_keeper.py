@@ -34,6 +34,8 @@ _TURNS = 64
 _LARGEST_BODY = 4 << 20
 
 Change = Callable[[GovernedSession | None], GovernedSession]
+Checked = Callable[[str, GovernedSession | None], GovernedSession | None]
+"""Sees what was read or saved under a key before anybody else does. What it returns counts instead."""
 
 
 class SessionRows(Protocol):
@@ -60,35 +62,44 @@ class SessionKeeper:
     """The sessions of a store, or of a memory (memory_sessions.py). Keys are those of session_keys.py."""
 
     def __init__(
-        self, rows: SessionRows, *, clock: Callable[[], int] = time.time_ns, attempts: int = _ATTEMPTS
+        self,
+        rows: SessionRows,
+        *,
+        clock: Callable[[], int] = time.time_ns,
+        attempts: int = _ATTEMPTS,
+        checked: Checked = lambda _key, session: session,
     ) -> None:
-        self._rows, self._clock, self._attempts = rows, clock, attempts
+        self._rows, self._clock, self._attempts, self._checked = rows, clock, attempts, checked
         self._turns = tuple(threading.Lock() for _ in range(_TURNS))
 
     def read(self, key: str) -> GovernedSession | None:
         """A session as it is now; None if nobody has heard of it. Raises StoreError."""
-        state = self._rows.load_session(PREFIX + kept_key(key))
-        return None if state is None else _decoded(state)
+        kept = kept_key(key)
+        state = self._rows.load_session(PREFIX + kept)
+        return self._checked(kept, None if state is None else _decoded(state))
 
     def change(self, key: str, change: Change) -> GovernedSession:
         """Make the next value of the last. Raises StoreError; then nothing was changed that is known of."""
-        name = PREFIX + kept_key(key)
+        kept = kept_key(key)
+        name = PREFIX + kept
         with self._turn(name):
             for attempt in range(self._attempts):
                 state = self._rows.load_session(name)
-                before = None if state is None else _decoded(state)
+                before = self._checked(kept, None if state is None else _decoded(state))
                 after = bounded(change(before))
                 if after is before:
                     return after
                 version = 0 if state is None else state.version
                 if self._rows.save_session(name, _encoded(after), version=version, now_ns=self._clock()):
-                    return after
+                    return self._checked(kept, after) or after
                 time.sleep(random.uniform(0, min(_LONGEST_PAUSE, 0.0005 * (attempt + 1))))  # noqa: S311 - no secret
         raise StoreError(f"others changed the session {key!r} {self._attempts} times while it was to be changed here")
 
     def recent(self, since_ns: int = 0, limit: int = 100) -> list[GovernedSession]:
         """Sessions that changed since then, the last changed first. Raises StoreError."""
-        return [_decoded(state) for state in self._rows.sessions(since_ns=since_ns, limit=limit, prefix=PREFIX)]
+        states = self._rows.sessions(since_ns=since_ns, limit=limit, prefix=PREFIX)
+        found = ((state.session.removeprefix(PREFIX), _decoded(state)) for state in states)
+        return [self._checked(key, session) or session for key, session in found]
 
     @contextmanager
     def _turn(self, name: str) -> Iterator[None]:

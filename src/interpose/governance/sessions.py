@@ -190,6 +190,16 @@ class Halt(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where its context was written."""
 
 
+class Lift(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """An operator's word that a halted session may go on, signed by a server (service/held_halts.py)."""
+
+    halt_ns: int
+    """When the halt was that it lifts."""
+    by: str
+    at_ns: int
+    signature: bytes = b""
+
+
 class SeenViolation(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Something that was not allowed: the newest of them are kept with the session, all of them in the ledger."""
 
@@ -236,6 +246,8 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     steps: tuple[SeenStep, ...] = ()
     stall: StallCounts = StallCounts()
     halt: Halt | None = None
+    lift: Lift | None = None
+    """The last one."""
     violations: tuple[SeenViolation, ...] = ()
     validations: tuple[Validation, ...] = ()
     owes: SessionText = ""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from interpose.errors import AuditUnavailableError, StoreError
+from interpose.governance.session_keys import kept_key
 from interpose.late_loggers import late_logger
 from interpose.types import Allow, Context, Deny, Finding, ToolCall, ToolOutcome, Verdict, freeze
 from interpose.types import refused as refusal
@@ -57,8 +58,8 @@ def halted_event(session: GovernedSession, *, agent: str = "", role: str = "", w
     """That a session was halted, or would have been: then its halt is one that nobody kept."""
     halt = session.halt
     return GovernanceEvent(
-        act="halted", session=session.id, key=session.key or session.id, agent=agent, role=role, host=session.host,
-        project=session.project, principal=session.principal, watch=watch,
+        act="halted", session=session.id, key=kept_key(session.key or session.id), agent=agent, role=role,
+        host=session.host, project=session.project, principal=session.principal, watch=watch,
         reason=halt.reason if halt is not None else "", by=halt.by if halt is not None else "",
         at_ns=halt.at_ns if halt is not None else 0, checkpoint=halt.checkpoint if halt is not None else "",
     )  # fmt: skip

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
+    from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
 
 
@@ -100,6 +101,13 @@ class Service:
         verifier = None if self.answering is not None else open_verifier(Path(self.config.approvals.key))
         return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
 
+    @cached_property
+    def governed(self) -> SessionDesk:
+        """Where governed sessions are looked at, halted and let go on."""
+        from interpose.service.session_desk import open_session_desk
+
+        return open_session_desk(self.config, self.store, self.ledger, self.answering)
+
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
         return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
@@ -149,6 +157,8 @@ class Service:
     def close(self) -> None:
         """Stop following files, write what is queued, and let go of the store."""
         self.policies.stop()
+        if "governed" in self.__dict__:
+            self.governed.close()
         self.ledger.close()
 
     def __enter__(self) -> Self:

@@ -6,13 +6,14 @@ import pytest
 from msgspec.structs import replace
 
 from interpose.governance.halts import READING, halt_rulings, how_to_lift, lifted, with_checkpoint, with_halt
-from interpose.governance.sessions import GovernedSession, StallCounts
+from interpose.governance.sessions import GovernedSession, Lift, StallCounts
 from interpose.tools import KNOWN_TOOL_NAMES
 from interpose.types import ToolCall
 
 NOW = 1_794_952_801_000_000_000
 SESSION = GovernedSession(id="s-12", stall=StallCounts(kind="errors", errors=21, told="x"))
 HALTED = with_halt(SESSION, "21 errors", "governance/stall", NOW)
+LIFT = Lift(halt_ns=NOW, by="ann", at_ns=NOW + 5)
 
 
 @pytest.mark.parametrize("tool", sorted({*KNOWN_TOOL_NAMES, "mcp__x__read_file", "mcp__x__anything", "readx", "Read"}))
@@ -20,7 +21,7 @@ def test_reading_passes_and_nothing_else(tool: str) -> None:
     rulings = halt_rulings(HALTED, ToolCall(tool, {"path": "x"}))
     assert (rulings == ()) == (tool in READING)
     assert halt_rulings(SESSION, ToolCall(tool)) == ()
-    assert halt_rulings(lifted(HALTED), ToolCall(tool)) == ()
+    assert halt_rulings(lifted(HALTED, LIFT), ToolCall(tool)) == ()
 
 
 def test_what_changes_anything_is_no_reading() -> None:
@@ -46,9 +47,17 @@ def test_the_first_reason_counts() -> None:
 
 
 def test_a_lifted_session_begins_to_count_anew() -> None:
-    after = lifted(HALTED)
+    after = lifted(HALTED, LIFT)
     assert (after.halt, after.stall) == (None, StallCounts())
-    assert lifted(SESSION) is SESSION, "what is not halted keeps its counts"
+    assert after.lift == LIFT
+    assert lifted(SESSION, LIFT) is SESSION, "what is not halted keeps its counts"
+
+
+def test_a_lift_lifts_one_halt_and_no_later_one() -> None:
+    again = with_halt(lifted(HALTED, LIFT), "again", "governance/stall", NOW - 1_000_000)
+    assert again.halt is not None
+    assert again.halt.at_ns > LIFT.halt_ns, "also where a clock was set back"
+    assert lifted(again, LIFT) is again
 
 
 def test_texts_of_others_stay_on_one_line_and_are_bounded() -> None:
