@@ -23,12 +23,12 @@ from interpose.driving.fair_workers import FairWorkers
 from interpose.errors import InvalidCallError, text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, HostedAnswer, Refuse, WaitFor
 from interpose.secrets import Redactor
+from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.frames import INVALID_PARAMS
 from interpose.surfaces.mcp.gate_asides import MOST_LETTERS, aside
 from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
-from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
 from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
 from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, withheld

@@ -33,11 +33,11 @@ from interpose.interceptor_protocol.invocations import (
     denied,
 )
 from interpose.interceptor_protocol.offering import OfferedInterceptor
+from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import Asked, Client
 from interpose.surfaces.mcp.gate import is_large
 from interpose.surfaces.mcp.gate_calls import CALL, PROMPT, RESOURCE, call_of
-from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_results import opened, rewritten, text_result
 from interpose.surfaces.mcp.interceptor_methods import InvokingCaller
 from interpose.surfaces.mcp.interceptor_payloads import (
