@@ -12,5 +12,6 @@ __all__ = [
     "strict_json",
     "unseen_text",
     "unwritable",
+    "value_sizes",
     "yaml_text",
 ]
