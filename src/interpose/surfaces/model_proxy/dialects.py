@@ -11,14 +11,15 @@ from msgspec import Struct
 from interpose.surfaces.http_server.messages import Refusal
 from interpose.surfaces.model_proxy import anthropic_messages, gemini_content, openai_chat, openai_responses
 from interpose.surfaces.model_proxy.found_calls import AnswerStream, JudgedAnswer
+from interpose.surfaces.model_proxy.openai_responses import Unanswered
 
 
 class Dialect(Struct, frozen=True):
     """One API: how it streams, how it answers, how it says that something went wrong."""
 
     name: str
-    stream: Callable[[], AnswerStream]
-    judged: Callable[[Any], JudgedAnswer]
+    stream: Callable[[Unanswered], AnswerStream]
+    judged: Callable[[Any, Unanswered], JudgedAnswer]
     error: Callable[[int, str], Any]
 
 
@@ -43,11 +44,24 @@ def _gemini_error(status: int, message: str) -> Any:
 
 
 MESSAGES = Dialect(
-    anthropic_messages.NAME, anthropic_messages.MessagesStream, anthropic_messages.judged, _anthropic_error
+    anthropic_messages.NAME,
+    lambda _unanswered: anthropic_messages.MessagesStream(),
+    lambda body, _unanswered: anthropic_messages.judged(body),
+    _anthropic_error,
 )
 RESPONSES = Dialect(openai_responses.NAME, openai_responses.ResponsesStream, openai_responses.judged, _openai_error)
-CHAT = Dialect(openai_chat.NAME, openai_chat.ChatStream, openai_chat.judged, _openai_error)
-GEMINI = Dialect(gemini_content.NAME, gemini_content.GeminiStream, gemini_content.judged, _gemini_error)
+CHAT = Dialect(
+    openai_chat.NAME,
+    lambda _unanswered: openai_chat.ChatStream(),
+    lambda body, _unanswered: openai_chat.judged(body),
+    _openai_error,
+)
+GEMINI = Dialect(
+    gemini_content.NAME,
+    lambda _unanswered: gemini_content.GeminiStream(),
+    lambda body, _unanswered: gemini_content.judged(body),
+    _gemini_error,
+)
 
 _JUDGED = (
     # What counts the tokens of a request hears all of it, too.

@@ -7,7 +7,7 @@ error that the agent understands, and nothing that was held is passed on.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
 
 from interpose.surfaces.model_proxy.found_calls import (
     MOST_CALLS,
@@ -37,47 +37,52 @@ class HeldStream:
         self._calls = self._held = 0
         self.stopped = ""
 
-    async def passed(self, pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    async def passed(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         """What the agent gets of the pieces in which an answer comes. Whatever these raise goes on up."""
+        ready: list[bytes] = []
         try:
-            async for piece in pieces:
-                for event in self._events.feed(piece):
-                    self._held += len(event.raw)
-                    async for part in self._taken(self._answer.event(event)):
-                        yield part
-                    if self._held > LARGEST_HELD:
-                        raise UnreadableError(f"more than {LARGEST_HELD >> 20} MiB of it wait for a call to end")
-            if (last := self._events.finish()) is not None:
-                async for part in self._taken(self._answer.event(last)):
-                    yield part
-            async for part in self._taken(self._answer.end()):
-                yield part
+            while True:
+                piece = await anext(pieces, None)
+                for step in self._last() if piece is None else self._fed(piece):
+                    if not isinstance(step, CallsToJudge):
+                        ready.append(step)
+                        continue
+                    if ready:
+                        yield b"".join(ready)
+                        ready.clear()
+                    judging = self._judging(step)
+                    try:
+                        while not (await asyncio.wait({judging}, timeout=PATIENCE))[0]:
+                            if self._answer.waiting:
+                                yield self._answer.waiting
+                        ready += step.written(judging.result())
+                    finally:
+                        judging.cancel()
+                if ready:
+                    yield b"".join(ready)
+                    ready.clear()
+                if piece is None:
+                    return
         except UnreadableError as error:
             self.stopped = str(error)
-            yield self._answer.broken(f"Interpose ended this answer: {error}")
+            yield b"".join((*ready, self._answer.broken(f"Interpose ended this answer: {error}")))
 
-    async def _taken(self, steps: Iterator[StreamStep]) -> AsyncIterator[bytes]:
-        for step in steps:
-            if isinstance(step, CallsToJudge):
-                async for part in self._ruled(step):
-                    yield part
-            else:
-                self._held = max(0, self._held - len(step))
+    def _fed(self, piece: bytes) -> Iterator[StreamStep]:
+        for event in self._events.feed(piece):
+            self._held += len(event.raw)
+            for step in self._answer.event(event):
+                self._held = 0 if isinstance(step, CallsToJudge) else max(0, self._held - len(step))
                 yield step
+            if self._held > LARGEST_HELD:
+                raise UnreadableError(f"more than {LARGEST_HELD >> 20} MiB of it wait for a call to end")
 
-    async def _ruled(self, step: CallsToJudge) -> AsyncIterator[bytes]:
+    def _last(self) -> Iterator[StreamStep]:
+        if (last := self._events.finish()) is not None:
+            yield from self._answer.event(last)
+        yield from self._answer.end()
+
+    def _judging(self, step: CallsToJudge) -> asyncio.Future[list[Ruling]]:
         self._calls += len(step.calls)
         if self._calls > MOST_CALLS:
             raise UnreadableError(f"it has more than {MOST_CALLS} calls")
-        judging = asyncio.ensure_future(self._judge(step.calls))
-        try:
-            while not judging.done():
-                await asyncio.wait({judging}, timeout=PATIENCE)
-                if not judging.done() and self._answer.waiting:
-                    yield self._answer.waiting
-            rulings = judging.result()
-        finally:
-            judging.cancel()
-        self._held = 0
-        for part in step.written(rulings):
-            yield part
+        return asyncio.ensure_future(self._judge(step.calls))

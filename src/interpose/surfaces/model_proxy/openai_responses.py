@@ -109,7 +109,8 @@ class ResponsesStream:
 
     waiting = b": interpose asks a person\n\n"
 
-    def __init__(self) -> None:
+    def __init__(self, unanswered: Unanswered) -> None:
+        self.unanswered = unanswered
         self._held: tuple[int, _OpenItem] | None = None
         self._later: list[RawEvent] = []
         self._begun: set[int] = set()
@@ -117,7 +118,6 @@ class ResponsesStream:
         self._run_there: set[int] = set()
         self._ruled: dict[int, tuple[FoundCall | None, Ruling]] = {}
         self._last = 0
-        self.unanswered = Unanswered()
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
         """One event."""
@@ -273,19 +273,17 @@ def _numbered(said: list[dict[str, Any]], like: RawEvent, numbers: list[int]) ->
         yield written(value, like, one["type"] if like.name else "")
 
 
-def judged(body: Any, unanswered: Unanswered | None = None) -> JudgedAnswer:
+def judged(body: Any, unanswered: Unanswered) -> JudgedAnswer:
     """A whole answer."""
     answer = object_in(body, "the answer")
-    if unanswered is not None:
-        unanswered.heard(answer)
+    unanswered.heard(answer)
     items = objects_in(answer.get("output"), "output")
     found = {at: call for at, item in enumerate(items) if (call := call_in(item)) is not None}
 
     def written_with(rulings: Sequence[Ruling]) -> dict[str, Any]:
         said = dict(zip(found, rulings, strict=True))
-        if unanswered is not None:
-            for at, ruling in said.items():
-                unanswered.refused(items[at], ruling)
+        for at, ruling in said.items():
+            unanswered.refused(items[at], ruling)
         return {**answer, "output": [ruled_item(item, said.get(at, PassedCall())) for at, item in enumerate(items)]}
 
     return JudgedAnswer(tuple(found.values()), written_with)
