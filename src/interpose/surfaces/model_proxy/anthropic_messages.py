@@ -25,7 +25,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     object_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, written
+from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import (
     UnreadableError,
     number_in,
@@ -98,7 +98,7 @@ class MessagesStream:
             yield event.raw
             return
         value = object_in(value_of(event.data), "an event")
-        kind = value.get("type")
+        kind = text_in(value.get("type"))
         if event.name not in ("", kind):
             raise UnreadableError("an event has one name in its head and another in its data")
         match kind:
@@ -150,7 +150,7 @@ class MessagesStream:
     def _delta(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
         block = self._block(value)
         delta = object_in(value.get("delta"), "delta")
-        kind = delta.get("type")
+        kind = text_in(delta.get("type"))
         if block.kind in ("call", "unknown"):
             block.held.append(event)
             if kind == _ARGUMENTS and isinstance(part := delta.get("partial_json"), str):
@@ -200,7 +200,8 @@ class MessagesStream:
                 part = {"type": "text_delta", "text": text}
         delta = {"type": "content_block_delta", "index": index, "delta": part}
         name = "content_block_delta" if start.name else ""
-        return iter([written(begun, start), written(delta, start, name), stop.raw])
+        before = {"type": "content_block_start", "index": index, "content_block": block.block}
+        return iter([rewritten(start, before, begun), written(delta, start, name), stop.raw])
 
     def _ended(self, event: RawEvent, value: dict[str, Any]) -> bytes:
         if self._held is not None:

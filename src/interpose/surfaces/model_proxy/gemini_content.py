@@ -24,7 +24,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     object_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, written
+from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten
 from interpose.surfaces.model_proxy.wire_values import UnreadableError, number_in, object_in, objects_in, value_of
 
 NAME = "gemini"
@@ -126,8 +126,7 @@ class GeminiStream:
             return
 
         def written_with(rulings: Sequence[Ruling]) -> Iterator[bytes]:
-            new = found.written(rulings)
-            return iter([event.raw if new == value else written(new, event)])
+            return iter([rewritten(event, value, found.written(rulings))])
 
         yield CallsToJudge(found.calls, written_with)
 
@@ -136,8 +135,8 @@ class GeminiStream:
         yield from ()
 
     def broken(self, why: str, /) -> bytes:
-        """An error event."""
-        return b"data: %b\n\n" % msgspec.json.encode({"error": {"code": 502, "message": why, "status": "INTERNAL"}})
+        """An error as Google says it in the middle of a stream: its clients look for plain JSON."""
+        return msgspec.json.encode({"error": {"code": 502, "message": why, "status": "INTERNAL"}})
 
 
 def judged(body: Any) -> JudgedAnswer:

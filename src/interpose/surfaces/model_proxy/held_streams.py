@@ -7,8 +7,11 @@ error that the agent understands, and nothing that was held is passed on.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from typing import TypeVar
 
+from interpose.errors import name_of
 from interpose.surfaces.model_proxy.found_calls import (
     MOST_CALLS,
     AnswerStream,
@@ -25,7 +28,24 @@ LARGEST_HELD = 32 << 20
 PATIENCE = 10.0
 """Seconds between two signs of life while a person is asked."""
 
+COULD_NOT = "it could not be read"
+log = logging.getLogger("interpose.proxy")
+
 Judge = Callable[[Sequence[FoundCall]], Awaitable[list[Ruling]]]
+
+
+T = TypeVar("T")
+
+
+def _sure(steps: Iterator[T]) -> Iterator[T]:
+    """INVARIANT: what goes wrong in reading is no reason to pass on what was not read."""
+    try:
+        yield from steps
+    except UnreadableError:
+        raise
+    except Exception as error:
+        log.exception("an answer could not be read")
+        raise UnreadableError(f"{COULD_NOT}: {name_of(error)}") from None
 
 
 class HeldStream:
@@ -43,7 +63,7 @@ class HeldStream:
         try:
             while True:
                 piece = await anext(pieces, None)
-                for step in self._last() if piece is None else self._fed(piece):
+                for step in _sure(self._last() if piece is None else self._fed(piece)):
                     if not isinstance(step, CallsToJudge):
                         ready.append(step)
                         continue
@@ -55,7 +75,7 @@ class HeldStream:
                         while not (await asyncio.wait({judging}, timeout=PATIENCE))[0]:
                             if self._answer.waiting:
                                 yield self._answer.waiting
-                        ready += step.written(judging.result())
+                        ready += _sure(iter(step.written(judging.result())))
                     finally:
                         judging.cancel()
                 if ready:
@@ -65,7 +85,9 @@ class HeldStream:
                     return
         except UnreadableError as error:
             self.stopped = str(error)
-            yield b"".join((*ready, self._answer.broken(f"Interpose ended this answer: {error}")))
+            if ready:
+                yield b"".join(ready)
+            yield self._answer.broken(f"Interpose ended this answer: {error}")
 
     def _fed(self, piece: bytes) -> Iterator[StreamStep]:
         for event in self._events.feed(piece):

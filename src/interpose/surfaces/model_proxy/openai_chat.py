@@ -26,8 +26,15 @@ from interpose.surfaces.model_proxy.found_calls import (
     text_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, written
-from interpose.surfaces.model_proxy.wire_values import UnreadableError, number_in, object_in, objects_in, value_of
+from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
+from interpose.surfaces.model_proxy.wire_values import (
+    UnreadableError,
+    number_in,
+    object_in,
+    objects_in,
+    text_in,
+    value_of,
+)
 
 NAME = "chat"
 _CALLS, _OLD = "tool_calls", "function_call"
@@ -72,25 +79,29 @@ class _Growing:
     def __init__(self) -> None:
         self.called: dict[str, Any] = {}
         self.wrong = ""
+        self._begun = False
 
     def add(self, part: dict[str, Any], kind: str) -> None:
         """INVARIANT: a text that comes in parts is put together in one way only. Of arguments every reader joins the
-        parts; names and ids some join and others replace, so these come once."""
+        parts; names and ids some join, others replace, and others begin a new call with: these come once, and first."""
+        begun = self._begun
         for key, value in part.items():
             if key in ("function", "custom"):
                 inner = self.called.setdefault(key, {})
                 for name, item in object_in(value, key).items():
-                    joined = name in ("arguments", "input")
-                    self._put(inner, name, item, joined=joined)
+                    self._put(inner, name, item, begun=begun, joined=name in ("arguments", "input"))
             else:
-                self._put(self.called, key, value, joined=kind == _OLD and key == "arguments")
+                self._put(self.called, key, value, begun=begun, joined=kind == _OLD and key == "arguments")
 
-    def _put(self, into: dict[str, Any], name: str, item: Any, *, joined: bool) -> None:
+    def _put(self, into: dict[str, Any], name: str, item: Any, *, begun: bool, joined: bool) -> None:
         before = into.get(name)
+        self._begun = self._begun or (joined and bool(item))
         if joined and isinstance(item, str) and isinstance(before, str):
             into[name] = before + item
         elif before in (None, ""):
             into[name] = item
+            if begun and item and name in ("id", "name"):
+                self.wrong = f"its {name} comes after its arguments"
         elif item not in (None, "") and (name == "name" or item != before):
             self.wrong = f"its {name} comes twice"
 
@@ -240,7 +251,7 @@ def _rewritten(
             if delta or finishes:
                 kept.append({**one, "delta": delta, "finish_reason": _finish(one, ruled[at])})
         if kept or chunk.get("usage"):
-            yield written({**chunk, "choices": kept}, event)
+            yield rewritten(event, chunk, {**chunk, "choices": kept})
     for at in choices.keys() - done:
         event, chunk = held[-1]
         yield from _calls_of(event, chunk, at, choices[at], ruled[at])
@@ -249,7 +260,7 @@ def _rewritten(
 def _finish(one: dict[str, Any], rulings: Sequence[Ruling]) -> Any:
     reason = one.get("finish_reason")
     none_left = all(isinstance(ruling, TextInstead) for ruling in rulings)
-    return _ENDED if reason in _FOR_CALLS and none_left else reason
+    return _ENDED if text_in(reason) in _FOR_CALLS and none_left else reason
 
 
 def _calls_of(
@@ -329,5 +340,5 @@ def _with(one: dict[str, Any], message: dict[str, Any], left: Iterator[Ruling]) 
     if texts:
         said = message.get("content")
         new["content"] = "\n\n".join([said, *texts] if isinstance(said, str) and said else texts)
-    ended = not kept and _OLD not in new and one.get("finish_reason") in _FOR_CALLS
+    ended = not kept and _OLD not in new and text_in(one.get("finish_reason")) in _FOR_CALLS
     return {**one, "message": new, "finish_reason": _ENDED if ended else one.get("finish_reason")}

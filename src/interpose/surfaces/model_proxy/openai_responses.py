@@ -125,9 +125,11 @@ class ResponsesStream:
             yield event.raw
             return
         value = object_in(value_of(event.data), "an event")
-        kind, index = value.get("type"), value.get("output_index")
+        kind, index = text_in(value.get("type")), value.get("output_index")
         if event.name not in ("", kind):
             raise UnreadableError("an event has one name in its head and another in its data")
+        if index is not None:
+            number_in(index, "output_index")
         if type(number := value.get("sequence_number")) is int:
             self._last = number
         if "response" in value:
@@ -175,7 +177,7 @@ class ResponsesStream:
         return value.get("output_index") not in self._run_there
 
     def _item(self, event: RawEvent, value: dict[str, Any], index: int) -> Iterator[StreamStep]:
-        kind = value.get("type")
+        kind = text_in(value.get("type"))
         item = object_in(value.get("item"), "item") if kind in (_ADDED, _DONE) else None
         if index in self._done or (kind == _ADDED and index in self._begun):
             raise UnreadableError("an item begins twice")

@@ -14,6 +14,7 @@ import msgspec
 from msgspec import Struct
 
 from interpose.surfaces.model_proxy.wire_values import UnreadableError
+from interpose.types import same
 
 LARGEST_EVENT = 16 << 20
 DONE = b"[DONE]"
@@ -104,6 +105,11 @@ class RawEvents:
         self._raw, self._data = [], []
         self._name, self._id, self._held = "", b"", 0
         return event
+
+
+def rewritten(event: RawEvent, before: Any, after: Any) -> bytes:
+    """An event whose value became another; the bytes that came if it did not."""
+    return event.raw if same(before, after) else written(after, event)
 
 
 def written(value: Any, like: RawEvent, name: str | None = None) -> bytes:

@@ -31,7 +31,7 @@ _PATCHED = {"create_file": "Add", "update_file": "Update", "delete_file": "Delet
 
 def call_in(item: dict[str, Any]) -> FoundCall | None:
     """The call that an item is; None if it is none. Raises UnreadableError."""
-    kind, key = item.get("type"), item.get("call_id")
+    kind, key = text_in(item.get("type")), item.get("call_id")
     match kind:
         case "function_call":
             return json_call(key, _named(item), item.get("arguments", ""))
@@ -63,12 +63,12 @@ def call_in(item: dict[str, Any]) -> FoundCall | None:
 
 def is_run_there(item: Mapping[str, Any]) -> bool:
     """Whether the model's server runs it."""
-    return item.get("type") in _RUN_THERE or item.get("type") == "tool_search_call"
+    return text_in(item.get("type")) in (*_RUN_THERE, "tool_search_call")
 
 
 def _is_odd(item: dict[str, Any]) -> bool:
-    kind = item.get("type")
-    if kind in _RUN_THERE or (isinstance(kind, str) and kind.endswith("_output")):
+    kind = text_in(item.get("type"))
+    if kind in _RUN_THERE or kind.endswith("_output"):
         return False
     if kind in _SAID:
         return bool(smell_of(item.get("content")))

@@ -35,9 +35,15 @@ def plain_key(key: str) -> str:
     return key.lower().replace("_", "").replace("-", "") if len(key) <= 200 else key
 
 
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)
+
+
 _SPELLINGS: dict[str, set[str]] = {}
+"""Both ways to write two words are in use; each API keeps to one, and is read in that alone."""
 for _name in _WATCHED:
-    _SPELLINGS.setdefault(plain_key(_name), set()).add(_name)
+    _SPELLINGS.setdefault(plain_key(_name), set()).update((_name, _camel(_name)))
 
 
 def value_of(text: bytes) -> Any:
