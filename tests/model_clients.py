@@ -118,7 +118,7 @@ def _chat(values: list[Any], *, joins_names: bool, by_id: bool) -> Iterator[tupl
     calls: dict[Any, list[str]] = {}
     last: dict[Any, Any] = {}
     for choice, part in _chat_parts(values):
-        key = (json.dumps(choice), json.dumps(part.get("index")))
+        key: Any = (json.dumps(choice), json.dumps(part.get("index")))
         if by_id:
             last[key] = part.get("id") or last.get(key)
             key = (*key, json.dumps(last[key]))
@@ -129,7 +129,7 @@ def _chat(values: list[Any], *, joins_names: bool, by_id: bool) -> Iterator[tupl
                 held[0] = held[0] + name if joins_names else name
             if isinstance(text, str):
                 held[1] += json.dumps({"input": text}) if kind == "custom" and not held[1] else text
-    yield from (tuple(call) for call in calls.values())
+    yield from ((name, text) for name, text in calls.values())
 
 
 def chat_joining(values: list[Any]) -> Iterator[tuple[Any, Any]]:
@@ -157,7 +157,7 @@ def chat_of_old(values: list[Any]) -> Iterator[tuple[Any, Any]]:
                     held = calls.setdefault(json.dumps(get(choice, "index")), ["", ""])
                     for place, field in enumerate(("name", "arguments")):
                         held[place] += found[field] if isinstance(found.get(field), str) else ""
-    yield from (tuple(call) for call in calls.values())
+    yield from ((name, text) for name, text in calls.values())
 
 
 _ITEMS = ("function_call", "custom_tool_call")

@@ -48,6 +48,10 @@ def _sure(steps: Iterator[T]) -> Iterator[T]:
         raise UnreadableError(f"{COULD_NOT}: {name_of(error)}") from None
 
 
+def _written(step: CallsToJudge, judging: asyncio.Future[list[Ruling]]) -> Iterator[bytes]:
+    yield from step.written(judging.result())
+
+
 class HeldStream:
     """One streamed answer. `stopped` is why it was ended here, if it was."""
 
@@ -75,7 +79,7 @@ class HeldStream:
                         while not (await asyncio.wait({judging}, timeout=PATIENCE))[0]:
                             if self._answer.waiting:
                                 yield self._answer.waiting
-                        ready += _sure(iter(step.written(judging.result())))
+                        ready += _sure(_written(step, judging))
                     finally:
                         judging.cancel()
                 if ready:

@@ -8,6 +8,7 @@ INVARIANT: what can't be judged is not passed on. It is an error in the form of 
 from __future__ import annotations
 
 import asyncio
+import logging
 import re
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
@@ -40,6 +41,8 @@ MOST_ANSWERS = 1000
 _HIDDEN = re.compile(r"%(?:2[DEF]|3[0-9]|4[1-9A-F]|5[0-9AF]|6[1-9A-F]|7[0-9AE])", re.IGNORECASE)
 """Escapes of letters that need none, and of `/`: a server that undoes them would see another path than we do."""
 
+log = logging.getLogger("interpose.proxy")
+
 Identify = Callable[[Request, str], Context]
 """Whose request it is, in a dialect."""
 
@@ -71,6 +74,9 @@ class ModelRelay:
             return _failed(kind, 400, f"Interpose refused this request: {error}")
         except NotReachedError as error:
             return _failed(kind, 502, f"Interpose could not reach the model's server: {error}")
+        except Exception:
+            log.exception("request %s could not be relayed", request.request_id)
+            return _failed(kind, 500, f"Interpose failed; its log has more under {request.request_id}")
 
     def _place(self, request: Request) -> tuple[Upstream, str, str]:
         """Where a request goes: the server, the path there, and the target as it was written. Raises Refusal."""

@@ -36,7 +36,7 @@ def call_in(item: dict[str, Any]) -> FoundCall | None:
         case "function_call":
             return json_call(key, _named(item), item.get("arguments", ""))
         case "custom_tool_call":
-            return text_call(key, _named(item), item.get("input", ""))
+            return text_call(key, _named(item), item.get("input"))
         case "local_shell_call":
             action = dict(object_in(item.get("action") or {}, "action"))
             wrong = "" if action.pop("type", "exec") == "exec" else "it is no command"
