@@ -143,7 +143,7 @@ def test_an_engine_that_is_gone_refuses(there: ProxySite, service: Service) -> N
     def gone(_context: Any) -> Any:
         raise RuntimeError("the engine is gone")
 
-    service.policies = type("Gone", (), {"engine": staticmethod(gone), "stop": lambda _self: None})()  # type: ignore[assignment]  # it is gone
+    service.policies = type("Gone", (), {"engine": staticmethod(gone), "stop": lambda _self: None})()
     assert "the engine is gone" in refused(there)
     assert "could not be looked at" in withheld(there)
 
