@@ -30,6 +30,7 @@ InterposeError
 │   └── NotProvenError        whoever answers did not prove to be no agent
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
+├── FrameworkLimitError       an agent framework can't do what is asked of it
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -173,6 +174,10 @@ class PinError(InterposeError):
 
 class NoPinError(PinError, LookupError):
     """There is nothing of this name, or it is not what somebody looked at."""
+
+
+class FrameworkLimitError(InterposeError):
+    """An agent framework can't do what is asked of it. Nothing is allowed in its place."""
 
 
 class BlockedError(InterposeError):

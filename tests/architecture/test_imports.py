@@ -119,6 +119,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
+    "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
+    "frameworks": {"surfaces.frameworks"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -154,6 +156,10 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "langchain": ("surfaces/frameworks/langchain.py",),
+    "langchain_core": ("surfaces/frameworks/langchain.py",),
+    "langgraph": ("surfaces/frameworks/langchain.py",),
+    "pydantic": ("surfaces/frameworks/langchain.py",),
 }
 
 SOURCE_LIMIT = 500
