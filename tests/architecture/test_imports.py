@@ -156,10 +156,24 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
-    "langchain": ("surfaces/frameworks/langchain.py",),
-    "langchain_core": ("surfaces/frameworks/langchain.py",),
-    "langgraph": ("surfaces/frameworks/langchain.py",),
-    "pydantic": ("surfaces/frameworks/langchain.py",),
+} | {
+    package: (f"surfaces/frameworks/{module}.py",)
+    for module, packages in {
+        "ag2": ("ag2", "autogen"),
+        "agent_framework": ("agent_framework",),
+        "claude_agent_sdk": ("claude_agent_sdk",),
+        "crewai": ("crewai",),
+        "fastmcp": ("fastmcp",),
+        "google_adk": ("google",),
+        "langchain": ("langchain", "langchain_core", "langgraph", "pydantic"),
+        "llama_index": ("llama_index",),
+        "mcp_sdk": ("mcp",),
+        "openai_agents": ("agents", "openai"),
+        "pydantic_ai": ("pydantic_ai",),
+        "smolagents": ("smolagents",),
+        "strands": ("strands",),
+    }.items()
+    for package in packages
 }
 
 SOURCE_LIMIT = 500
