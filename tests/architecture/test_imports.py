@@ -156,6 +156,7 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
 } | {
     package: (f"surfaces/frameworks/{module}.py",)
     for module, packages in {
@@ -165,7 +166,7 @@ CONFINED = {
         "crewai": ("crewai",),
         "fastmcp": ("fastmcp",),
         "google_adk": ("google",),
-        "langchain": ("langchain", "langchain_core", "langgraph", "pydantic"),
+        "langchain": ("langchain", "langchain_core", "langgraph"),
         "llama_index": ("llama_index",),
         "mcp_sdk": ("mcp",),
         "openai_agents": ("agents", "openai"),

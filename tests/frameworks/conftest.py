@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
-from tests.frameworks.known import KNOWN
+pytest.register_assert_rewrite("tests.frameworks.behaviours")
+
+from tests.frameworks.known import KNOWN  # noqa: E402 - after what it says how to import
 
 _RESULTS = "FRAMEWORK_RESULTS"
 """The variable that names the file into which `scripts/frameworks` wants the results."""

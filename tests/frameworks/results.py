@@ -27,7 +27,7 @@ _SUITE = (
 )  # fmt: skip
 """What every framework is played with."""
 
-YES, FAILED = "yes", "**failed**"
+YES, NO, FAILED = "yes", "no", "**failed**"
 
 
 class FrameworkResult(Struct, frozen=True, forbid_unknown_fields=True):
@@ -84,10 +84,10 @@ def modes_of(result: FrameworkResult) -> list[str]:
     return [mode for mode in ("sync", "async", "stream") if any(name.endswith(f"-{mode}") for name in result.played)]
 
 
-def cell(known: KnownFramework, result: FrameworkResult, column: Column) -> str:
-    """What the table says: yes if all was played and passed, or why not."""
+def cell(known: KnownFramework, result: FrameworkResult, column: Column, notes: list[str]) -> str:
+    """What the table says: yes if all was played and passed, no if it can't be, with a note that says why."""
     behaviours = [one.name for one in BEHAVIOURS if one.column == column]
-    reasons = list(dict.fromkeys(known.cannot[name] for name in behaviours if name in known.cannot))
+    reasons = dict.fromkeys(f"{known.title}: {known.cannot[name]}" for name in behaviours if name in known.cannot)
     played = [
         result.played.get(f"{name}-{mode}", "failed")
         for name in behaviours
@@ -96,27 +96,30 @@ def cell(known: KnownFramework, result: FrameworkResult, column: Column) -> str:
     ]
     if any(outcome != "passed" for outcome in played):
         return FAILED
-    if not played:
-        return "no: " + "; ".join(reasons)
-    return YES if not reasons else f"{YES}, but {'; '.join(reasons)}"
+    notes += [reason for reason in reasons if reason not in notes]
+    marks = ", ".join(str(notes.index(reason) + 1) for reason in reasons)
+    return (YES if played else NO) + (f" ({marks})" if marks else "")
 
 
 def table(results: Mapping[str, FrameworkResult]) -> str:
-    """The table in Markdown."""
+    """The table in Markdown, and its notes."""
     lines = [
         f"| framework | version | {' | '.join(COLUMNS)} | runs |",
         f"|---|---|{'---|' * len(COLUMNS)}---|",
     ]
+    notes: list[str] = []
     for known in KNOWN:
         result = results.get(known.name)
         if result is None:
             lines.append(f"| [{known.title}]({known.name}.md) | not run |{' |' * (len(COLUMNS) + 1)}")
             continue
-        cells = [cell(known, result, column) for column in COLUMNS]
+        cells = [cell(known, result, column, notes) for column in COLUMNS]
         lines.append(
             f"| [{known.title}]({known.name}.md) | {result.version} | {' | '.join(cells)} | "
             f"{', '.join(modes_of(result))} |"
         )
+    if notes:
+        lines += ["", *(f"{number}. {note}." for number, note in enumerate(notes, 1))]
     return "\n".join(lines) + "\n"
 
 

@@ -14,6 +14,8 @@ from tests.frameworks.interceptors import engine_of
 from tests.frameworks.known import PRESENT, KnownFramework
 from tests.frameworks.playing import Mode
 
+pytestmark = pytest.mark.filterwarnings("default")  # what frameworks leave open or find outdated is not ours
+
 
 def rows() -> Iterator[Any]:
     for one in PRESENT:

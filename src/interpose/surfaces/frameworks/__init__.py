@@ -3,4 +3,5 @@
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
     "langchain",
+    "openai_agents",
 ]

@@ -101,8 +101,9 @@ def _of_service(service: Service, facts: FrameworkFacts, options: GuardOptions) 
 
 def _abilities(facts: FrameworkFacts, *, asks: bool) -> Abilities:
     return Abilities(
-        ask=asks, holds=True, rewrite=facts.rewrites, rewrite_carried=facts.rewrites, asks_rewritten=facts.rewrites
-    )
+        ask=asks, holds=True, rewrite=facts.rewrites, rewrite_carried=facts.rewrites,
+        asks_rewritten=facts.rewrites and facts.asks_rewritten,
+    )  # fmt: skip
 
 
 def _given(engine: object) -> Service:

@@ -17,6 +17,9 @@ class FrameworkFacts(Struct, frozen=True, kw_only=True):
     title: str
     asks: str = ""
     """Its own way of asking a person, in its own word. Empty: it has none."""
+    asks_rewritten: bool = True
+    """Whether its person can be shown other arguments than the model's. If not, what would be changed and asked about
+    is refused."""
     rewrites: bool = True
     """Whether other arguments than the model's can run. If not, a rewrite is a refusal that names the safer call."""
     messages: bool = False

@@ -123,10 +123,12 @@ class FrameworkGuard:
         ask: AskInFramework | None = None,
         shape: ResultShape = PLAIN,
         passes: tuple[type[BaseException], ...] = (),
+        decided: Answer | None = None,
     ) -> Flow[Ending]:
         """A whole call. `execute` runs the framework's tool with the arguments that it is given; what the tool raises
-        is raised, as is what is among `passes`, with which a framework steers its own run."""
-        answer = yield from self.before(call)
+        is raised, as is what is among `passes`, with which a framework steers its own run. `decided` is what `before`
+        said of this very call."""
+        answer = decided or (yield from self.before(call))
         if isinstance(answer, AskPerson):
             answer = yield from self.asked(answer, ask)
         if isinstance(answer, Told):
