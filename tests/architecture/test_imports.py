@@ -157,6 +157,7 @@ CONFINED = {
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
     "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
+    "pydantic_core": ("surfaces/frameworks/",),
 } | {
     package: (f"surfaces/frameworks/{module}.py",)
     for module, packages in {

@@ -34,11 +34,11 @@ def _nobody_else(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keep what became of each behaviour: a test that failed anywhere failed."""
+    """Keep what became of each behaviour, and of all besides: a test that failed anywhere failed."""
     name = report.nodeid.partition("test_behaviour[")[2].removesuffix("]")
-    if not name:
-        return
     framework, _, rest = name.partition("-")
+    if not framework:
+        rest = report.nodeid.rpartition("/")[2]
     kept = _outcomes.setdefault(framework, {})
     if report.failed or (report.when == "call" and kept.get(rest) != "failed"):
         kept[rest] = report.outcome

@@ -55,6 +55,15 @@ class KnownFramework(Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tr
         return SUITE / "drivers" / f"{self.name}.py"
 
     @property
+    def facts_file(self) -> Path:
+        return SUITE / "known" / f"{self.name}.yaml"
+
+    @property
+    def own_tests(self) -> list[Path]:
+        """What is told of this framework alone, if there is anything."""
+        return list(SUITE.glob(f"test_{self.name}.py"))
+
+    @property
     def pins(self) -> Path:
         return ROOT / "requirements" / "frameworks" / f"{self.environment}.txt"
 

@@ -31,12 +31,14 @@ YES, NO, FAILED = "yes", "no", "**failed**"
 
 
 class FrameworkResult(Struct, frozen=True, forbid_unknown_fields=True):
-    """One framework's last run. `played` has `passed` or `failed` for each behaviour and mode."""
+    """One framework's last run: `passed` or `failed` for each behaviour and mode, and for everything besides: the
+    example of its page, and the tests of this framework alone."""
 
     version: str
     of: str
     """The digest of what was run."""
     played: Mapping[str, str]
+    besides: Mapping[str, str]
 
 
 def digest_of(known: KnownFramework) -> str:
@@ -46,7 +48,8 @@ def digest_of(known: KnownFramework) -> str:
     sources = sorted(path for path in room.glob("*.py") if path not in others and path.name != "__init__.py")
     suite = [SUITE / f"{name}.py" for name in _SUITE]
     digest = hashlib.sha256()
-    for path in (*sources, known.driver_file, known.pins, SUITE / "known" / f"{known.name}.yaml", *suite):
+    own = (known.driver_file, known.pins, known.page, known.facts_file, *known.own_tests)
+    for path in (*sources, *own, *suite):
         digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()
 
@@ -61,9 +64,11 @@ def kept(known: KnownFramework) -> FrameworkResult | None:
     return msgspec.json.decode(path.read_bytes(), type=FrameworkResult) if path.is_file() else None
 
 
-def keep(known: KnownFramework, played: Mapping[str, str]) -> None:
+def keep(known: KnownFramework, played: Mapping[str, str], besides: Mapping[str, str]) -> None:
     """Keep what came of a run."""
-    result = FrameworkResult(pinned_version(known), digest_of(known), dict(sorted(played.items())))
+    result = FrameworkResult(
+        pinned_version(known), digest_of(known), dict(sorted(played.items())), dict(sorted(besides.items()))
+    )
     FOLDER.mkdir(parents=True, exist_ok=True)
     place_of(known).write_bytes(msgspec.json.format(msgspec.json.encode(result), indent=1) + b"\n")
 

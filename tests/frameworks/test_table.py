@@ -38,6 +38,16 @@ def test_everything_was_played(known: KnownFramework) -> None:
     assert set(result.played) == wanted(known, modes_of(result))
 
 
+@each
+def test_all_besides_passed(known: KnownFramework) -> None:
+    """The example of its page, and the tests of this framework alone."""
+    result = kept(known)
+    assert result is not None
+    assert set(result.besides.values()) == {"passed"}
+    files = {name.partition("::")[0] for name in result.besides}
+    assert files == {"test_behaviours.py", "test_pages.py", *(path.name for path in known.own_tests)}
+
+
 def test_the_table_is_made_of_the_results() -> None:
     assert table_in(README.read_text(encoding="utf-8")) == table(all_kept())
 

@@ -4,4 +4,5 @@
 __all__ = [
     "langchain",
     "openai_agents",
+    "pydantic_ai",
 ]

@@ -61,9 +61,10 @@ class AskPerson(Struct, frozen=True):
 
 
 class Told(Struct, frozen=True):
-    """The model gets this text instead of the call's result."""
+    """The model gets this text instead of the call's result. `verdict` says why, for programs."""
 
     text: str
+    verdict: Verdict[Any] | None = None
 
 
 class Result(Struct, frozen=True):
@@ -236,10 +237,11 @@ class FrameworkGuard:
         try:
             verdict = yield from self._decider.message(text, self._who(session, agent))
         except Exception as error:  # noqa: BLE001 - deny by default
-            return Told(reply_texts.refusal(undecidable(error)))
+            verdict = undecidable(error)
         if verdict.allowed:
             return verdict.payload.text
-        return Told(reply_texts.waiting(verdict) if verdict.outcome == "ask" else reply_texts.refusal(verdict))
+        said = reply_texts.waiting(verdict) if verdict.outcome == "ask" else reply_texts.refusal(verdict)
+        return Told(said, verdict)
 
     def must_guard(self, tool: str) -> None:
         """A tool runs where nobody can stand between. Raises FrameworkLimitError unless it was accepted by name."""
