@@ -181,7 +181,7 @@ def asked_in_the_queue_of_a_server(play: Play) -> None:
     from tests.frameworks.real_server import ASKING, answered_yes, serving
 
     with serving(play.directory, ASKING) as (url, service):
-        options = {"server": url, "wait": 0, "session": "s-2"}
+        options = {"server": url, "wait": 0, "session": "s-2", "cwd": str(play.directory)}  # a yes is for one place
         played, ran = play.run("ask the server", options=options)
         assert ran == []
         assert "interpose approvals approve" in played.seen[0]

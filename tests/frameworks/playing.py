@@ -17,7 +17,7 @@ Mode = Literal["sync", "async", "stream"]
 
 MAIN, HELPER = "main", "helper"
 """The names of the agent and of the sub-agent."""
-SESSION = "conversation-7"
+SESSION = "00000000-0000-4000-8000-000000000007"
 """The framework's own name for the conversation, where it has one. A driver sets it."""
 DONE = "done"
 ASKED = "please take notes"

@@ -31,14 +31,15 @@ SAID_NO = "A person was asked and said no"
 
 
 class FrameworkCall(Struct, frozen=True, kw_only=True):
-    """A call as a framework makes it. `call_id` is the framework's own name for it; `session` and `agent` are what it
-    knows of who acts."""
+    """A call as a framework makes it. `call_id` is the framework's own name for it; `session`, `agent` and `cwd` are
+    what it knows of who acts, and where."""
 
     name: str
     arguments: dict[str, Any]
     call_id: str = ""
     session: str = ""
     agent: str = ""
+    cwd: str = ""
     key: str = ""
     """What joins the two halves. Empty: `around` has both in its hands."""
 
@@ -253,7 +254,8 @@ class FrameworkGuard:
 
     def context(self, call: FrameworkCall) -> Context:
         """Who makes a call."""
-        return replace(self._who(call.session, call.agent), request_id=call.call_id)
+        who = self._who(call.session, call.agent)
+        return replace(who, request_id=call.call_id, cwd=who.cwd or call.cwd)
 
     def _who(self, session: str, agent: str) -> Context:
         return replace(
