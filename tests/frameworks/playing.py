@@ -49,10 +49,10 @@ class NoteTool:
 
 
 class Script(Struct, frozen=True, kw_only=True):
-    """One run. `options` are those of `guard`."""
+    """One run. `options` are those of `guard`; None is the framework alone, for the benchmark."""
 
     calls: tuple[str, ...]
-    options: dict[str, Any]
+    options: dict[str, Any] | None
     mode: Mode = "sync"
     tool: NoteTool = field(default_factory=NoteTool)
     person: Literal["yes", "no"] = "no"

@@ -87,7 +87,7 @@ async def _run(script: Script, url: str, place: str, played: Played) -> str:
         return PermissionResultAllow() if script.person == "yes" else PermissionResultDeny("no")
 
     options = ClaudeAgentOptions(
-        hooks=guard(**script.options),
+        hooks=None if script.options is None else guard(**script.options),
         can_use_tool=person,
         mcp_servers={"notes": create_sdk_mcp_server("notes", tools=[note])},
         allowed_tools=[_NOTE],

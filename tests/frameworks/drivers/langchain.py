@@ -67,7 +67,7 @@ def _drive(run: Any) -> None:
 
 async def _play(script: Script, played: Played) -> None:
     tool = StructuredTool.from_function(script.tool.run, script.tool.arun, name="note", description="Take a note.")
-    middleware = [guard(**script.options)]
+    middleware = [] if script.options is None else [guard(**script.options)]
     model = ScriptedModel(calls=[_call("note", text, number) for number, text in enumerate(script.calls)], given=[])
     first = model
     agent: Any

@@ -51,7 +51,7 @@ class _Playing:
             agent.name = HELPER
             self.first = ScriptedModel([[function_call(f"transfer_to_{HELPER}", {}, call_id="h1")]])
             agent = Agent(name=MAIN, model=self.first, handoffs=[agent])
-        self.agent = guard_agent(agent, **script.options)
+        self.agent = agent if script.options is None else guard_agent(agent, **script.options)
         self.options: dict[str, Any] = {"run_config": RunConfig(group_id=SESSION)}
 
     def answer(self, result: Any, played: Played) -> Any:

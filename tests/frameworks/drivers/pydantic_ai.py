@@ -61,7 +61,7 @@ def play(script: Script) -> Played:
 class _Playing:
     def __init__(self, script: Script) -> None:
         self.script = script
-        capabilities = [guard(**script.options)]
+        capabilities = [] if script.options is None else [guard(**script.options)]
         self.model = self.first = _Scripted(
             *(ToolCallPart("note", {"text": text}, tool_call_id=f"c{n}") for n, text in enumerate(script.calls))
         )
