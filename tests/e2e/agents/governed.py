@@ -1,11 +1,12 @@
 """Real agents with sub-agents under a governance file: who may write, who may only delegate, and who has no role.
 
-The main agent reads, is refused a file of its own, gives the work to a sub-agent that may write it, and is refused one that
+The main agent is refused a file of its own, gives the work to a sub-agent that may write it, and is refused one that
 has no role here. The roles are the user's file, the hooks are those that `interpose install` writes.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -90,13 +91,16 @@ def _row(home: Home, agent: Agent, team: Team) -> dict[str, Seen]:
     home.sub_agent(MARK, [agent.write(inside, "x"), agent.write(outside, "x")])
     run = home.run([agent.write(own, "x"), team.task("builder"), team.task("general-purpose")])
     shown, given = (*run.results, "", "", "")[:3], (*home.sub_results(MARK), "", "")[:2]
-    listed = home.interpose("session", "list", "--json")
+    [session] = json.loads(home.interpose("session", "list", "--json").stdout)["sessions"]
+    known = home.interpose("session", "show", session["id"]).stdout
     return {
         "coordinator writes": _refused("governance/role", shown[0], own),
         "worker writes": Seen("runs") if Path(inside).exists() else Seen(f"DOES NOT RUN: {given[0][:300]}", good=False),
         "worker writes outside": _refused("governance/scope", given[1], outside),
         "to one without a role": _refused("governance/", shown[2], ""),
-        "on record": Seen("yes") if "worker" in listed.stdout else Seen(f"NO: {listed.stdout[:300]}", good=False),
+        "on record": Seen("yes")
+        if "worker" in known and "coordinator" in known
+        else Seen(f"NO: {known[:300]}", good=False),
     }
 
 
