@@ -313,6 +313,56 @@ def test_one_that_could_be_any_of_those_waited_for_stands_as_deep_as_the_deepest
     assert host.depth("x") == 2
 
 
+@pytest.fixture
+def deep() -> Host:
+    """A host in whose session a builder works, one deep."""
+    host = Host(rulebook(roles=BOOK.roles | {"lead": role("lead", 0, DelegationForm(to=("*",), at_once=99))}))
+    assert host.starts(task("builder", "b"))
+    host.came(agent("b", "builder"))
+    return host
+
+
+BUILDER = agent("b", "builder")
+
+
+def test_two_of_a_kind_that_could_be_taken_for_each_other_stand_as_deep_as_the_deeper(deep: Host) -> None:
+    assert deep.starts(task("explorer", "below", by=BUILDER))
+    assert deep.starts(task("explorer", "beside"))
+    for id in ("x", "y"):
+        deep.came(agent(id, "explorer"))
+    assert (deep.depth("x"), deep.depth("y")) == (2, 2)
+
+
+def test_one_that_was_forgotten_can_neither_rise_nor_let_another_rise(
+    deep: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session_bounds, "MOST_AGENTS", 3)
+    assert deep.starts(task("explorer", "1"))
+    deep.came(agent("early", "explorer"))
+    deep.session = with_agent_stopped(deep.session, "early", deep.now)
+    deep.now += 1
+    deep.came(BUILDER)
+    deep.came(agent("another", "stranger"))
+    assert deep.session.agent("early") is None
+    assert deep.starts(task("explorer", "2", by=BUILDER))
+    deep.came(agent("early", "explorer"))
+    assert deep.depth("early") == 2, "it has taken what another was to take"
+    assert deep.starts(task("explorer", "3"))
+    deep.came(agent("late", "explorer"))
+    assert deep.depth("late") == 2, "which then takes what stands less deep"
+
+
+def test_one_whose_work_was_forgotten_stands_as_deep_as_that(deep: Host, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(session_bounds, "MOST_DELEGATIONS", 2)
+    assert deep.starts(task("explorer", "1", by=BUILDER))
+    deep.session = with_delegation_ended(deep.session, "1", failed=False, now_ns=deep.now)
+    for number in range(3):
+        assert deep.starts(task("twin", f"t{number}"))
+    assert "1" not in {one.id for one in deep.session.delegations}
+    deep.came(agent("late", "explorer"))
+    assert deep.depth("late") == 2
+
+
 def test_being_asked_for_as_something_gives_nobody_a_role() -> None:
     host = Host()
     assert host.starts(task("builder", "1"))
@@ -344,7 +394,7 @@ STEPS = st.tuples(
 
 
 @pytest.mark.parametrize("forgets", [False, True])
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(steps=st.lists(STEPS, max_size=40))
 def test_nobody_stands_less_deep_than_it_does(
     forgets: bool, steps: list[tuple[str, int, int]], monkeypatch: pytest.MonkeyPatch
