@@ -17,7 +17,7 @@ from interpose.config.builtins import BUILTINS
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Context, Deny, HookPoint, ToolCall, ToolOutcome
+from interpose.types import Command, Context, Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -109,7 +109,7 @@ def open_engines(
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
         # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
-        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
+        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER, HookPoint.COMMAND_BEFORE):
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
@@ -437,7 +437,7 @@ class _Unreadable:
         more = f" (and {len(others)} more)" if others else ""
         self._deny = Deny(f"The rules of this project can't be loaded: {first}{more}", rule="policy-unreadable")
 
-    def intercept(self, _payload: ToolCall | ToolOutcome) -> Deny:
+    def intercept(self, _payload: ToolCall | ToolOutcome | Command) -> Deny:
         return self._deny
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
-from tests.e2e.trying_agents import agent_in, alarms, database, orphan, terminal, wait_for
+from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
 
 ASKED = "git push --force origin feature"
 
@@ -56,15 +56,7 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
     with terminal(server) as own, terminal(server) as other:
         agent_in(other, server)
         id = asked(server)
-        approve = " ".join(interpose("approvals", "approve", id))
-        bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
-        ways = {
-            "its child": approve,
-            "a child in a session of its own": f"setsid -w {approve}",
-            "a child in a terminal of its own": f"script -qec '{approve}' /dev/null",
-            "an orphan in a terminal of its own": orphan("", approve, "out1"),
-            "an orphan with an empty environment": orphan(f"env -i {bare}", approve, "out2"),
-        }
+        ways = ways_to_run(" ".join(interpose("approvals", "approve", id)))
         for note, line in ways.items():
             other.type(line + "\n")
             shown = other.until("code:")

@@ -16,7 +16,7 @@ import pytest
 from interpose.store import open_store
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
-from tests.e2e.trying_agents import agent_in, alarms, database, orphan, terminal, wait_for
+from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
 from tests.governed import kept, session_of
 
 
@@ -66,15 +66,7 @@ def test_an_agent_lifts_nothing_whatever_it_does(server: ServerProcess) -> None:
     halted(server)
     with terminal(server) as own, terminal(server) as other:
         agent_in(other, server)
-        lift = " ".join(interpose("session", "lift", "s-12"))
-        bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
-        ways = {
-            "its child": lift,
-            "a child in a session of its own": f"setsid -w {lift}",
-            "a child in a terminal of its own": f"script -qec '{lift}' /dev/null",
-            "an orphan in a terminal of its own": orphan("", lift, "out1"),
-            "an orphan with an empty environment": orphan(f"env -i {bare}", lift, "out2"),
-        }
+        ways = ways_to_run(" ".join(interpose("session", "lift", "s-12")))
         for note, line in ways.items():
             other.type(line + "\n")
             text = other.until("code:")

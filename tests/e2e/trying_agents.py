@@ -59,3 +59,15 @@ def orphan(around: str, command: str, out: str) -> str:
     """A command in a session and a terminal of its own, whose parents are gone. The shell waits for it."""
     started = f"(setsid {around} script -qec '{command}; echo $? >{out}' /dev/null </dev/null &)"
     return f"{started}; while ! test -s {out}; do sleep 0.1; done; exit $(cat {out})"
+
+
+def ways_to_run(command: str) -> dict[str, str]:
+    """Every way in which an agent could run a command of ours, as a line for its shell."""
+    bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
+    return {
+        "its child": command,
+        "a child in a session of its own": f"setsid -w {command}",
+        "a child in a terminal of its own": f"script -qec '{command}' /dev/null",
+        "an orphan in a terminal of its own": orphan("", command, "out1"),
+        "an orphan with an empty environment": orphan(f"env -i {bare}", command, "out2"),
+    }

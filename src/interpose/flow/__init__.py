@@ -9,5 +9,6 @@ __all__ = [
     "pending_calls",
     "run_flow",
     "status_lines",
+    "streamed_calls",
     "wire_log",
 ]

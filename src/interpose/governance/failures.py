@@ -1,7 +1,8 @@
 """Whether a call failed, and with what words: hosts say it in many ways.
 
-An error is what the transport calls one, or a program that ended with another code than 0 and said something. One that
-said nothing (`grep` that finds nothing) is a result like any other.
+An error is what the transport calls one. Of a shell it is a program that ended with another code than 0 and says in its
+words that something went wrong: `grep` that finds nothing, `diff` that finds something, or what waits and says how far
+it has come end so, too, and are results like any other.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ _SAID_CODE = late(r"(?im)^.{0,40}exit(?:ed with)?[ _](?:code|status)[\"']?[:= ]{
 """A line in which a shell's host says how the program ended."""
 _TELLING = late(
     r"(?i)error|fail|exception|assert|panic|fatal|traceback|cannot|can't|could not|unable|not found|no such|undefined|"
-    r"unknown|invalid|unexpected|expected|missing|denied|refused|timed? ?out|conflict|unresolved"
+    r"unknown|invalid|unexpected|expected|missing|denied|refused|timed? ?out|conflict|unresolved|unrecogni|usage:|"
+    r"fault|abort|crash|killed|core dumped|no space|permission|forbidden|unauthori|rejected|illegal|not a |must be"
 )
 _EMPTY = late(r"(?i)exit(?:ed with)?[ _](?:code|status)|command|failed|error|none|empty|process|signal|[^a-z]")
 
@@ -45,10 +47,14 @@ def failure_of(outcome: ToolOutcome) -> SaidFailure | None:
     if not outcome.is_error and not _code(outcome.result, shell=outcome.call.name == "exec"):
         return None
     text = _shortened("\n".join(_texts(outcome.result)))
-    if not outcome.is_error and not _SAID_CODE.sub("", text).strip():
-        return None
+    shell = outcome.call.name == "exec"
+    if shell:
+        text = _SAID_CODE.sub("", text)
     lines = [unnumbered(line.strip()[:_LONGEST_LINE]) for line in text.splitlines() if line.strip()]
-    telling = [line for line in lines if _TELLING.search(line)] or lines
+    telling = [line for line in lines if _TELLING.search(line)]
+    if not telling and shell:
+        return None
+    telling = telling or lines
     kept = tuple(dict.fromkeys(telling))[:_MOST_LINES]
     letters = sum(len(_EMPTY.sub("", line)) for line in kept)
     return SaidFailure(kept, vague=letters < _ENOUGH_LETTERS)

@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from interpose.formats.yaml_text import YamlError, read_yaml
 from interpose.governance.markdown_types import schema_of, title_of, type_of
-from interpose.governance.name_patterns import fits
+from interpose.governance.path_globs import covers, parts_of
 from interpose.governance.uuid7 import uuid7
 from interpose.reading import DEFAULT_CWD
 from interpose.tools import paths_of, plain_arguments, spellings
@@ -33,7 +33,6 @@ MOST_TEXT = 64_000
 _MOST_CONTENT = 4_000_000
 _FENCE = "---"
 _EVERYWHERE = frozenset({"replaceall", "all", "global"})
-_MOST_PARTS = 64
 
 
 class Frontmatter(Struct, frozen=True):
@@ -206,7 +205,7 @@ def is_managed(paths: Iterable[str], path: str, project: str) -> bool:
         return False
     inside = _inside(path, project)
     return any(
-        _fits(glob.split("/"), (path if glob.startswith("/") else inside).split("/"))
+        covers(parts_of(glob), parts_of(path if glob.startswith("/") else inside))
         for glob in paths
         if glob.startswith("/") or inside != path
     )
@@ -215,19 +214,6 @@ def is_managed(paths: Iterable[str], path: str, project: str) -> bool:
 def _inside(path: str, project: str) -> str:
     base = posixpath.normpath(project).rstrip("/") + "/"
     return path[len(base) :] if path.startswith(base) else path
-
-
-def _fits(glob: list[str], parts: list[str]) -> bool:
-    """Whether a path fits a glob, part by part; `**` is any number of parts. Bounded by the product of both."""
-    if len(parts) > _MOST_PARTS or len(glob) > _MOST_PARTS:
-        return False
-    reached = {0}
-    for piece in glob:
-        if piece == "**":
-            reached = set(range(min(reached), len(parts) + 1)) if reached else set()
-        else:
-            reached = {at + 1 for at in reached if at < len(parts) and fits(piece, parts[at])}
-    return len(parts) in reached
 
 
 def _argument(call: ToolCall, what: str) -> str | None:

@@ -24,7 +24,7 @@ from interpose.governance.volatile_text import NUMBER, unnumbered, untimed
 from interpose.reading import DEFAULT_CWD, reading_of
 from interpose.types import Effect, EffectKind, ToolCall, ToolOutcome
 
-MOST_TEXT = 60_000
+MOST_TEXT = 20_000
 """Letters of a value that are looked at; of those beyond, only a hash counts."""
 _MOST_PARTS = 5_000
 _DEEPEST = 40

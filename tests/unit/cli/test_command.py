@@ -96,8 +96,20 @@ def test_as_json_and_elsewhere(service: Service, capsys: pytest.CaptureFixture[s
 
 
 def test_without_a_server_the_rules_alone_are_asked(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert home.is_dir()
     assert said(capsys, "check", "/deploy")[0] == 0
+    rules = home / "config" / "interpose" / "governance.yaml"
+    rules.parent.mkdir(parents=True, mode=0o700, exist_ok=True)
+    rules.write_text(
+        "version: 1\nunknown_role: allow\nchains:\n  rules:\n"
+        "    - {id: BUILT, command: deploy, must_before: [{exists: BUILD, how: run /build}]}\n"
+    )
+    code, out, _ = said(capsys, "check", "/deploy")
+    assert (code, "governance/chain/BUILT" in out, "instead  run /build" in out) == (2, True, True)
+    Path("BUILD").write_text("")
+    assert said(capsys, "check", "/deploy")[0] == 0
+    rules.write_text("version: 1\nchains: {rules: [{id: A}]}\n")
+    code, out, _ = said(capsys, "check", "/deploy")
+    assert (code, "can't be loaded" in out) == (2, True), "rules that can't be read hold everything"
 
 
 @pytest.mark.parametrize("words", [("check", "/"), ("check", " "), ("check",), ("bypass", "x"), ()])

@@ -242,6 +242,7 @@ UNTOUCHED: list[tuple[str, str | None, dict[str, Any]]] = [
         {"old_string": "---\nid: x", "new_string": "---\nid: z"},
     ),
     ("an edit that adds one itself", "# Old", {"old_string": "# Old", "new_string": "---\na: b\n---\n# Old"}),
+    ("an edit that takes it away", "---\nid: x\n---\n# Old", {"old_string": "---\nid: x\n---\n", "new_string": ""}),
     ("everywhere", "# Old", {"old_string": "# Old", "new_string": "# New", "replace_all": True}),
     ("a text that comes twice", "a b a", {"old_string": "a", "new_string": "c"}),
     ("a new file", None, {"old_string": "", "new_string": "# New"}),

@@ -97,15 +97,19 @@ def test_a_result_that_repeats_the_counter_of_its_call_is_the_same() -> None:
 
 
 ERRORS: list[tuple[str, Any, dict[str, Any], bool]] = [
-    ("the transport says so", "boom", {"is_error": True}, True),
-    ("a code beside an output", {"stdout": "boom", "exit_code": 2}, {}, True),
-    ("a code in metadata", {"output": "boom", "metadata": {"exit": 1}}, {}, True),
-    ("Codex", "Chunk ID: 1\nProcess exited with code 1\nOutput:\nboom", {}, True),
-    ("Copilot", {"content": "boom\n<shellId: 0 completed with exit code 3>"}, {}, True),
-    ("Qwen Code", {"output": "Command: x\nOutput: boom\nExit Code: 1\nSignal: (none)"}, {}, True),
-    ("MCP", {"content": [{"type": "text", "text": "boom"}], "isError": True}, {}, True),
-    ("code 0", {"stdout": "x", "exit_code": 0}, {}, False),
+    ("the transport says so", "fatal: boom", {"is_error": True}, True),
+    ("a code beside an output", {"stdout": "fatal: boom", "exit_code": 2}, {}, True),
+    ("a code in metadata", {"output": "fatal: boom", "metadata": {"exit": 1}}, {}, True),
+    ("Claude Code", "Exit code 1\nfatal: boom", {"is_error": True}, True),
+    ("Codex", "Chunk ID: 1\nProcess exited with code 1\nOutput:\nfatal: boom", {}, True),
+    ("Copilot", {"content": "fatal: boom\n<shellId: 0 completed with exit code 3>"}, {}, True),
+    ("Qwen Code", {"output": "Command: x\nOutput: fatal: boom\nExit Code: 1\nSignal: (none)"}, {}, True),
+    ("MCP", {"content": [{"type": "text", "text": "fatal: boom"}], "isError": True}, {}, True),
+    ("code 0", {"stdout": "fatal: boom", "exit_code": 0}, {}, False),
     ("a code and no word", {"stdout": "", "stderr": "", "exit_code": 1}, {}, False),
+    ("grep that finds nothing, as Claude Code says it", "Exit code 1", {"is_error": True}, False),
+    ("diff that finds something", {"stdout": "1c1\n< a\n---\n> b", "exit_code": 1}, {}, False),
+    ("what waits and has not ended", {"stdout": "3 of 7 replicas are there", "exit_code": 1}, {}, False),
     ("text about codes", "The exit code 1 means that nothing was found, and 2 that it failed.", {}, False),
 ]
 
@@ -120,8 +124,12 @@ def test_a_text_of_another_tool_is_no_error_of_a_shell() -> None:
     assert not step("read", {"path": "log"}, "Process exited with code 1").error
 
 
+def test_what_another_tool_calls_an_error_is_one() -> None:
+    assert step("mcp__x__y", {}, "boom", is_error=True).error
+
+
 def test_a_vague_error_belongs_to_its_call() -> None:
-    one, other = ({"stdout": "no", "exit_code": code} for code in (1, 2))
+    one, other = ({"stdout": "failed", "exit_code": code} for code in (1, 2))
     assert shell("diff a b", one).error != shell("cmp a b", one).error
     assert shell("diff a b", one).error == shell("diff a b", other).error
 
