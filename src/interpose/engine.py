@@ -163,6 +163,14 @@ class Engine:
         child.elsewhere = self.elsewhere
         return child
 
+    def for_stranger(self) -> Engine:
+        """This engine for somebody who did not say who they are: no session of anybody's is read or changed."""
+        if self.governor is None:
+            return self
+        other = self._copy(self.interceptors, self.tools)
+        other.governor = self.governor.for_stranger()
+        return other
+
     def _copy(self, interceptors: Interceptors, tools: ToolSet) -> Engine:
         copy = Engine(
             interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder, tools=tools,

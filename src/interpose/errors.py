@@ -29,8 +29,13 @@ InterposeError
 │   ├── TooLateError          it timed out
 │   ├── ScopeError            a yes can't count for so much, or says nothing
 │   └── NotProvenError        whoever answers did not prove to be no agent
+├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
+├── SessionError              a session that can't be halted or let go on so
+│   ├── NoSessionError        there is none of this id, or more than one
+│   └── NotHaltedError        it is not halted
+├── FrameworkLimitError       an agent framework can't do what is asked of it
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -188,12 +193,32 @@ class NotProvenError(ApprovalError):
         self.code = code
 
 
+class DelegationError(InterposeError):
+    """There is no room for another agent any more."""
+
+
 class PinError(InterposeError):
     """Pins of an MCP server can't be read, kept or believed."""
 
 
 class NoPinError(PinError, LookupError):
     """There is nothing of this name, or it is not what somebody looked at."""
+
+
+class SessionError(InterposeError):
+    """A session can't be halted or let go on so."""
+
+
+class NoSessionError(SessionError, LookupError):
+    """There is no such session, or more than one."""
+
+
+class NotHaltedError(SessionError):
+    """It is not halted."""
+
+
+class FrameworkLimitError(InterposeError):
+    """An agent framework can't do what is asked of it. Nothing is allowed in its place."""
 
 
 class BlockedError(InterposeError):

@@ -125,6 +125,7 @@ _SPELLED = {
     "path": _PATH | _PATH_HOLDERS,
     "url": _URL,
     "content": _CONTENT | _PATH_HOLDERS,
+    "replaced": _REPLACED,
 }
 _FILTER = frozenset({"glob", "include", "includes", "includepattern", "filepattern", "includepatterns"})
 
@@ -445,7 +446,8 @@ def _named_texts(arguments: Mapping[str, Any], names: frozenset[str]) -> Iterato
 
 
 def spellings(call: ToolCall, name: str) -> tuple[str, ...]:
-    """The arguments in which a call says its `command`, `path`, `url` or `content`, whatever the agent calls them."""
+    """The arguments in which a call says its `command`, `path`, `url`, `content`, or the text that is `replaced` by it,
+    whatever the agent calls them."""
     known = _SPELLED[name]
     return tuple(key for key in call.arguments if _plain_key(key) in known)
 

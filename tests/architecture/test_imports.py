@@ -101,9 +101,22 @@ MAY_USE: dict[str, set[str]] = {
     "service": FLOW | POLICY | {"config", "governance", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
+    "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
     "build": FLOW
     | POLICY
-    | {"interceptor_protocol", "reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
+    | {
+        "build_governance",
+        "governance",
+        "interceptor_protocol",
+        "reading",
+        "paths",
+        "service",
+        "config",
+        "guards",
+        "plugins",
+        "ledger",
+        "store",
+    },
     "guarded_functions": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
@@ -120,6 +133,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
+    "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
+    "frameworks": {"surfaces.frameworks"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -156,6 +171,26 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
+    "pydantic_core": ("surfaces/frameworks/",),
+} | {
+    package: (f"surfaces/frameworks/{module}.py",)
+    for module, packages in {
+        "ag2": ("ag2", "autogen"),
+        "agent_framework": ("agent_framework",),
+        "claude_agent_sdk": ("claude_agent_sdk",),
+        "crewai": ("crewai",),
+        "fastmcp": ("fastmcp",),
+        "google_adk": ("google",),
+        "langchain": ("langchain", "langchain_core", "langgraph"),
+        "llama_index": ("llama_index",),
+        "mcp_sdk": ("mcp",),
+        "openai_agents": ("agents", "openai"),
+        "pydantic_ai": ("pydantic_ai",),
+        "smolagents": ("smolagents",),
+        "strands": ("strands",),
+    }.items()
+    for package in packages
 }
 
 SOURCE_LIMIT = 500

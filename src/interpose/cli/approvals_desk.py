@@ -26,12 +26,13 @@ from interpose.config.load import load
 from interpose.config.settings import Config
 from interpose.errors import (
     AnsweredError,
-    ApprovalError,
     ConfigError,
     InterposeError,
     NoQuestionError,
+    NotHaltedError,
     NotProvenError,
     ScopeError,
+    SessionError,
     StoreError,
     TooLateError,
     text_of,
@@ -54,8 +55,9 @@ exit codes: 0 done; 1 there is no such question or grant, it was too late, or th
 T = TypeVar("T")
 
 _SHOWN_BYTES = 64 << 20
-_REFUSALS: dict[str, type[ApprovalError]] = {
+_REFUSALS: dict[str, type[InterposeError]] = {
     "not_found": NoQuestionError,
+    "not_halted": NotHaltedError,
     "already_answered": AnsweredError,
     "too_late": TooLateError,
     "invalid_scope": ScopeError,
@@ -364,7 +366,7 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         return act()
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
-    except (NoQuestionError, AnsweredError, TooLateError, NotProvenError) as error:
+    except (NoQuestionError, AnsweredError, TooLateError, NotProvenError, SessionError) as error:
         code, problem = EXIT_NOT_DONE, text_of(error)
     except (UsageError, ScopeError) as error:
         code, problem = EXIT_USAGE, text_of(error)

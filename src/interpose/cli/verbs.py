@@ -16,6 +16,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "would open it",
             "status": "show in one screen what holds here: rules, server, ledger, questions, agents, and what "
             "stands in their way",
+            "proxy": "stand between an agent without hooks and its model: judge calls in answers, hide secrets in "
+            "results",
         },
     ),
     "Guard MCP servers": (
@@ -42,6 +44,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         "interpose approvals watch",
         {
             "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
             "operator": "set up who answers: a passphrase, or a second system user",
         },

@@ -7,20 +7,24 @@ An engine that is not governed has no governor and takes none of these steps.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Literal, Protocol
 
 from interpose.driving import Flow
 from interpose.errors import text_of
 from interpose.flow.own_steps import refusing
 from interpose.interceptor import Registration
 from interpose.late_loggers import late_logger
-from interpose.types import Command, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
+from interpose.types import Command, Context, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
 
 log = late_logger("interpose.governance")
 
 UNAVAILABLE = "governance-unavailable"
 """The rule of calls that were refused because their session could not be read or charged."""
 _UNTOLD = "Whether this is allowed can't be told"
+
+
+SessionWords = Literal["start", "resume", "clear", "compact", "compacted", "end", "due", "agent-start", "agent-stop"]
+"""What hosts tell of sessions: `compact` is about to happen, `compacted` has; `due` is a place where agents read."""
 
 
 class Governing(Protocol):
@@ -42,6 +46,18 @@ class Governing(Protocol):
 
     def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
         """Called when it is known what came of a call. Raises nothing that matters to the call."""
+
+    def heard(self, context: Context, event: SessionWords) -> Flow[str]:
+        """The host tells of a session. What the agent should be told of its role and rules; empty if nothing."""
+
+    def due(self, context: Context) -> Flow[str]:
+        """What the agent of this session is still to be told, once; empty if nothing."""
+
+    def close(self) -> None:
+        """Write what waits to be told."""
+
+    def for_stranger(self) -> Governing:
+        """The same for somebody who did not say who they are: it neither reads nor leaves anything of a session."""
 
 
 Entries = tuple[Registration, ...]

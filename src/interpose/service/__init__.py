@@ -5,9 +5,12 @@ __all__ = [
     "activity",
     "answering",
     "bypass_desk",
+    "governance_notices",
     "loosening",
     "pin_records",
     "project_engines",
+    "seen_sessions",
     "service",
+    "session_desk",
     "session_rules",
 ]

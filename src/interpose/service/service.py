@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
+from interpose.driving import Flow
 from interpose.engine import Run
+from interpose.flow.governing import SessionWords
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
 from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
+    from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
 
 
@@ -39,8 +42,10 @@ class RuledEngine(Struct, frozen=True):
     policy: PolicyReload
 
     def stop(self) -> None:
-        """Stop following the rule files."""
+        """Stop following the rule files, and let governance write what waits."""
         self.policy.stop()
+        if self.engine.governor is not None:
+            self.engine.governor.close()
 
 
 class Service:
@@ -96,6 +101,13 @@ class Service:
         verifier = None if self.answering is not None else open_verifier(Path(self.config.approvals.key))
         return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
 
+    @cached_property
+    def governed(self) -> SessionDesk:
+        """Where governed sessions are looked at, halted and let go on."""
+        from interpose.service.session_desk import open_session_desk
+
+        return open_session_desk(self.config, self.store, self.ledger, self.answering)
+
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
         return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
@@ -116,8 +128,18 @@ class Service:
         INVARIANT: it neither reads nor leaves anything that another caller's decision depends on: no project's file is
         opened, nobody is asked, no grant is looked for, and no outcome is joined to a call.
         """
-        flow = self.policies.shared.engine.flow(context, confirm=TheyAsk())
+        flow = self.policies.anywhere().for_stranger().flow(context, confirm=TheyAsk())
         return Hosted(flow, PendingCalls(), context, can, self.activity.count)
+
+    def session_heard(self, context: Context, event: SessionWords) -> Flow[str]:
+        """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it."""
+        governor = self.policies.engine(context).governor
+        return "" if governor is None else (yield from governor.heard(context, event))
+
+    def session_due(self, context: Context) -> Flow[str]:
+        """What the agent of a session is still to be told, once."""
+        governor = self.policies.engine(context).governor
+        return "" if governor is None else (yield from governor.due(context))
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
         if self.config.approvals.ask == "host" and can.ask:
@@ -135,6 +157,8 @@ class Service:
     def close(self) -> None:
         """Stop following files, write what is queued, and let go of the store."""
         self.policies.stop()
+        if "governed" in self.__dict__:
+            self.governed.close()
         self.ledger.close()
 
     def __enter__(self) -> Self:

@@ -17,7 +17,7 @@ EVENTS: Points = {
     "SessionEnd": "session.end",
     "SubagentStart": "subagent.start",
     "PreCompact": "compact.before",
-    "SubagentStop": "ignored",
+    "SubagentStop": "subagent.stop",
     "Stop": "ignored",
 }
 """What all of them have."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, assert_never
 from interpose.driving import Flow
 from interpose.errors import text_of
 from interpose.flow.command_records import slash_command
+from interpose.flow.governing import SessionWords
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
@@ -58,14 +59,38 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case "session.start":
             switches = yield from project_switches(event)
             yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
-            return told(host, event, switches)
-        case "session.end" | "compact.before" | "subagent.start":
+            governed = yield from service.session_heard(event.context, _begins(event))
+            return told(host, event, switches, governed)
+        case "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
             yield from remember(service.store, event)
-            return host.allow(event)
+            text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point])
+            return host.context(event, text) if text and event.name in host.facts.hears else host.allow(event)
         case "ignored":
             return host.allow(event)
         case _:
             assert_never(event.point)
+
+
+_SESSION_WORDS: dict[str, SessionWords] = {
+    "session.end": "end",
+    "compact.before": "compact",
+    "compact.after": "compacted",
+    "subagent.start": "agent-start",
+    "subagent.stop": "agent-stop",
+}
+
+
+def _begins(event: HostEvent) -> SessionWords:
+    """How a session begins, in the host's own field: anew, where it was left, or after a compaction."""
+    match event.raw.get("source"):
+        case "compact":
+            return "compacted"
+        case "resume" | "fork":
+            return "resume"
+        case "clear":
+            return "clear"
+        case _:
+            return "start"
 
 
 def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
@@ -160,7 +185,7 @@ def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
     if verdict.outcome == "rewrite":
         return host.deny(event, reply_texts.changed_message(verdict))
-    return _held(host, event, verdict) or _passed(host, event, notes)
+    return _held(host, event, verdict) or (yield from _allowed(service, host, event, notes))
 
 
 def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
@@ -168,12 +193,20 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
-        return host.allow(event)
+        return (yield from _allowed(service, host, event))
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
     notice = reply_texts.notice(after) if after.outcome == "ask" else ""
     return noticed(host.facts, _replaced(host, event, result, reply_texts.objection(after)), notice)
+
+
+def _allowed(service: Service, host: Host, event: HostEvent, notes: str = "") -> Flow[Reply]:
+    """No objection; and what the agent is still to be told of its session, where it hears it."""
+    if event.name in host.facts.hears:
+        due = yield from service.session_due(event.context)
+        notes = "\n\n".join(text for text in (notes, due) if text)
+    return _passed(host, event, notes)
 
 
 def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:

@@ -15,7 +15,7 @@ from interpose.types import Command, Context, ToolCall, thaw
 
 Point = Literal[
     "tool.before", "tool.after", "permission.ask", "message.before", "command.before", "session.start", "session.end",
-    "compact.before", "subagent.start", "ignored",
+    "compact.before", "compact.after", "subagent.start", "subagent.stop", "ignored",
 ]  # fmt: skip
 """Where an event stands. `ignored` is known and needs no answer."""
 
@@ -81,6 +81,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """Tools that type into what already runs, and that no hook is asked about."""
     rewrites: tuple[str, ...] = ()
     """Events whose changed arguments really run. Elsewhere a rewrite is a refusal that names the safer call."""
+    hears: tuple[str, ...] = ()
+    """Events after which the agent reads a text of ours beside what it gets. The start of a session is one anyway."""
     replaces: tuple[str, ...] = ()
     """Events whose replaced result is what the agent sees."""
     tells_person: str = ""

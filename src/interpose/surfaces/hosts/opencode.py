@@ -42,5 +42,6 @@ HOST = InProcess(
         "command.execute.before": "command.before",
         "session.created": "session.start",
         "session.deleted": "session.end",
+        "session.compacted": "compact.after",
     },
 )

@@ -10,6 +10,7 @@ from interpose.surfaces.http import (
     audit,
     commands,
     events,
+    governed_sessions,
     health,
     intercept,
     metrics,
@@ -26,6 +27,16 @@ if TYPE_CHECKING:
     from interpose.service.service import Service
 
 
+def for_people(service: Service) -> tuple[Route, ...]:
+    """What a person answers and orders. The sockets have these, too: whoever comes to one proves who they are there."""
+    return (
+        *approvals.routes(service),
+        *pins.routes(service),
+        *commands.routes(service),
+        *governed_sessions.routes(service),
+    )
+
+
 def routes(
     service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
 ) -> tuple[Route, ...]:
@@ -34,9 +45,7 @@ def routes(
         *intercept.routes(service),
         *validate.routes(service),
         *events.routes(service),
-        *approvals.routes(service),
-        *commands.routes(service),
-        *pins.routes(service),
+        *for_people(service),
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
