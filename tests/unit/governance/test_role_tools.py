@@ -61,6 +61,8 @@ def test_every_known_tool_is_called_what_it_is() -> None:
         ("mcp__x__spawn_agent", {"prompt": "x"}, {"task"}),
         ("mcp__py__run_code", {"code": "import os\nos.remove('x')", "language": "python"}, {"exec", "delete"}),
         ("mcp__x__lookup", {"id": 1}, set()),
+        ("cron", {"schedule": "* * * * *", "command": "bash -c 'rm x'"}, {"exec"}),
+        ("sql", {"query": "select 1"}, set()),
         ("WebFetch", {"url": "file:///etc/passwd"}, {"read"}),
     ],
 )

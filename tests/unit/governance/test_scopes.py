@@ -93,6 +93,13 @@ def test_a_directory_without_a_mark_is_its_own_project(tmp_path: Path) -> None:
     assert said("worker", "Write", {"file_path": "../x", "content": "x"}, plain)
 
 
+def test_a_project_among_temporary_files_is_a_project(project: Path) -> None:
+    for path, is_refused in ((".claude/x", True), ("src/x", False)):
+        call = canonical(ToolCall("Write", {"file_path": path, "content": "x"}, context=Context(cwd=str(project))))
+        rulings = scope_rulings(Seat(book=BOOK, role=BOOK.roles["worker"]), call, "/home/dev")
+        assert bool(rulings) is is_refused
+
+
 def test_a_home_is_no_project(tmp_path: Path) -> None:
     home = tmp_path / "home"
     (home / ".git").mkdir(parents=True)
