@@ -119,6 +119,9 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
+    "surfaces.model_proxy": LEAVES
+    | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -131,7 +134,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }

@@ -72,26 +72,15 @@ def test_what_the_command_line_says_counts_more_than_a_variable(tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "environment", "code", "said"),
+    ("words", "code", "said"),
     [
-        (("--", "no-such-program-anywhere"), {}, 127, "no-such-program-anywhere: not found"),
-        (("--", "/"), {}, 126, "Permission denied"),
-        (("--",), {}, 64, "give the agent behind `--`"),
-        (("ls",), {}, 64, "give the agent behind `--`"),
-        (("--upstream", "openai"), {}, 64, "--upstream needs NAME=URL"),
-        (("--upstream", "openai=ftp://x"), {}, 78, "an address starts with http"),
-        (("--upstream", "openai=https://user:pw@x/v1"), {}, 78, "an address starts with http"),
-        (("--upstream", "Open AI=https://x"), {}, 78, "a name has small letters"),
-        (("--port", "99999"), {}, 78, "proxy.port"),
-        (("--", "ls"), {"CLAUDE_CODE_USE_BEDROCK": "1"}, 78, "goes past the proxy"),
+        (("--", "no-such-program-anywhere"), 127, "no-such-program-anywhere: not found"),
+        (("--", "/"), 126, "Permission denied"),
     ],
 )
-def test_mistakes_are_told(
-    tmp_path: Path, words: tuple[str, ...], environment: dict[str, str], code: int, said: str
-) -> None:
-    done = started(tmp_path, *words, **environment)
+def test_a_command_that_can_t_be_started(tmp_path: Path, words: tuple[str, ...], code: int, said: str) -> None:
+    done = started(tmp_path, *words)
     assert (done.returncode, said in done.stderr) == (code, True), done.stderr
-    assert "user:pw" not in done.stderr
 
 
 def test_an_agent_that_is_killed_ends_the_proxy_with_its_number(tmp_path: Path) -> None:
