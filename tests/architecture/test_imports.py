@@ -135,6 +135,9 @@ MAY_USE: dict[str, set[str]] = {
     | {"tool_descriptions"},
     "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
     "frameworks": {"surfaces.frameworks"},
+    "surfaces.model_proxy": LEAVES
+    | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -148,7 +151,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }

@@ -11,7 +11,7 @@ import yaml
 
 from interpose.surfaces.model_proxy.dialects import Dialect
 from interpose.surfaces.model_proxy.openai_responses import Unanswered
-from interpose.surfaces.model_proxy.wire_values import UnreadableError
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 from tests.model_streams import DIALECTS, Ruled, datas, passed, ruling_of, sent
 
 PLACE = Path(__file__).parent / "model_proxy"
@@ -83,7 +83,7 @@ def test_whole_answers(dialect: Dialect, case: dict[str, Any]) -> None:
     answer, want = case["answer"], case.get("want")
     before = json.dumps(answer)
     if isinstance(want, dict) and "broken" in want:
-        with pytest.raises(UnreadableError, match=want["broken"]):
+        with pytest.raises(DoubtfulError, match=want["broken"]):
             dialect.judged(answer, Unanswered())
         return
     found = dialect.judged(answer, Unanswered())

@@ -45,10 +45,7 @@ ledger can't be used, 78 a configuration or rules that can't be loaded"""
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What `proxy` understands."""
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
-    parser.usage = (
-        "interpose proxy [--port N] [--upstream NAME=URL] [--wait SECONDS] [--session NAME] [--config FILE] "
-        "[-- COMMAND [ARG ...]]"
-    )
+    parser.usage = "interpose proxy [options] [-- COMMAND [ARG ...]]"
     parser.epilog = _EPILOG
     parser.add_argument("--port", type=int, help="loopback port (default: 8092; with a command any free one)")
     parser.add_argument(

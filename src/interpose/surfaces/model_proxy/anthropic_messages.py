@@ -27,7 +27,7 @@ from interpose.surfaces.model_proxy.found_calls import (
 )
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import (
-    UnreadableError,
+    DoubtfulError,
     number_in,
     object_in,
     objects_in,
@@ -100,7 +100,7 @@ class MessagesStream:
         value = object_in(value_of(event.data), "an event")
         kind = text_in(value.get("type"))
         if event.name not in ("", kind):
-            raise UnreadableError("an event has one name in its head and another in its data")
+            raise DoubtfulError("an event has one name in its head and another in its data")
         match kind:
             case "content_block_start":
                 yield from self._start(event, value)
@@ -113,19 +113,19 @@ class MessagesStream:
                 if any(
                     kind_of(block) in ("call", "unknown") for block in objects_in(message.get("content"), "content")
                 ):
-                    raise UnreadableError("it begins with a call that is whole already")
+                    raise DoubtfulError("it begins with a call that is whole already")
                 yield event.raw
             case "message_delta":
                 yield self._ended(event, value)
             case _:
                 if kind not in _PASSING and (found := smell_of(value)):
-                    raise UnreadableError(f"an event that nobody knows has a call in it ({found})")
+                    raise DoubtfulError(f"an event that nobody knows has a call in it ({found})")
                 yield event.raw
 
     def end(self) -> Iterator[StreamStep]:
         """A call without its end is no call."""
         if self._held is not None:
-            raise UnreadableError("it ended in the middle of a call")
+            raise DoubtfulError("it ended in the middle of a call")
         yield from ()
 
     def broken(self, why: str, /) -> bytes:
@@ -137,7 +137,7 @@ class MessagesStream:
         index = number_in(value.get("index"), "index")
         block = object_in(value.get("content_block"), "content_block")
         if index in self._begun or self._held is not None:
-            raise UnreadableError("its blocks overlap")
+            raise DoubtfulError("its blocks overlap")
         self._begun.add(index)
         kind = kind_of(block)
         opened = self._open[index] = _OpenBlock(kind, block, event)
@@ -160,9 +160,9 @@ class MessagesStream:
             return
         if kind == _ARGUMENTS:
             if block.kind != "run there":
-                raise UnreadableError("a block that is no call has arguments")
+                raise DoubtfulError("a block that is no call has arguments")
         elif kind not in _DELTAS and block_smells(delta):
-            raise UnreadableError("a part of a block that nobody knows looks like a call")
+            raise DoubtfulError("a part of a block that nobody knows looks like a call")
         yield event.raw
 
     def _stop(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
@@ -180,7 +180,7 @@ class MessagesStream:
         index = number_in(value.get("index"), "index")
         found = self._open.get(index)
         if found is None or (self._held is not None and self._held != index):
-            raise UnreadableError("its blocks overlap")
+            raise DoubtfulError("its blocks overlap")
         return found
 
     def _written(self, index: int, block: _OpenBlock, ruling: Ruling) -> Iterator[bytes]:
@@ -205,10 +205,10 @@ class MessagesStream:
 
     def _ended(self, event: RawEvent, value: dict[str, Any]) -> bytes:
         if self._held is not None:
-            raise UnreadableError("it ended in the middle of a call")
+            raise DoubtfulError("it ended in the middle of a call")
         delta = object_in(value.get("delta"), "delta")
         if found := smell_of(value):
-            raise UnreadableError(f"its end has a call in it ({found})")
+            raise DoubtfulError(f"its end has a call in it ({found})")
         if delta.get("stop_reason") == _CALL and self._asked and not self._kept:
             return written({**value, "delta": {**delta, "stop_reason": _ENDED}}, event)
         return event.raw
@@ -219,12 +219,12 @@ def judged(body: Any) -> JudgedAnswer:
     message = object_in(body, "the answer")
     if "content" not in message:
         if found := smell_of(message):
-            raise UnreadableError(f"it has a call where none belongs ({found})")
+            raise DoubtfulError(f"it has a call where none belongs ({found})")
         return JudgedAnswer((), lambda _rulings: message)
     content = message["content"]
     blocks = [] if isinstance(content, str) else objects_in(content, "content")
     if found := smell_of({key: item for key, item in message.items() if key not in ("content", "usage")}):
-        raise UnreadableError(f"it has a call where none belongs ({found})")
+        raise DoubtfulError(f"it has a call where none belongs ({found})")
     kinds = [kind_of(block) for block in blocks]
     places = [at for at, kind in enumerate(kinds) if kind in ("call", "unknown")]
     calls = tuple(

@@ -79,7 +79,7 @@ StreamStep = bytes | CallsToJudge
 
 
 class AnswerStream(Protocol):
-    """A streamed answer of one dialect. Each method raises UnreadableError for what can't be passed on.
+    """A streamed answer of one dialect. Each method raises DoubtfulError for what can't be passed on.
 
     INVARIANT: the steps of an event are taken one by one, and what is written for calls is written before the next:
     what follows depends on it.

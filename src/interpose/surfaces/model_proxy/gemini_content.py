@@ -25,7 +25,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     unknown_call,
 )
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten
-from interpose.surfaces.model_proxy.wire_values import UnreadableError, number_in, object_in, objects_in, value_of
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError, number_in, object_in, objects_in, value_of
 
 NAME = "gemini"
 CALLS = ("functionCall", "function_call")
@@ -42,7 +42,7 @@ _LATER = frozenset({"partialArgs", "partial_args", "willContinue", "will_continu
 
 
 def call_in(part: dict[str, Any]) -> FoundCall | None:
-    """The call that a part is; None if it is none. Raises UnreadableError."""
+    """The call that a part is; None if it is none. Raises DoubtfulError."""
     key = next((key for key in CALLS if key in part), "")
     if not key:
         rest = {name: item for name, item in part.items() if name not in _SAID and name not in _RUN_THERE}
@@ -77,7 +77,7 @@ class _Signatures:
 
 def _parts(candidate: dict[str, Any]) -> list[dict[str, Any]]:
     if found := smell_of({key: item for key, item in candidate.items() if key != "content"}):
-        raise UnreadableError(f"a candidate has a call where none belongs ({found})")
+        raise DoubtfulError(f"a candidate has a call where none belongs ({found})")
     content = object_in(candidate.get("content") or {}, "content")
     return objects_in(content.get("parts"), "parts")
 
@@ -85,7 +85,7 @@ def _parts(candidate: dict[str, Any]) -> list[dict[str, Any]]:
 def _judged(body: Any, signatures: _Signatures) -> JudgedAnswer:
     answer = object_in(body, "an answer")
     if found := smell_of({key: item for key, item in answer.items() if key != "candidates"}):
-        raise UnreadableError(f"an answer has a call where none belongs ({found})")
+        raise DoubtfulError(f"an answer has a call where none belongs ({found})")
     candidates = objects_in(answer.get("candidates"), "candidates")
     places = [
         (at, place, call)

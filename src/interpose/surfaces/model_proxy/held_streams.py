@@ -21,7 +21,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     StreamStep,
 )
 from interpose.surfaces.model_proxy.raw_events import RawEvents
-from interpose.surfaces.model_proxy.wire_values import UnreadableError
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 
 LARGEST_HELD = 32 << 20
 """Bytes of one answer that wait at the same time."""
@@ -41,11 +41,11 @@ def _sure(steps: Iterator[T]) -> Iterator[T]:
     """INVARIANT: what goes wrong in reading is no reason to pass on what was not read."""
     try:
         yield from steps
-    except UnreadableError:
+    except DoubtfulError:
         raise
     except Exception as error:
         log.exception("an answer could not be read")
-        raise UnreadableError(f"{COULD_NOT}: {name_of(error)}") from None
+        raise DoubtfulError(f"{COULD_NOT}: {name_of(error)}") from None
 
 
 def _written(step: CallsToJudge, judging: asyncio.Future[list[Ruling]]) -> Iterator[bytes]:
@@ -87,7 +87,7 @@ class HeldStream:
                     ready.clear()
                 if piece is None:
                     return
-        except UnreadableError as error:
+        except DoubtfulError as error:
             self.stopped = str(error)
             if ready:
                 yield b"".join(ready)
@@ -100,7 +100,7 @@ class HeldStream:
                 self._held = 0 if isinstance(step, CallsToJudge) else max(0, self._held - len(step))
                 yield step
             if self._held > LARGEST_HELD:
-                raise UnreadableError(f"more than {LARGEST_HELD >> 20} MiB of it wait for a call to end")
+                raise DoubtfulError(f"more than {LARGEST_HELD >> 20} MiB of it wait for a call to end")
 
     def _last(self) -> Iterator[StreamStep]:
         if (last := self._events.finish()) is not None:
@@ -110,5 +110,5 @@ class HeldStream:
     def _judging(self, step: CallsToJudge) -> asyncio.Future[list[Ruling]]:
         self._calls += len(step.calls)
         if self._calls > MOST_CALLS:
-            raise UnreadableError(f"it has more than {MOST_CALLS} calls")
+            raise DoubtfulError(f"it has more than {MOST_CALLS} calls")
         return asyncio.ensure_future(self._judge(step.calls))

@@ -28,7 +28,7 @@ from interpose.surfaces.model_proxy.found_calls import (
 )
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import (
-    UnreadableError,
+    DoubtfulError,
     number_in,
     object_in,
     objects_in,
@@ -125,7 +125,7 @@ class _Choice:
             else:
                 place = number_in(part["index"], "index")
             if len(self.growing) > MOST_CALLS:
-                raise UnreadableError(f"it has more than {MOST_CALLS} calls")
+                raise DoubtfulError(f"it has more than {MOST_CALLS} calls")
             self.growing.setdefault(place, _Growing()).add(part, _CALLS)
         if delta.get(_OLD):
             self.old = self.old or _Growing()
@@ -194,9 +194,9 @@ class ChatStream:
             _no_others(delta, (*_FOR_CALLS, *_RUN_THERE), "a delta")
             choice = self._choices.setdefault(number_in(one.get("index", 0), "index"), _Choice())
             if len(self._choices) > MOST_CALLS:
-                raise UnreadableError(f"it has more than {MOST_CALLS} choices")
+                raise DoubtfulError(f"it has more than {MOST_CALLS} choices")
             if choice.finished and (delta.get(_CALLS) or delta.get(_OLD)):
-                raise UnreadableError("a call begins after its choice has ended")
+                raise DoubtfulError("a call begins after its choice has ended")
             choice.take(delta)
             choice.said = choice.said or bool(delta.get("content"))
             finishes = bool(one.get("finish_reason"))
@@ -226,7 +226,7 @@ class ChatStream:
 
 def _no_others(value: dict[str, Any], known: Sequence[str], what: str) -> None:
     if found := smell_of({key: item for key, item in value.items() if key not in known and item}):
-        raise UnreadableError(f"{what} has a call where none belongs ({found})")
+        raise DoubtfulError(f"{what} has a call where none belongs ({found})")
 
 
 def _rewritten(

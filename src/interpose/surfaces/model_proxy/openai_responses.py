@@ -28,7 +28,7 @@ from interpose.surfaces.model_proxy.found_calls import (
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, written
 from interpose.surfaces.model_proxy.response_items import answer_to, call_in, is_run_there, ruled_item, text_part
 from interpose.surfaces.model_proxy.wire_values import (
-    UnreadableError,
+    DoubtfulError,
     number_in,
     object_in,
     objects_in,
@@ -127,7 +127,7 @@ class ResponsesStream:
         value = object_in(value_of(event.data), "an event")
         kind, index = text_in(value.get("type")), value.get("output_index")
         if event.name not in ("", kind):
-            raise UnreadableError("an event has one name in its head and another in its data")
+            raise DoubtfulError("an event has one name in its head and another in its data")
         if index is not None:
             number_in(index, "output_index")
         if type(number := value.get("sequence_number")) is int:
@@ -144,13 +144,13 @@ class ResponsesStream:
             yield from self._item(event, value, number_in(index, "output_index"))
         else:
             if found := smell_of(value):
-                raise UnreadableError(f"an event that nobody knows has a call in it ({found})")
+                raise DoubtfulError(f"an event that nobody knows has a call in it ({found})")
             yield event.raw
 
     def end(self) -> Iterator[StreamStep]:
         """A call without its end is no call."""
         if self._held is not None:
-            raise UnreadableError("it ended in the middle of a call")
+            raise DoubtfulError("it ended in the middle of a call")
         yield from ()
 
     def broken(self, why: str, /) -> bytes:
@@ -180,7 +180,7 @@ class ResponsesStream:
         kind = text_in(value.get("type"))
         item = object_in(value.get("item"), "item") if kind in (_ADDED, _DONE) else None
         if index in self._done or (kind == _ADDED and index in self._begun):
-            raise UnreadableError("an item begins twice")
+            raise DoubtfulError("an item begins twice")
         self._begun.add(index)
         if kind == _DONE:
             self._done.add(index)

@@ -10,7 +10,7 @@ from interpose.formats import strict_json
 from interpose.formats.strict_json import StrictJsonError
 from interpose.surfaces.model_proxy.call_smells import smell_of
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvents
-from interpose.surfaces.model_proxy.wire_values import UnreadableError
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 
 EVENTS = "text/event-stream"
 _PASSING = ("image/", "audio/", "video/", "font/")
@@ -39,7 +39,7 @@ def is_text(media_type: str) -> bool:
 
 
 def check_whole(body: bytes) -> None:
-    """Raises UnreadableError for an answer that has a call in it, as JSON or as lines of JSON."""
+    """Raises DoubtfulError for an answer that has a call in it, as JSON or as lines of JSON."""
     for text in [body] if _is_json(body) else body.splitlines():
         _check(text)
 
@@ -60,14 +60,14 @@ def _check(text: bytes) -> None:
         value = strict_json.decode(plain)
     except StrictJsonError:
         if _is_json(plain):
-            raise UnreadableError("it can be read in two ways") from None
+            raise DoubtfulError("it can be read in two ways") from None
         return
     if found := smell_of(value):
-        raise UnreadableError(f"{REFUSED} ({found})")
+        raise DoubtfulError(f"{REFUSED} ({found})")
 
 
 async def checked_events(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """A stream of events as it came, up to the first that has a call in it: there it breaks off (UnreadableError)."""
+    """A stream of events as it came, up to the first that has a call in it: there it breaks off (DoubtfulError)."""
     events = RawEvents()
     async for piece in pieces:
         for event in events.feed(piece):

@@ -13,7 +13,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from interpose.surfaces.model_proxy.wire_values import UnreadableError
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 from interpose.types import same
 
 LARGEST_EVENT = 16 << 20
@@ -49,7 +49,7 @@ class RawEvents:
         self._held = self._rest = 0
 
     def feed(self, piece: bytes) -> Iterator[RawEvent]:
-        """Every event that ended. Raises UnreadableError."""
+        """Every event that ended. Raises DoubtfulError."""
         at = 0
         while (end := piece.find(b"\n", at)) >= 0:
             line = piece[at : end + 1]
@@ -65,7 +65,7 @@ class RawEvents:
             self._bounded()
 
     def finish(self) -> RawEvent | None:
-        """What came without an end: some readers take it for an event. Raises UnreadableError."""
+        """What came without an end: some readers take it for an event. Raises DoubtfulError."""
         if self._line:
             self._take(b"".join(self._line))
             self._line.clear()
@@ -73,7 +73,7 @@ class RawEvents:
 
     def _bounded(self) -> None:
         if self._held + self._rest > self._largest:
-            raise UnreadableError(f"one of its events has more than {self._largest >> 20} MiB")
+            raise DoubtfulError(f"one of its events has more than {self._largest >> 20} MiB")
 
     def _take(self, line: bytes) -> RawEvent | None:
         self._raw.append(line)
@@ -81,14 +81,14 @@ class RawEvents:
         self._bounded()
         text = line.removesuffix(b"\n").removesuffix(b"\r")
         if b"\r" in text or b"\0" in text:
-            raise UnreadableError("a line of its events has a carriage return or a NUL in it")
+            raise DoubtfulError("a line of its events has a carriage return or a NUL in it")
         if not text:
             return self._event()
         field, colon, value = text.partition(b":")
         if not field and colon:
             return None  # a comment
         if field not in _FIELDS:
-            raise UnreadableError("it has a line that is no field of an event")
+            raise DoubtfulError("it has a line that is no field of an event")
         value = value.removeprefix(b" ")
         if field == b"data":
             self._data.append(value)

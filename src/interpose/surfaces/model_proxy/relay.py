@@ -28,7 +28,7 @@ from interpose.surfaces.model_proxy.proxy_gate import ProxyGate
 from interpose.surfaces.model_proxy.request_results import results_in
 from interpose.surfaces.model_proxy.upstream_headers import answer_fields, request_head
 from interpose.surfaces.model_proxy.upstreams import Upstream, UpstreamAnswer, UpstreamBrokeError, ask
-from interpose.surfaces.model_proxy.wire_values import UnreadableError, value_of
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError, value_of
 from interpose.types import Context
 
 LARGEST_ANSWER = 64 << 20
@@ -70,7 +70,7 @@ class ModelRelay:
         kind = kind_of(path)
         try:
             return await self._relayed(request, upstream, target, kind)
-        except UnreadableError as error:
+        except DoubtfulError as error:
             return _failed(kind, 400, f"Interpose refused this request: {error}")
         except NotReachedError as error:
             return _failed(kind, 502, f"Interpose could not reach the model's server: {error}")
@@ -112,9 +112,9 @@ class ModelRelay:
     # requests
 
     async def _seen(self, request: Request, dialect: Dialect, context: Context) -> bytes:
-        """The body with its results as the model may see them. Raises UnreadableError."""
+        """The body with its results as the model may see them. Raises DoubtfulError."""
         if request.headers.get("content-encoding", "identity").lower() != "identity":
-            raise UnreadableError("its body is compressed. Send it as it is")
+            raise DoubtfulError("its body is compressed. Send it as it is")
         body = await _read(request.body)
         changed = await self._gate.look_at(context, results_in(dialect.name, body))
         if dialect.name == openai_responses.NAME and isinstance(body, dict):
@@ -187,11 +187,11 @@ class ModelRelay:
             if body.strip():
                 found = dialect.judged(await _read(body), unanswered)
                 if len(found.calls) > MOST_CALLS:
-                    raise UnreadableError(f"it has more than {MOST_CALLS} calls")
+                    raise DoubtfulError(f"it has more than {MOST_CALLS} calls")
                 rulings = await self._gate.rulings(context, found.calls)
                 if not all(isinstance(ruling, PassedCall) for ruling in rulings):
                     new = msgspec.json.encode(found.written(rulings))
-        except UnreadableError as error:
+        except DoubtfulError as error:
             return _failed(dialect, 403, f"Interpose refused this answer of the model's server: {error}")
         except UpstreamBrokeError as error:
             raise NotReachedError(str(error)) from None
@@ -213,7 +213,7 @@ class ModelRelay:
         try:
             body = await _collected(answer)
             await _in_thread(len(body), lambda: other_paths.check_whole(body))
-        except UnreadableError as error:
+        except DoubtfulError as error:
             return _failed("unknown", 403, f"Interpose refused this answer of the model's server: {error}")
         except UpstreamBrokeError as error:
             raise NotReachedError(str(error)) from None
@@ -243,7 +243,7 @@ async def _collected(answer: UpstreamAnswer) -> bytes:
     async for piece in answer.pieces():
         size += len(piece)
         if size > LARGEST_ANSWER:
-            raise UnreadableError(f"it has more than {LARGEST_ANSWER >> 20} MiB")
+            raise DoubtfulError(f"it has more than {LARGEST_ANSWER >> 20} MiB")
         parts.append(piece)
     return b"".join(parts)
 

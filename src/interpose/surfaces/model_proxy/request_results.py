@@ -47,7 +47,7 @@ class FoundResult(Struct):
 
 
 def results_in(dialect: str, body: Any) -> list[FoundResult]:
-    """All results of a request, in their order. Raises UnreadableError."""
+    """All results of a request, in their order. Raises DoubtfulError."""
     request = object_in(body, "the request")
     match dialect:
         case anthropic_messages.NAME:

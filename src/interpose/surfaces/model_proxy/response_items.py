@@ -30,7 +30,7 @@ _PATCHED = {"create_file": "Add", "update_file": "Update", "delete_file": "Delet
 
 
 def call_in(item: dict[str, Any]) -> FoundCall | None:
-    """The call that an item is; None if it is none. Raises UnreadableError."""
+    """The call that an item is; None if it is none. Raises DoubtfulError."""
     kind, key = text_in(item.get("type")), item.get("call_id")
     match kind:
         case "function_call":

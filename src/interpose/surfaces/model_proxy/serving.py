@@ -90,17 +90,32 @@ async def serve_command(
     Raises ServerError, ConfigError; OSError if the command can't be started.
     """
     async with serving(service, upstreams, port=port, session=session) as (address, behind):
-        child = await asyncio.create_subprocess_exec(*words, env=dict(environment(address, behind)))
-        loop = asyncio.get_running_loop()
+        loop, told = asyncio.get_running_loop(), _Told()
         # A key that is pressed reaches both of us: the command decides what it means, and we end when it does.
         loop.add_signal_handler(signal.SIGINT, lambda: None)
         loop.add_signal_handler(signal.SIGQUIT, lambda: None)
         for number in (signal.SIGTERM, signal.SIGHUP):
-            loop.add_signal_handler(number, partial(_forward, child, number))
+            loop.add_signal_handler(number, told.forward, number)
+        child = await asyncio.create_subprocess_exec(*words, env=dict(environment(address, behind)))
+        told.begin(child)
         code = await child.wait()
         return code if code >= 0 else 128 - code
 
 
-def _forward(child: asyncio.subprocess.Process, number: int) -> None:
-    if child.returncode is None:
-        child.send_signal(number)
+class _Told:
+    """Signals that are for the command, also those that come before it is there."""
+
+    def __init__(self) -> None:
+        self._child: asyncio.subprocess.Process | None = None
+        self._early: list[int] = []
+
+    def begin(self, child: asyncio.subprocess.Process) -> None:
+        self._child = child
+        for number in self._early:
+            self.forward(number)
+
+    def forward(self, number: int) -> None:
+        if self._child is None:
+            self._early.append(number)
+        elif self._child.returncode is None:
+            self._child.send_signal(number)

@@ -13,7 +13,7 @@ from interpose.formats import strict_json
 from interpose.formats.strict_json import StrictJsonError
 
 
-class UnreadableError(ValueError):
+class DoubtfulError(ValueError):
     """This can't be passed on: nobody can say what the other side would find in it. The text says why, for people."""
 
 
@@ -47,39 +47,39 @@ for _name in _WATCHED:
 
 
 def value_of(text: bytes) -> Any:
-    """The value of a JSON text. Raises UnreadableError."""
+    """The value of a JSON text. Raises DoubtfulError."""
     try:
         return strict_json.decode(text)
     except StrictJsonError as error:
-        raise UnreadableError(f"it can't be read without doubt: {error}") from None
+        raise DoubtfulError(f"it can't be read without doubt: {error}") from None
 
 
 def object_in(value: object, what: str) -> dict[str, Any]:
-    """An object whose keys can be read in one way. Raises UnreadableError."""
+    """An object whose keys can be read in one way. Raises DoubtfulError."""
     if not isinstance(value, dict):
-        raise UnreadableError(f"{what} is no object")
+        raise DoubtfulError(f"{what} is no object")
     seen: set[str] = set()
     for key in value:
         plain = plain_key(key)
         if plain in seen or key not in _SPELLINGS.get(plain, (key,)):
-            raise UnreadableError(f"{what} has the key {key[:60]!r} in a spelling that could be taken for another")
+            raise DoubtfulError(f"{what} has the key {key[:60]!r} in a spelling that could be taken for another")
         seen.add(plain)
     return value
 
 
 def objects_in(value: object, what: str) -> list[dict[str, Any]]:
-    """A list of such objects; none if there is nothing. Raises UnreadableError."""
+    """A list of such objects; none if there is nothing. Raises DoubtfulError."""
     if value is None:
         return []
     if not isinstance(value, list):
-        raise UnreadableError(f"{what} is no list")
+        raise DoubtfulError(f"{what} is no list")
     return [object_in(item, f"an item of {what}") for item in value]
 
 
 def number_in(value: object, what: str) -> int:
-    """A whole number. Raises UnreadableError."""
+    """A whole number. Raises DoubtfulError."""
     if type(value) is not int:
-        raise UnreadableError(f"{what} is no number")
+        raise DoubtfulError(f"{what} is no number")
     return value
 
 
