@@ -4,8 +4,7 @@
 
 A scripted model makes many calls in one turn, each way of deciding in turns, so that a noisy machine is noisy for all.
 What a run costs besides its calls is taken off: it is measured with a single call. The best of all rounds counts.
-Environments are those of
-`scripts/frameworks`.
+Environments are those of `scripts/frameworks`.
 """
 
 from __future__ import annotations

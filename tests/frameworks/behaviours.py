@@ -264,6 +264,18 @@ def a_message_can_be_reworded(play: Play) -> None:
 
 
 @behaviour("messages")
+def a_message_that_nobody_can_judge_is_refused(play: Play) -> None:
+    from tests.frameworks.fake_server import answering, free_port
+
+    gone = f"http://127.0.0.1:{free_port()}"
+    with answering(["it is fine"]) as nonsense:
+        for options in ({"server": gone}, {"server": nonsense}, {"engine": engine_of(message=Saying(raising))}):
+            played, ran = play.run("milk", options=options)
+            assert ran == []
+            assert played.heard == ""
+
+
+@behaviour("messages")
 def a_message_is_left_alone_if_nobody_is_to_look(play: Play) -> None:
     refuse = Saying(lambda _message: Deny(REASON, rule=RULE))
     played, _ = play.run("milk", options={"engine": engine_of(message=refuse), "messages": False})
@@ -332,8 +344,11 @@ def the_server_is_gone(play: Play) -> None:
 def the_server_talks_nonsense(play: Play) -> None:
     from tests.frameworks.fake_server import ALLOWED, answering
 
-    contradiction = ALLOWED.replace('"allow"', '"deny"')
-    for nonsense in ("it is fine", '{"decision": "allow"}', '{"allowed": true}', contradiction, "[]", None):
+    contradictions = (ALLOWED.replace('"allow"', '"deny"'), ALLOWED.replace("true", "false"))
+    rewritten = ALLOWED.replace('"allow"', '"rewrite"')  # and not said into what
+    halves = ('{"decision": "allow", "reason": ""}', '{"allowed": true, "reason": ""}')
+    others = ("it is fine", *halves, "[]", None)
+    for nonsense in (*contradictions, rewritten, *others):
         with answering([nonsense]) as url:
             nothing_ran(*play.run("milk", options=_server(url)))
 
