@@ -119,8 +119,10 @@ class Service:
         is asked instead of the queue."""
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
-        recall = self.ledger.open_call if context.source.startswith(HOOK) else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall, self._refused)
+        # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
+        from_hook = context.source.startswith(HOOK)
+        recall, refused = (self.ledger.open_call, self._refused) if from_hook else (None, None)
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.
