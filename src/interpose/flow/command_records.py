@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from interpose.driving import Failure, Flow, Keep, PendingRecord, called
-from interpose.flow.outcomes import refused_outcome
+from interpose.flow.observing import refused_outcome
 from interpose.types import Command, Decision, FrozenDict, ToolCall, ToolOutcome, Verdict
 
 COMMAND_TOOL = "command"

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
-from interpose.flow.command_records import plain_command
 from interpose.flow.pending_calls import PendingCall, PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
 from interpose.tools import command_of, plain_arguments
@@ -231,14 +230,14 @@ class Hosted:
 
     def command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
         """What is said about a command of the host, on its way."""
-        verdict = yield from self._flow.command(Command(plain_command(name), arguments, self._context))
+        verdict = yield from self._flow.command(Command(name, arguments, self._context))
         if self._count is not None:
             self._count(HookPoint.COMMAND_BEFORE, "", verdict)
         return verdict
 
     def decide_command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
         """What would be said about a command. Nobody is asked and nothing is recorded."""
-        return self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
+        return self._flow.command(Command(name, arguments, self._context), only_look=True)
 
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
         if not self._can.rewrite or (is_wrapper(call.name) and not self._can.rewrite_carried):

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from interpose.driving import Flow
 from interpose.engine import Run
-from interpose.flow.governing import SessionWords
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
 from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from interpose.approvals.desk import Desk
     from interpose.config.settings import Config
     from interpose.engine import Engine
+    from interpose.flow.governing import SessionWords
     from interpose.ledger import Ledger
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
