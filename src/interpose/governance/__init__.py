@@ -16,6 +16,7 @@ __all__ = [
     "memory_sessions",
     "outcomes",
     "report",
+    "role_check",
     "roles",
     "rulebook",
     "rulebooks",

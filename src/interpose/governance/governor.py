@@ -25,7 +25,7 @@ from interpose.governance.governed_context import GovernedView, governed, view_o
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
 from interpose.governance.outcomes import SessionNews, arrived, ended, heard_of, is_delegation, let_through
-from interpose.governance.rulebook import Seat
+from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
 from interpose.governance.save_work import saves_work
@@ -63,6 +63,10 @@ class Governor:
     ) -> None:
         self.books, self.keeper, self.counters = books, keeper, counters
         self._tell, self._clock = tell, clock
+
+    def rulebooks(self) -> tuple[Rulebook, ...]:
+        """The rulebooks that hold now."""
+        return self.books.current()
 
     def close(self) -> None:
         """Write what waits to be told."""

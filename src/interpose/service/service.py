@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from interpose.config.settings import Config
     from interpose.engine import Engine
     from interpose.flow.governing import SessionWords
+    from interpose.governance.rulebook import Rulebook
     from interpose.ledger import Ledger
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
@@ -137,6 +138,11 @@ class Service:
         """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it."""
         governor = self.policies.engine(context).governor
         return "" if governor is None else (yield from governor.heard(context, event))
+
+    def rulebooks(self, context: Context) -> tuple[Rulebook, ...]:
+        """The governance files that hold for a context; none where nothing is governed."""
+        governor = self.policies.engine(context).governor
+        return () if governor is None else governor.rulebooks()
 
     def session_due(self, context: Context) -> Flow[str]:
         """What the agent of a session is still to be told, once."""
