@@ -216,6 +216,19 @@ def test_a_budget_is_exact_and_saving_work_still_passes(tmp_path: Path) -> None:
         assert claude.use(*READ) == "", "reading saves work"
 
 
+def test_a_projects_file_saves_nothing_past_the_users_budget(tmp_path: Path) -> None:
+    text = FILE.replace("calls: 40", "calls: 2").replace("mode: block", "mode: off")
+    project = tmp_path / "project"
+    (project / ".interpose").mkdir(parents=True)
+    generous = 'version: 1\nsave_work: {tools: ["*"], at_most: 1000}\n'
+    (project / ".interpose" / "governance.yaml").write_text(generous, encoding="utf-8")
+    for service in governed(tmp_path, text):
+        claude = Claude(service, project)
+        assert [claude.use("Grep", {"pattern": word}, [word]) for word in ("alpha", "beta")] == ["", ""]
+        task = {"description": "x", "prompt": "x", "subagent_type": "builder"}
+        assert "governance/budget" in claude.before("Task", task)[1]
+
+
 def test_what_a_host_ran_all_the_same_is_replaced_by_guidance(service: Service, tmp_path: Path) -> None:
     claude = Claude(service, tmp_path)
     claude.use(*READ)

@@ -109,7 +109,9 @@ class Governor:
             return verdict
         if not verdict.may_run_unseen:  # it waits for an answer: it is charged when it comes again
             return verdict
-        saves = any(saves_work(seat.book, call, home_directory()) for seat in view.seats)
+        # INVARIANT: what one rulebook lets pass says nothing about the budgets of another.
+        budgeted = [seat.book for seat in view.seats if seat.book.budgets]
+        saves = all(saves_work(book, call, home_directory()) for book in budgeted)
         over = yield from self._charged(self._charges(view, call.context), "calls", saves=saves)
         if over is not None:
             ruling = budget_ruling(over)

@@ -187,7 +187,7 @@ def _with_stalls(
 _GRAVITY = {"remind": 0, "ask": 1, "halt": 2}
 
 _EVENTS: dict[SessionWords, SessionEvent] = {
-    "start": "start", "clear": "start", "resume": "resume", "compact": "compact", "compacted": "compacted",
+    "start": "start", "clear": "clear", "resume": "resume", "compact": "compact", "compacted": "compacted",
     "end": "end", "due": "message", "agent-start": "message", "agent-stop": "message",
 }  # fmt: skip
 _TELLS = ("start", "clear", "resume", "compacted", "due")
