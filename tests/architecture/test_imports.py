@@ -148,7 +148,7 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"__init__", "agents", "build", "config", "governance", "install", "observability", "pins", "policy_trials"}
-    | {"proof"}
+    | {"build_governance", "proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},

@@ -1,4 +1,4 @@
-"""`interpose governance`: begin a governance.yaml, read it for mistakes, show what it says, describe it to editors."""
+"""`interpose governance`: begin a governance.yaml, read it for mistakes, show what it says and would have done."""
 
 from __future__ import annotations
 
@@ -13,17 +13,19 @@ import msgspec
 
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
 from interpose.cli.closed_values import one_of
-from interpose.cli.governance_files import PROJECT, books_here, user_file
+from interpose.cli.governance_files import books_here, user_file
+from interpose.cli.governance_report import REPORT_HELP, add_report_arguments, run_report
 from interpose.cli.governance_text import role_page
 from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import hanging
 from interpose.cli.verdict_text import visible
-from interpose.errors import GovernanceError
+from interpose.errors import GovernanceError, GovernanceProblem, UnloadableError
 from interpose.formats.counted import plural
 from interpose.governance.book_notes import notes_of
 from interpose.governance.load import json_schema, ready_names, ready_text
 from interpose.governance.rulebook import Rulebook
+from interpose.policy.rule_places import PROJECT_GOVERNANCE
 
 HELP = "begin a governance.yaml, read it for mistakes, and show what each role may do"
 
@@ -52,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose governance`."""
     try:
         return ACTS[args.act][2](args)
-    except GovernanceError as error:
+    except UnloadableError as error:
         return unloadable(f"governance {args.act}", error, as_json=getattr(args, "json", False))
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
@@ -61,12 +63,14 @@ def run(args: argparse.Namespace) -> int:
         return EXIT_INTERNAL
 
 
-def unloadable(verb: str, error: GovernanceError, *, as_json: bool) -> int:
-    """Say what is wrong with a governance.yaml."""
+def unloadable(verb: str, error: UnloadableError, *, as_json: bool) -> int:
+    """Say what is wrong with a governance.yaml, or with the configuration that says where it is."""
     if as_json:
-        print_json({"ok": False, "problems": [problem._asdict() for problem in error.problems]})
+        shown = [one._asdict() if isinstance(one, GovernanceProblem) else one for one in error.problems]
+        print_json({"ok": False, "problems": shown})
     else:
-        print(f"interpose {verb}: a governance.yaml that can't be loaded", file=sys.stderr)
+        what = "governance.yaml" if isinstance(error, GovernanceError) else "configuration"
+        print(f"interpose {verb}: a {what} that can't be loaded", file=sys.stderr)
         print("\n".join(visible(str(problem)) for problem in error.problems), file=sys.stderr)
     return EXIT_CONFIG
 
@@ -92,7 +96,7 @@ def _add_init(parser: argparse.ArgumentParser) -> None:
 
 
 def _init(args: argparse.Namespace) -> int:
-    file = Path(PROJECT) if args.project else user_file()
+    file = Path(PROJECT_GOVERNANCE) if args.project else user_file()
     file.parent.mkdir(parents=True, exist_ok=True, mode=0o755 if args.project else 0o700)
     try:
         # INVARIANT: a file that is there is not touched: its comments are the user's.
@@ -188,5 +192,6 @@ ACTS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Act]] = {
     "check": ("read a file, or all that hold here, for mistakes", add_place, _check),
     "show": ("what each role may do, with all that it has from the roles above it", _add_show, _show),
     "schema": ("the JSON Schema of governance.yaml", _add_nothing, _schema),
+    "report": (REPORT_HELP, add_report_arguments, run_report),
 }
 """What can be done: its line of help, what adds its arguments, what runs it."""

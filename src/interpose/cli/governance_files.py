@@ -5,29 +5,25 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interpose.config.places import places_of
+from interpose.build_governance import ORGANISATION_GOVERNANCE
+from interpose.config.load import load
 from interpose.errors import GovernanceError
 from interpose.governance.load import load_rulebook
 from interpose.governance.rulebook import Rulebook, RulebookLevel
-
-FILE = "governance.yaml"
-ORGANISATION = f"/etc/interpose/{FILE}"
-PROJECT = f".interpose/{FILE}"
+from interpose.policy.rule_places import PROJECT_GOVERNANCE, project_files
 
 _LARGEST = 4_000_000
 
 
 def user_file() -> Path:
-    """Where the user's governance file is looked for."""
-    return places_of().config / FILE
+    """Where the user's governance file is looked for. Raises ConfigError."""
+    return Path(load().config.governance.file)
 
 
 def files_here(cwd: str) -> tuple[tuple[str, RulebookLevel], ...]:
     """The files that hold for an agent that works in `cwd`: all of them count, and the strictest answer does."""
-    above = Path(os.path.realpath(cwd))
-    projects = [str(at / PROJECT) for at in (above, *above.parents)]
-    listed: list[tuple[str, RulebookLevel]] = [(ORGANISATION, "organisation"), (str(user_file()), "user")]
-    listed += [(file, "project") for file in projects]
+    listed: list[tuple[str, RulebookLevel]] = [(ORGANISATION_GOVERNANCE, "organisation"), (str(user_file()), "user")]
+    listed += [(file, "project") for file in project_files(cwd) if file.endswith(PROJECT_GOVERNANCE)]
     return tuple((file, level) for file, level in listed if os.path.lexists(file))
 
 
@@ -48,7 +44,7 @@ def _opener(path: str, flags: int) -> int:
 
 
 def books_here(file: str | None, cwd: str) -> tuple[Rulebook, ...]:
-    """The rulebook of a file that was named, or all that hold in a directory. Raises GovernanceError."""
+    """The rulebook of a file that was named, or all that hold in a directory. Raises GovernanceError, ConfigError."""
     if file is not None:
         return (book_of(file),)
     found = tuple(book_of(path, level) for path, level in files_here(cwd))

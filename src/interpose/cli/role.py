@@ -20,7 +20,7 @@ from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink
-from interpose.errors import GovernanceError, InvalidCallError
+from interpose.errors import InvalidCallError, UnloadableError
 from interpose.governance.role_check import decision_of, rulings_for_role
 from interpose.governance.rulings import Ruling
 from interpose.types import Context, ToolCall
@@ -66,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     except (UsageError, InvalidCallError) as error:
         print(f"interpose role check: {error}", file=sys.stderr)
         return EXIT_USAGE
-    except GovernanceError as error:
+    except UnloadableError as error:
         return unloadable("role check", error, as_json=args.json)
 
 
