@@ -7,17 +7,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
 
-from interpose.build_governance import GovernedSessions, govern, governance_files
 from interpose.config.builtins import BUILTINS
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Context, Deny, HookPoint, ToolCall, ToolOutcome
+from interpose.types import Command, Context, Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
 
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
+    from interpose.build_governance import GovernedSessions
     from interpose.config.builtins import Builtin
     from interpose.config.settings import Config, InterceptorSettings, WebhookSettings
     from interpose.engine import Confirming, Recorder
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
+
+ORGANISATION_GOVERNANCE = "/etc/interpose/governance.yaml"
 
 _lock = threading.Lock()
 _global: Engine | None = None
@@ -92,28 +94,36 @@ def open_engines(
     is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen; `bypass_of`
     knows the operator's word for commands. `options` are those of `Engine`.
     """
-    from interpose.policy.rule_places import project_files
+    from interpose.policy.rule_places import PROJECT, project_files
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.session_rules import Files, SessionRules
 
     config = _given(config)
-    sessions = GovernedSessions(store, recorder, bypass_of)
+
+    @cache
+    def shared() -> GovernedSessions:
+        from interpose.build_governance import GovernedSessions
+
+        return GovernedSessions(store, recorder, bypass_of)
 
     def ruled(files: Files) -> RuledEngine:
         ruled = _ruled_engine(
             config, recorder, files, follow=follow, memory=memory, rules=rules, options=options, on_refused=on_refused
         )
-        govern(config, files, ruled.engine, sessions)
+        if any(not file.endswith(PROJECT) for file in files):
+            from interpose.build_governance import govern
+
+            govern(config, files, ruled.engine, shared())
         return ruled
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
         # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
-        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
+        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER, HookPoint.COMMAND_BEFORE):
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
-    everywhere = partial(governance_files, config)
+    everywhere = partial(_governance_files, config)
     return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store), everywhere)
 
 
@@ -124,6 +134,13 @@ def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None 
     config = _given(config)
     files = project_files(cwd)
     return _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
+
+
+def _governance_files(config: Config) -> tuple[str, ...]:
+    """The governance files that hold wherever an agent works, as far as they are there."""
+    from os.path import lexists
+
+    return tuple(file for file in (ORGANISATION_GOVERNANCE, config.governance.file) if lexists(file))
 
 
 def open_guards(config: Config | None = None, **options: Any) -> Engine:
@@ -437,7 +454,7 @@ class _Unreadable:
         more = f" (and {len(others)} more)" if others else ""
         self._deny = Deny(f"The rules of this project can't be loaded: {first}{more}", rule="policy-unreadable")
 
-    def intercept(self, _payload: ToolCall | ToolOutcome) -> Deny:
+    def intercept(self, _payload: ToolCall | ToolOutcome | Command) -> Deny:
         return self._deny
 
 

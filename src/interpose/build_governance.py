@@ -21,14 +21,7 @@ if TYPE_CHECKING:
     from interpose.service.governance_notices import GovernanceNotices
     from interpose.store.protocols import Store
 
-ORGANISATION_GOVERNANCE = "/etc/interpose/governance.yaml"
-
-
-def governance_files(config: Config) -> tuple[str, ...]:
-    """The governance files that hold wherever an agent works, as far as they are there."""
-    from os.path import lexists
-
-    return tuple(file for file in (ORGANISATION_GOVERNANCE, config.governance.file) if lexists(file))
+ORGANISATION = "/etc/interpose/governance.yaml"
 
 
 class GovernedSessions:
@@ -68,7 +61,7 @@ def govern(config: Config, files: Sequence[str], engine: Engine, sessions: Gover
     from interpose.governance.rulebooks import BookPlace, Rulebooks
     from interpose.policy.rules import PolicyProblem
 
-    levels: dict[str, RulebookLevel] = {ORGANISATION_GOVERNANCE: "organisation", config.governance.file: "user"}
+    levels: dict[str, RulebookLevel] = {ORGANISATION: "organisation", config.governance.file: "user"}
     places = tuple(BookPlace(file, levels.get(file, "project")) for file in governing)
     try:
         books = Rulebooks(places, partial(_governance_text, config))

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
 from interpose.approvals import ConfirmationHandler, StandingAnswer, as_handler
 from interpose.driving import drive, drive_async
 from interpose.errors import InvalidCallError, RegistrationError, ToolSetError
-from interpose.flow.command_records import plain_command
-from interpose.flow.governing import Governing
 from interpose.flow.run_flow import Interceptors, NeedsConfirmation, Recorder, RunFlow, Tool, ToolRun
 from interpose.flow.status_lines import Listener, Verbose
 from interpose.flow.wire_log import WireLog
@@ -35,6 +33,9 @@ from interpose.types import (
     Verdict,
     new_id,
 )
+
+if TYPE_CHECKING:
+    from interpose.flow.governing import Governing
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
@@ -234,21 +235,19 @@ class Run:
 
     def command(self, name: str, arguments: str = "") -> Verdict[Command]:
         """command.before: a command of the agent's host, such as `/review 12`. A refusal holds this command alone."""
-        return drive(self._flow.command(Command(plain_command(name), arguments, self._context)))
+        return drive(self._flow.command(Command(name, arguments, self._context)))
 
     async def acommand(self, name: str, arguments: str = "") -> Verdict[Command]:
         """`command` for async callers."""
-        return await drive_async(self._flow.command(Command(plain_command(name), arguments, self._context)))
+        return await drive_async(self._flow.command(Command(name, arguments, self._context)))
 
     def decide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
         """command.before, without asking anybody and without recording anything."""
-        return drive(self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True))
+        return drive(self._flow.command(Command(name, arguments, self._context), only_look=True))
 
     async def adecide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
         """`decide_command` for async callers."""
-        return await drive_async(
-            self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
-        )
+        return await drive_async(self._flow.command(Command(name, arguments, self._context), only_look=True))
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """tool.before, without asking anybody and without running anything."""

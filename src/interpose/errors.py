@@ -35,6 +35,7 @@ InterposeError
 ├── SessionError              a session that can't be halted or let go on so
 │   ├── NoSessionError        there is none of this id, or more than one
 │   └── NotHaltedError        it is not halted
+├── FrameworkLimitError       an agent framework can't do what is asked of it
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -214,6 +215,10 @@ class NoSessionError(SessionError, LookupError):
 
 class NotHaltedError(SessionError):
     """It is not halted."""
+
+
+class FrameworkLimitError(InterposeError):
+    """An agent framework can't do what is asked of it. Nothing is allowed in its place."""
 
 
 class BlockedError(InterposeError):

@@ -349,9 +349,7 @@ class Deny(Struct, frozen=True):
     part: str = ""
     instead: str = ""
     detail: str = ""
-    """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
-    """The reason without its detail. Empty means the reason itself."""
 
 
 Decision = Allow | Transform[T] | Confirm | Deny
@@ -385,9 +383,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     instead: str = ""
     mode: Mode = "enforce"
     detail: str = ""
-    """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
-    """The reason without its detail. Empty means the reason itself."""
     kind: InterceptorKind = "guard"
 
 
@@ -481,8 +477,6 @@ def refused(verdict: Verdict[T], deny: Deny, *, by: str = "interpose") -> Verdic
     )  # fmt: skip
     return replace(verdict, outcome="deny", decision=deny, findings=(*verdict.findings, said), decided_by=said)
 
-
-# --- effects ---------------------------------------------------------------------------------------------------------
 
 EffectKind = Literal[
     "fs.read", "fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",

@@ -106,6 +106,7 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | {
         "build_governance",
+        "governance",
         "interceptor_protocol",
         "reading",
         "paths",
@@ -132,6 +133,11 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
+    "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
+    "frameworks": {"surfaces.frameworks"},
+    "surfaces.model_proxy": LEAVES
+    | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
     | {"build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -145,7 +151,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }
@@ -168,6 +174,26 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
+    "pydantic_core": ("surfaces/frameworks/",),
+} | {
+    package: (f"surfaces/frameworks/{module}.py",)
+    for module, packages in {
+        "ag2": ("ag2", "autogen"),
+        "agent_framework": ("agent_framework",),
+        "claude_agent_sdk": ("claude_agent_sdk",),
+        "crewai": ("crewai",),
+        "fastmcp": ("fastmcp",),
+        "google_adk": ("google",),
+        "langchain": ("langchain", "langchain_core", "langgraph"),
+        "llama_index": ("llama_index",),
+        "mcp_sdk": ("mcp",),
+        "openai_agents": ("agents", "openai"),
+        "pydantic_ai": ("pydantic_ai",),
+        "smolagents": ("smolagents",),
+        "strands": ("strands",),
+    }.items()
+    for package in packages
 }
 
 SOURCE_LIMIT = 500

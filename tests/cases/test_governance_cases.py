@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from interpose.carried_calls import canonical
+from interpose.errors import GovernanceError
 from interpose.governance.command_categories import command_rulings
 from interpose.governance.load import load_rulebook
 from interpose.governance.roles import role_rulings
@@ -20,7 +21,8 @@ from interpose.types import Context, ToolCall
 from tests.noted import noted
 
 HERE = Path(__file__).parent / "governance"
-FILES = sorted(path.stem for path in HERE.glob("*.yaml"))
+FILES = ("commands", "scopes", "tools")
+"""Those of roles; the others have runners of their own."""
 WORDS = ("allow", "note", "ask", "deny")
 
 
@@ -106,3 +108,17 @@ def test_every_file_has_cases_of_each_kind() -> None:
     for name in FILES:
         wanted = {row["want"] for row in _read(name)["cases"]}
         assert {"allow", "deny"} <= wanted, name
+
+
+def _mistakes() -> list[Any]:
+    rows = yaml.safe_load((HERE.parent / "governance_mistakes.yaml").read_text(encoding="utf-8"))
+    return noted((row["note"], (row["text"], row["says"])) for row in rows)
+
+
+@pytest.mark.parametrize(("text", "says"), _mistakes())
+def test_what_is_wrong_in_a_file_is_told(text: str, says: str) -> None:
+    with pytest.raises(GovernanceError) as raised:
+        load_rulebook(text, "g.yaml", "user")
+    told = [str(problem) for problem in raised.value.problems]
+    assert any(says in line for line in told), told
+    assert all(line.startswith("g.yaml:") for line in told)

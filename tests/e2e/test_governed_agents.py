@@ -15,7 +15,8 @@ from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from interpose.surfaces.hosts.event_answer import answer
-from tests.servers import config_in, service_in
+from interpose.surfaces.http import roles
+from tests.servers import JSON, bearer, config_in, running, service_in, trusting
 
 FILE = """
 version: 1
@@ -204,7 +205,8 @@ def test_a_budget_is_exact_and_saving_work_still_passes(tmp_path: Path) -> None:
     for service in governed(tmp_path, text):
         claude = Claude(service, tmp_path)
         said = [
-            claude.use("Grep", {"pattern": word}, [f"{word}.py"]) for word in "alpha beta gamma delta epsilon".split()
+            claude.use("Grep", {"pattern": word}, [f"{word}.py"])
+            for word in ("alpha", "beta", "gamma", "delta", "epsilon")
         ]
         assert said == [""] * 5
         assert (
@@ -224,6 +226,28 @@ def test_what_a_host_ran_all_the_same_is_replaced_by_guidance(service: Service, 
     shown = json.dumps(said)
     assert "ran all the same" in shown
     assert "Delegate to the agent builder" in shown
+
+
+def test_bug_4_a_refusal_that_held_touches_no_other_calls_result(service: Service, tmp_path: Path) -> None:
+    claude = Claude(service, tmp_path)
+    claude.use(*READ)
+    assert claude.before(*WRITE)[0] == "deny"
+    for word in ("alpha", "beta"):
+        assert claude.before("Grep", {"pattern": word})[0] == ""
+        assert claude.after("Grep", {"pattern": word}, [f"{word}.py"]) == {}, "the next results are their own"
+
+
+def test_a_role_is_asked_about_over_http(service: Service) -> None:
+    with running(roles.routes(service), trust=trusting()) as server:
+        headers = JSON | bearer("auditor")
+
+        def ask(**asked: Any) -> Any:
+            return server.ask("POST", roles.CHECK, json.dumps(asked), headers).json
+
+        told = ask(role="researcher", tool="Write", arguments={"file_path": "a.py", "content": ""})
+        assert (told["decision"], told["rulings"][0]["rule"]) == ("deny", "governance/role")
+        assert ask(role="researcher", tool="Read", arguments={"file_path": "a.py"})["decision"] == "allow"
+        assert "governance.yaml" in str(ask(role="nobody", tool="Read"))
 
 
 def test_watching_blocks_nothing_and_records_what_it_would_have_done(tmp_path: Path) -> None:

@@ -143,8 +143,6 @@ def _explained(command: str, found: _Checked, ink: Ink) -> str:
         )
         if said.instead:
             parts.append(hanging("    instead  ", visible(said.instead)))
-        if said.detail and said.detail not in said.reason:
-            parts.append(hanging("    because  ", visible(said.detail)))
     if not found.findings and found.reason:
         parts.append(hanging("  ", visible(found.reason)))
     return "\n".join(parts)

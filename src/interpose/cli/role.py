@@ -21,13 +21,9 @@ from interpose.cli.suggestions import unknown
 from interpose.cli.terminal import colours_wanted
 from interpose.cli.verdict_text import Ink
 from interpose.errors import GovernanceError, InvalidCallError
-from interpose.governance.command_categories import command_rulings
-from interpose.governance.roles import role_rulings
-from interpose.governance.rulebook import Rulebook, Seat
+from interpose.governance.role_check import decision_of, rulings_for_role
 from interpose.governance.rulings import Ruling
-from interpose.governance.scopes import scope_rulings
-from interpose.reading import home_directory
-from interpose.types import Context, Outcome, ToolCall
+from interpose.types import Context, ToolCall
 
 HELP = "say what a role may do with a tool, a file or a command, and why"
 
@@ -82,12 +78,7 @@ def _check(args: argparse.Namespace) -> int:
         raise UsageError(unknown("role", args.role, names))
     arguments = {**_path_arguments(args.path), **given_arguments(args.command, args.arg)}
     call = canonical(ToolCall(args.tool, arguments, "role-check", Context(cwd=cwd, source="check")))
-    rulings = [
-        ruling
-        for book in books
-        if args.role in book.roles
-        for ruling in _rulings(book, args.role, call, is_whole=bool(arguments))
-    ]
+    rulings = rulings_for_role(books, args.role, call)
     decision = decision_of(rulings)
     if args.json:
         print_json({"role": args.role, "tool": call.name, "decision": decision, "rulings": _as_data(rulings)})
@@ -107,21 +98,6 @@ def _path_arguments(paths: list[str]) -> dict[str, str]:
             return {"source": source, "destination": destination}
         case _:
             raise UsageError("--path is given at most twice: where a move or copy begins, and where it ends")
-
-
-def _rulings(book: Rulebook, role: str, call: ToolCall, *, is_whole: bool) -> Iterable[Ruling]:
-    """What one rulebook says. A tool alone is asked about by its name: which file it would write is not known."""
-    seat, home = Seat(book=book, role=book.roles[role]), home_directory()
-    yield from role_rulings(seat, call, home)
-    if is_whole:
-        yield from scope_rulings(seat, call, home)
-        yield from command_rulings(seat, call, home)
-
-
-def decision_of(rulings: Iterable[Ruling]) -> Outcome:
-    """The strictest word. What is only watched blocks nothing."""
-    said = {ruling.said for ruling in rulings if not ruling.watch}
-    return "deny" if "deny" in said else "ask" if "ask" in said else "allow"
 
 
 def _as_data(rulings: Iterable[Ruling]) -> list[dict[str, Any]]:

@@ -16,6 +16,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "would open it",
             "status": "show in one screen what holds here: rules, server, ledger, questions, agents, and what "
             "stands in their way",
+            "proxy": "stand between an agent without hooks and its model: judge calls in answers, hide secrets in "
+            "results",
         },
     ),
     "Guard MCP servers": (

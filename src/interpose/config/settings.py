@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.gateway import GatewayDecisions
 from interpose.config.ledger import LedgerSettings
+from interpose.config.proxy import ProxySettings
 from interpose.config.remote_interceptors import RemoteInterceptorProgram, wrong_names
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
@@ -342,6 +343,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     approvals: ApprovalSettings = ApprovalSettings()
     hooks: HookSettings = HookSettings()
     gateway: GatewayDecisions = GatewayDecisions()
+    proxy: ProxySettings = ProxySettings()
     ledger: LedgerConfig = LedgerConfig()
     store: StoreSettings = StoreSettings()
     policy: PolicySettings = PolicySettings()

@@ -1,6 +1,6 @@
 """What was said about a command of an agent's host stands in the ledger: refusals, questions, warnings, bypasses.
 
-Such a record looks like one of a call: its tool is `command`, its arguments are the command's name and arguments. A
+Such a record looks like one of a call: its tool is `command`, its arguments are the command's name and its text. A
 command about which nobody says anything has none, as a message has none: what it makes the agent do is recorded call
 by call.
 """
@@ -13,7 +13,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from interpose.driving import Failure, Flow, Keep, PendingRecord, called
-from interpose.flow.outcomes import refused_outcome
+from interpose.flow.observing import refused_outcome
 from interpose.types import Command, Decision, FrozenDict, ToolCall, ToolOutcome, Verdict
 
 COMMAND_TOOL = "command"
@@ -23,7 +23,7 @@ _AS_COMMAND = FrozenDict()
 
 def plain_command(name: str) -> str:
     """The name of a command, however it was written: hosts and people put a slash before it."""
-    return name.strip().removeprefix("/").lstrip()
+    return name.strip().lstrip("/ ")
 
 
 def slash_command(text: str) -> tuple[str, str] | None:
@@ -43,7 +43,8 @@ def slash_command(text: str) -> tuple[str, str] | None:
 def recorded_as_call(verdict: Verdict[Command]) -> Verdict[ToolCall]:
     """A verdict about a command as a recorder takes it."""
     command = verdict.payload
-    given = {"name": command.name, "arguments": command.arguments}
+    # As a title: what a person typed, or a host expands, is no program, and must not be read as one.
+    given = {"name": command.name, "title": f"/{command.name} {command.arguments}".rstrip()}
     call = ToolCall(COMMAND_TOOL, given, context=command.context, metadata=_AS_COMMAND)
     verdict_of_call: Verdict[Any] = replace(verdict, payload=call, original=None)
     return verdict_of_call

@@ -7,7 +7,7 @@ An engine that is not governed has no governor and takes none of these steps.
 
 from __future__ import annotations
 
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from interpose.driving import Flow
 from interpose.errors import text_of
@@ -52,6 +52,9 @@ class Governing(Protocol):
 
     def due(self, context: Context) -> Flow[str]:
         """What the agent of this session is still to be told, once; empty if nothing."""
+
+    def rulebooks(self) -> tuple[Any, ...]:
+        """The rulebooks that hold now."""
 
     def close(self) -> None:
         """Write what waits to be told."""

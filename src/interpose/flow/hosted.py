@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
-from interpose.flow.command_records import plain_command
 from interpose.flow.pending_calls import PendingCall, PendingCalls
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
 from interpose.tools import command_of, plain_arguments
@@ -66,6 +65,8 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """Run other arguments than those that it came with."""
     rewrite_carried: bool = False
     """Also where its call only carries another, as a wrapper of tools does: the arguments are then the wrapper's."""
+    asks_rewritten: bool = False
+    """Show its person the call as it was rewritten, and run that one if the answer is yes."""
 
 
 class Go(Struct, frozen=True):
@@ -82,9 +83,11 @@ class GoWith(Struct, frozen=True):
 
 
 class AskThem(Struct, frozen=True):
-    """The other side asks its person, and runs it if the answer is yes."""
+    """The other side asks its person, and runs it if the answer is yes: with these arguments, if there are any, which
+    are then the ones to show."""
 
     verdict: Verdict[ToolCall]
+    arguments: dict[str, Any] | None = None
 
 
 class WaitFor(Struct, frozen=True):
@@ -153,11 +156,11 @@ class Hosted:
                 if self._can.holds:
                     self._pending.open(call, verdict, key, may_run=False)
                 return WaitFor(verdict)
-            case "ask" if verdict.rewritten:  # they would show and run the call as it came
+            case "ask" if verdict.rewritten and not self._can.asks_rewritten:  # they would show the call as it came
                 return (yield from self._not_run(verdict))
             case "ask":
                 self._pending.open(call, verdict, key, put=not self._can.says_it_asks)
-                return AskThem(verdict)
+                return AskThem(verdict, _running(call, verdict) if verdict.rewritten else None)
             case "rewrite":
                 return (yield from self._rewritten(call, verdict, key))
             case "allow":
@@ -227,26 +230,31 @@ class Hosted:
 
     def command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
         """What is said about a command of the host, on its way."""
-        verdict = yield from self._flow.command(Command(plain_command(name), arguments, self._context))
+        verdict = yield from self._flow.command(Command(name, arguments, self._context))
         if self._count is not None:
             self._count(HookPoint.COMMAND_BEFORE, "", verdict)
         return verdict
 
     def decide_command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
         """What would be said about a command. Nobody is asked and nothing is recorded."""
-        return self._flow.command(Command(plain_command(name), arguments, self._context), only_look=True)
+        return self._flow.command(Command(name, arguments, self._context), only_look=True)
 
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
         if not self._can.rewrite or (is_wrapper(call.name) and not self._can.rewrite_carried):
             return (yield from self._not_run(verdict))
         self._pending.open(call, verdict, key)
-        return GoWith(verdict, carrying(call.name, call.arguments, plain_arguments(verdict.payload)))
+        return GoWith(verdict, _running(call, verdict))
 
     def _not_run(self, verdict: Verdict[ToolCall]) -> Flow[Refuse]:
         """INVARIANT: nothing runs but what was decided. They would run the call as it came: it is refused, the answer
         says what to run instead, and the record that it did not run."""
         yield from self._flow.not_run(verdict, REWRITTEN)
         return in_another_form(verdict)
+
+
+def _running(call: ToolCall, verdict: Verdict[ToolCall]) -> dict[str, Any]:
+    """The arguments that the other side runs: those of the verdict, as the call that came carries them."""
+    return carrying(call.name, call.arguments, plain_arguments(verdict.payload))
 
 
 def _approver(closed: PendingCall | None) -> str:

@@ -23,11 +23,7 @@ from interpose.approvals import ConfirmationHandler, StandingAnswer, put_questio
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
-from interpose.flow.command_records import recorded_command
-from interpose.flow.governing import Governing, admitted, counted, entered, entered_command
-from interpose.flow.observing import observe_all
-from interpose.flow.outcomes import outcome_of, refused_outcome
-from interpose.flow.own_steps import Wish, refusing, wishing, withholding
+from interpose.flow import observing
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
@@ -59,14 +55,14 @@ from interpose.types import (
 )
 
 if TYPE_CHECKING:
-    # Loaded when a result is there: whoever only decides has none.
-    from interpose.flow.result_streams import TextFilter
+    # Loaded when there is a result, or somebody governs: whoever only decides has neither.
+    from interpose.flow.governing import Governing
     from interpose.flow.streamed_calls import StreamedCall
 
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
 
-NeedsConfirmation = Wish
+NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
 """A tool's own wish to be confirmed, asked with the arguments that it would really get."""
 
 
@@ -148,15 +144,19 @@ class RunFlow:
     def command(self, command: Command, *, only_look: bool = False) -> Flow[Verdict[Command]]:
         """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
         `only_look` nobody is asked and nothing is recorded."""
+        from interpose.flow.command_records import plain_command, recorded_command
+        from interpose.flow.governing import entered_command
+        from interpose.flow.own_steps import refusing
+
         parts, snapshot = self._parts, self._parts.interceptors.snapshot()
         entries = snapshot.select(HookPoint.COMMAND_BEFORE, None, self._context.agent_id)
         if self.stopped:
             entries = (refusing(f"The run was stopped: {self.stopped}"), *entries)
-        command = replace(command, context=self._context, metadata=self.metadata)
+        command = Command(plain_command(command.name), command.arguments, self._context, self.metadata)
         if parts.governor is not None:
             command, entries = yield from entered_command(parts.governor, command, entries)
-        verdict: Verdict[Command]
-        verdict = yield from decide(entries, command, approve=self._approval(snapshot, ask=not only_look))
+        approve = self._approval(snapshot, ask=not only_look)
+        verdict: Verdict[Command] = yield from decide(entries, command, approve=approve)
         if only_look:
             return verdict
         if verdict.findings and parts.recorder is not None:
@@ -174,7 +174,7 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
         if self._parts.governor is not None:
-            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
+            call, entries = yield from self._entered(call, entries, only_look=True)
         return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
@@ -190,18 +190,18 @@ class RunFlow:
         came = call
         call, entries = self._prepare(call, snapshot, wish)
         if self._parts.governor is not None:
-            call, entries = yield from entered(self._parts.governor, call, entries)
+            call, entries = yield from self._entered(call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
         answer: Any = None
-        outcome = refused_outcome(verdict)
+        outcome = observing.refused_outcome(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
             # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
             answer = yield Execute(
                 lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
             )
-            outcome = outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
+            outcome = observing.outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
@@ -224,14 +224,14 @@ class RunFlow:
             return None
 
         def finish(final: ToolOutcome, said: Verdict[ToolOutcome] | None) -> Flow[None]:
-            yield from observe_all(entries, final.call, final)
+            yield from observing.observe_all(entries, final.call, final)
             yield from self._finish(verdict, final, said)
 
         call = StreamedCall(
             outcome,
             lambda piece, look_only: self._after(snapshot, piece, look_only=look_only),
             finish,
-            lambda: _text_filters(after, outcome.call),
+            lambda: observing.text_filters(after, outcome.call),
         )
         result = call.whole(outcome.result) if whole else call.inside(outcome.result)
         return (call, result) if result is not outcome.result else None
@@ -247,10 +247,10 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
         if self._parts.governor is not None:
-            call, entries = yield from entered(self._parts.governor, call, entries)
+            call, entries = yield from self._entered(call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
-            yield from self._close(snapshot, entries, verdict, refused_outcome(verdict), look_only=True)
+            yield from self._close(snapshot, entries, verdict, observing.refused_outcome(verdict), look_only=True)
         return verdict
 
     def after(
@@ -267,12 +267,16 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
         if self._parts.governor is not None:
-            call, entries = yield from entered(self._parts.governor, call, entries, only_look=True)
+            call, entries = yield from self._entered(call, entries, only_look=True)
         verdict: Verdict[ToolCall] = before or Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
-            verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
+            verdict = yield from self._record(replace(verdict, findings=(observing.UNSEEN,)))
         outcome = replace(outcome, call=call)
-        first = () if withheld is None else (withholding(withheld),)
+        first: tuple[Registration, ...] = ()
+        if withheld is not None:
+            from interpose.flow.own_steps import withholding
+
+            first = (withholding(withheld),)
         return (
             yield from self._close(
                 snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes, first=first
@@ -281,13 +285,23 @@ class RunFlow:
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
-        return self.after(refused_outcome(verdict, reason))
+        return self.after(observing.refused_outcome(verdict, reason))
+
+    def _entered(
+        self, call: ToolCall, entries: tuple[Registration, ...], *, only_look: bool = False
+    ) -> Flow[tuple[ToolCall, tuple[Registration, ...]]]:
+        """A governed call in its session."""
+        from interpose.flow.governing import entered
+
+        return (yield from entered(cast("Governing", self._parts.governor), call, entries, only_look=only_look))
 
     def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What stands before the tool: decide, ask, record."""
         self._parts.wire.call(call)
         verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
         if self._parts.governor is not None:
+            from interpose.flow.governing import admitted
+
             verdict = yield from admitted(self._parts.governor, verdict)
         verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
@@ -322,7 +336,7 @@ class RunFlow:
         if notes:
             after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
             after = replace(after, findings=(*after.findings, *notes))
-        yield from observe_all(entries, outcome.call, outcome)
+        yield from observing.observe_all(entries, outcome.call, outcome)
         yield from self._finish(verdict, outcome, after)
         return ToolRun(response, verdict, outcome, after)
 
@@ -342,7 +356,7 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         call = replace(self.canonical(ToolCall(name)), context=self._context)
         if not self._parts.tools.matches(*self._names(call)):
-            return _not_available(call)
+            return observing.not_available(call)
         for entry in snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id):
             says = getattr(entry.handler, "never", None)
             if entry.mode == "enforce" and not entry.is_observer and callable(says):
@@ -372,7 +386,11 @@ class RunFlow:
             call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
         if not refusal and not self._parts.tools.matches(*self._names(call)):
-            refusal = _not_available(call)
+            refusal = observing.not_available(call)
+        if not refusal and wish is None:
+            return call, entries
+        from interpose.flow.own_steps import refusing, wishing
+
         if refusal:
             entries = (refusing(refusal), *entries)
         if wish is not None:
@@ -422,7 +440,7 @@ class RunFlow:
             shown = replace(outcome, result=freeze(outcome.result))
         except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
             # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = outcome_of(call, Failure(error), outcome.duration_ns, outcome.approver)
+            shown = outcome = observing.outcome_of(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = withheld_result(call, verdict.reason or BLOCKED)
@@ -444,7 +462,9 @@ class RunFlow:
         answer = record if record is None or type(record) is Failure else (yield Keep(record))
         if type(answer) is not Failure or not verdict.may_run_unseen:
             return verdict
-        return refused(verdict, Deny(f"{AUDIT_UNAVAILABLE}: {text_of(answer.error)}", AUDIT_UNAVAILABLE), by=RECORD)
+        return refused(
+            verdict, Deny(f"{AUDIT_UNAVAILABLE}: {text_of(answer.error)}", AUDIT_UNAVAILABLE), by=observing.RECORD
+        )
 
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         parts = self._parts
@@ -469,29 +489,12 @@ class RunFlow:
             if record is not None and type(record) is not Failure:
                 yield Keep(record)  # the tool has run: its result is not lost with its record
         if parts.governor is not None:
+            from interpose.flow.governing import counted
+
             yield from counted(parts.governor, verdict, outcome)
         if parts.verbose != "off" and parts.sinks:
             tell((self._summarise,), outcome)
 
     def _summarise(self, outcome: ToolOutcome) -> None:
-        line = format_summary(outcome, self._parts.verbose)
-        if line is not None:
+        if (line := format_summary(outcome, self._parts.verbose)) is not None:
             tell(self._parts.sinks, line)
-
-
-def _not_available(call: ToolCall) -> str:
-    return f"Tool '{call.name}' is not available to this agent"
-
-
-def _text_filters(after: Sequence[Registration], call: ToolCall) -> list[tuple[Registration, TextFilter]]:
-    return [
-        (entry, cast("Any", entry.handler).text_filter(call))
-        for entry in after
-        if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
-    ]
-
-
-RECORD = "interpose:record"
-_UNSEEN = Finding(
-    interceptor=RECORD, said="note", rule="undecided", reason="The call was not decided here before it ran"
-)

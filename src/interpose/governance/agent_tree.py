@@ -1,8 +1,8 @@
 """The tree of a session's agents: who is below whom, how deep, and who works on what.
 
 INVARIANT: what is not known for sure is taken for the strictest that it can be. An agent that could be one of several
-that are waited for stands as deep as the deepest; one that nobody announced may be any of those, or one that was
-forgotten. So however agents are named or mixed up, nobody stands less deep than it does.
+that are waited for stands as deep as the deepest; one that nobody announced may be any that there ever was. So however
+agents are mixed up or forgotten, nobody stands less deep than it does, as long as hosts start what they were asked for.
 """
 
 from __future__ import annotations
@@ -95,14 +95,14 @@ def began(one: Delegation, call_id: str) -> bool:
 
 def _placed(session: GovernedSession, new: AgentNode) -> tuple[GovernedSession, AgentNode]:
     """A sub-agent in its place, and the work that it takes: the oldest that waits for one of its kind."""
-    free = [one for one in session.delegations if not one.agent]
-    fitting = [one for one in free if _is_for(one, new)]
+    fitting = [one for one in session.delegations if not one.agent and _is_for(one, new)]
     taken = next((one for one in fitting if one.state == "pending" and one.target), None) or next(
         # A call may be answered at once by a tool of which that is not known: its agent comes later.
         (one for state in ("pending", "done") for one in fitting if one.state == state),
         None,
     )
-    could_be = [] if taken is None else fitting
+    # One that was forgotten may have come back and taken what another was to take: then it can be any of them.
+    could_be = session.delegations if taken is None or session.forgotten_depth else fitting
     depth = max(1, session.forgotten_depth, *(one.depth for one in could_be))
     if taken is None:
         return session, replace(new, depth=depth, expires_ns=session.forgotten_expires_ns)

@@ -13,7 +13,7 @@ from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES
 
 _KNOWN = (*KNOWN_TOOL_NAMES, *TOOL_ALIASES)
 _STARTS_PROGRAMS = frozenset({"validation", "build", "runtime", "general"})
-_NEAR = 0.8
+_NEAR = 0.75
 _SHORTEST = 4
 
 

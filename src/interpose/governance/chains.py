@@ -107,7 +107,7 @@ def call_chain_rulings(
         for ruling in chain_rulings(chains, command, project, session, now_ns, files, bypass_of=bypass_of)
     ]
     if any(rule.becomes for rule in chains.rules) and chains.state_file:
-        found += _state_rulings(chains, call, project, session, now_ns, files.look(project), home, bypass_of)
+        found += _state_rulings(chains, call, project, session, now_ns, files, home, bypass_of)
     return tuple(sorted(found, key=lambda ruling: ruling.said != "deny"))
 
 
@@ -117,35 +117,29 @@ def _state_rulings(
     project: str,
     session: GovernedSession | None,
     now_ns: int,
-    look: ProjectLook,
+    files: ProjectFiles,
     home: str,
     bypass_of: BypassOf,
 ) -> list[Ruling]:
-    from interpose.governance.state_writes import NextState, next_states  # few rulebooks have such rules
+    from interpose.governance.state_writes import next_state, writes_state  # few rulebooks have such rules
 
-    now = look.state(chains.state_file)
-    states = next_states(
-        call, project=project, state_file=chains.state_file, state_tools=chains.state_tools, home=home, now=now
-    )
-    if not states:
+    file, tools = chains.state_file, chains.state_tools
+    if not writes_state(call, project=project, state_file=file, state_tools=tools, home=home):
         return []
-
-    def leads_to(rule: ChainForm, state: NextState) -> bool:
-        """What can't be known may be it: better that somebody writes it in a way that can be read."""
-        if not now.problem and _holds(rule.becomes, now.data):
-            return False  # it is so already
-        return bool(state.unknown) or _holds(rule.becomes, state.data)
-
+    look = files.look(project)
+    now = look.state(file)
+    after = next_state(call, state_file=file, state_tools=tools, now=now)
     around = _around(chains, "", look, session, now_ns)
     found: list[Ruling] = []
     for rule in chains.rules:
-        reached = next((state for state in states if rule.becomes and leads_to(rule, state)), None)
-        if reached is None:
-            continue
-        told = _told((rule,), f"{rule.becomes} in {chains.state_file}", around)
-        if reached.unknown:
-            told = tuple(_unreadable(ruling, reached.unknown) for ruling in told)
-        found += _lifted(told, rule.id, bypass_of)
+        if not rule.becomes or (not now.problem and _holds(rule.becomes, now.data)):
+            continue  # it is so already
+        # What can't be known may be it: better that somebody writes it in a way that can be read.
+        if after.unknown or _holds(rule.becomes, after.data):
+            told = _told((rule,), f"{rule.becomes} in {file}", around)
+            if after.unknown:
+                told = tuple(_unreadable(ruling, after.unknown) for ruling in told)
+            found += _lifted(told, rule.id, bypass_of)
     return found
 
 

@@ -88,7 +88,12 @@ def _ruling(
     missing = [need for need in needs if not _met(need, allowed)]
     if allowed and not missing:
         return None
-    told_apart = dict.fromkeys(f"{need.part} ({' or '.join(need.categories)})" for need in missing)
+    by_commands = {need.categories for need in missing if not need.is_effect}
+    told_apart = dict.fromkeys(
+        f"{need.part} ({' or '.join(need.categories)})"
+        for need in missing
+        if not (need.is_effect and need.categories in by_commands)
+    )
     parts = [*told_apart][:_MOST_NAMED]
     what = f"may not run {', '.join(parts)}" if parts else "may run no commands"
     more = f" and {len(told_apart) - len(parts)} more" if len(told_apart) > len(parts) else ""
@@ -154,7 +159,8 @@ def _of_effects(effects: Iterable[Effect], commands: tuple[Ran, ...], cwd: str, 
             continue
         if effect.kind == "package.install" and _is_own_tool(effect, commands):
             continue
-        named = one_line(effect.resource[:_SHOWN])
+        resource = effect.resource.removeprefix(f"{cwd or DEFAULT_CWD}/")
+        named = one_line(resource[:_SHOWN])
         yield CommandNeed(categories, f"{effect.kind} {named}".rstrip(), is_effect=True)
 
 

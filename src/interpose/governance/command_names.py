@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from interpose.flow.command_records import plain_command
 from interpose.governance.name_patterns import fits
 
 
 def command_fits(pattern: str, name: str) -> bool:
     """Whether a command is one that a pattern names, letter by letter: for what allows something."""
-    return fits(_plain(pattern), _plain(name))
+    return fits(plain_command(pattern), plain_command(name))
 
 
 def command_fits_any(patterns: Iterable[str], name: str) -> bool:
@@ -19,8 +20,4 @@ def command_fits_any(patterns: Iterable[str], name: str) -> bool:
 
 def could_be_command(pattern: str, name: str) -> bool:
     """Whether a rule about this pattern holds for a command. Case is no way around it: some hosts find `/Deploy`."""
-    return fits(_plain(pattern).casefold(), _plain(name).casefold())
-
-
-def _plain(text: str) -> str:
-    return text.strip().removeprefix("/").lstrip()
+    return fits(plain_command(pattern).casefold(), plain_command(name).casefold())

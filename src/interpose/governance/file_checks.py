@@ -13,10 +13,10 @@ from interpose.governance.durations import duration_ns
 from interpose.governance.file_model import (
     BudgetForm,
     ChainsForm,
+    FileScopeForm,
     GovernanceForm,
     Patterns,
     RoleForm,
-    ScopeForm,
 )
 from interpose.governance.form_reading import FormProblem, shown, unknown
 from interpose.governance.name_patterns import fits, is_glob
@@ -33,7 +33,7 @@ class CheckedForms(Struct, frozen=True, kw_only=True):
 
     form: GovernanceForm
     tools: dict[str, Patterns]
-    scopes: dict[str, ScopeForm]
+    scopes: dict[str, FileScopeForm]
     roles: dict[str, RoleForm]
     chains: ChainsForm
 
@@ -67,7 +67,7 @@ def _in_agents(forms: CheckedForms) -> Iterator[FormProblem]:
             yield ("agents", index, "project"), why
 
 
-def _in_scopes(scopes: Mapping[str, ScopeForm]) -> Iterator[FormProblem]:
+def _in_scopes(scopes: Mapping[str, FileScopeForm]) -> Iterator[FormProblem]:
     for name, scope in scopes.items():
         for key in ("paths", "outside"):
             for index, glob in enumerate(getattr(scope, key)):
@@ -80,7 +80,7 @@ def _in_scopes(scopes: Mapping[str, ScopeForm]) -> Iterator[FormProblem]:
             yield ("scopes", name, "others"), f"the scope {name!r} is outside of itself: `others` lead in a circle"
 
 
-def _reached(name: str, scopes: Mapping[str, ScopeForm]) -> set[str]:
+def _reached(name: str, scopes: Mapping[str, FileScopeForm]) -> set[str]:
     found: set[str] = set()
     waiting = [name]
     while waiting:

@@ -45,7 +45,7 @@ class AgentForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     sub_agent: Annotated[bool | None, Meta(description="true: only sub-agents; false: only main agents")] = None
 
 
-class ScopeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class FileScopeForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A set of files. Globs are relative to the project's directory unless they begin with / or ~."""
 
     paths: Annotated[Patterns, Meta(min_length=1, description="globs of files; ** is any number of directories")]
@@ -241,7 +241,7 @@ class GovernanceForm(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     unknown_role: Annotated[Unknown, Meta(description="agents without a role")] = "deny"
     agents: tuple[AgentForm, ...] = ()
     tools: Annotated[dict[Name, Patterns], Meta(description="names for groups of tools")] = EMPTY
-    scopes: dict[Name, ScopeForm] = EMPTY
+    scopes: dict[Name, FileScopeForm] = EMPTY
     roles: dict[Name, RoleForm] = EMPTY
     chains: ChainsForm = ChainsForm()
     sessions: SessionsForm = SessionsForm()

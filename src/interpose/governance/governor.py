@@ -24,8 +24,8 @@ from interpose.governance.governance_interceptors import note_of
 from interpose.governance.governed_context import GovernedView, governed, view_of
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
-from interpose.governance.outcomes import Told, arrived, ended, heard_of, is_delegation, let_through
-from interpose.governance.rulebook import Seat
+from interpose.governance.outcomes import SessionNews, arrived, ended, heard_of, is_delegation, let_through
+from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
 from interpose.governance.save_work import saves_work
@@ -43,7 +43,7 @@ T = TypeVar("T")
 class Notices(Protocol):
     """Who hears of what happened. Raises nothing."""
 
-    def __call__(self, told: Told, /) -> str:
+    def __call__(self, told: SessionNews, /) -> str:
         """Tell of it. Of a halt comes back where its context was written."""
 
     def close(self) -> None:
@@ -63,6 +63,10 @@ class Governor:
     ) -> None:
         self.books, self.keeper, self.counters = books, keeper, counters
         self._tell, self._clock = tell, clock
+
+    def rulebooks(self) -> tuple[Rulebook, ...]:
+        """The rulebooks that hold now."""
+        return self.books.current()
 
     def close(self) -> None:
         """Write what waits to be told."""
@@ -128,7 +132,7 @@ class Governor:
         view = view_of(outcome.call.context) or view_of(verdict.payload.context)
         if view is None:
             return
-        told: list[Told] = []
+        told: list[SessionNews] = []
 
         def change(last: GovernedSession | None) -> GovernedSession:
             session, found = ended(last, view, verdict, outcome, self._clock())
@@ -222,7 +226,7 @@ class Governor:
         except StoreError:
             return
 
-    def _told(self, one: Told, key: str) -> Flow[None]:
+    def _told(self, one: SessionNews, key: str) -> Flow[None]:
         """Tell of it. Of a halt comes back where its context was written."""
         if self._tell is None:
             return

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 HOOK = "hook:"
 
-_HOSTS = {"mcp": "gateway", "intercept": "http", "validate": "http"}
+_HOSTS = {"mcp": "gateway", "intercept": "http", "action": "http"}
 """What people call the surfaces that are called otherwise in records."""
 _LONGEST = 1000
 

@@ -23,7 +23,7 @@ from interpose.governance.file_model import ChainsForm, GovernanceForm
 from interpose.governance.form_reading import problems_in, unknown
 from interpose.governance.role_inheritance import built_roles
 from interpose.governance.role_uses import unusable_first_tools
-from interpose.governance.rulebook import Rulebook, RulebookLevel, Scope
+from interpose.governance.rulebook import FileScope, Rulebook, RulebookLevel
 from interpose.governance.tool_groups import opened_groups
 from interpose.types import FrozenDict
 
@@ -191,7 +191,7 @@ def _built(
     form = own.form
     roles = built_roles(forms.roles, lambda name, *key: homes["roles", name].place("roles", name, *key), form.mode)
     scopes = {
-        name: Scope(name=name, paths=one.paths, outside=one.outside, others=one.others)
+        name: FileScope(name=name, paths=one.paths, outside=one.outside, others=one.others)
         for name, one in forms.scopes.items()
     }
     return Rulebook(

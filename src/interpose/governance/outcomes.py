@@ -35,13 +35,13 @@ from interpose.governance.step_digests import step_of
 from interpose.reading import home_directory
 from interpose.types import Context, Finding, ToolCall, ToolOutcome, Verdict
 
-ToldWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task"]
+NewsWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task"]
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class SessionNews(Struct, frozen=True, kw_only=True):
     """Something that happened in a session, for the log, and if it is a halt or a task for the ledger."""
 
-    word: ToldWord
+    word: NewsWord
     at_ns: int
     session: GovernedSession
     context: Context
@@ -85,12 +85,12 @@ def ended(
     verdict: Verdict[ToolCall],
     outcome: ToolOutcome,
     now_ns: int,
-) -> tuple[GovernedSession, list[Told]]:
+) -> tuple[GovernedSession, list[SessionNews]]:
     """The session when it is known what came of a call, and what is to be told of it."""
     session, call = last or view.session, outcome.call
     ours = [found for found in verdict.findings if found.kind == "governance" and found.rule.startswith(RULE_PREFIX)]
     told = [
-        Told(
+        SessionNews(
             word=_word(found), at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=found.rule,
             text=found.reason,
         )
@@ -114,7 +114,7 @@ def ended(
     return session, told + stalls
 
 
-def _word(found: Finding) -> ToldWord:
+def _word(found: Finding) -> NewsWord:
     if found.mode == "watch":
         return "watch"
     return found.said if found.said in ("deny", "ask") else "note"
@@ -130,13 +130,13 @@ def _violations(refusals: list[Finding], call: ToolCall, now_ns: int) -> Iterato
 
 def _with_task(
     session: GovernedSession, call: ToolCall, outcome: ToolOutcome, now_ns: int
-) -> tuple[GovernedSession, list[Told]]:
+) -> tuple[GovernedSession, list[SessionNews]]:
     """A delegation that is over, by the result of the very call that began it."""
     target = delegation_of(call)
     if target is None:
         return session, []
     session = with_delegation_ended(session, call.call_id, failed=outcome.is_error, now_ns=now_ns)
-    told = Told(
+    told = SessionNews(
         word="task", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=f"{RULE_PREFIX}task",
         text=f"{target}: {'failed' if outcome.is_error else 'done'}", failed=outcome.is_error,
     )  # fmt: skip
@@ -145,7 +145,7 @@ def _with_task(
 
 def _with_stalls(
     session: GovernedSession, view: GovernedView, call: ToolCall, outcome: ToolOutcome, now_ns: int
-) -> tuple[GovernedSession, list[Told]]:
+) -> tuple[GovernedSession, list[SessionNews]]:
     """The session with this step in it. Each rulebook says what it makes of it; the gravest of those that block counts,
     and what others only watch is told."""
     if session.halt is not None:
@@ -161,7 +161,7 @@ def _with_stalls(
             answers.append(answer)
         found += [(seat, answer) for answer in answers if answer is not None]
     told = [
-        Told(
+        SessionNews(
             word="watch", at_ns=now_ns, session=session, context=call.context, tool=call.name,
             rule=f"{RULE_PREFIX}stall/{answer.kind}", text=f"would {answer.word}: {answer.reason}",
         )
@@ -177,8 +177,8 @@ def _with_stalls(
         session = with_halt(session, gravest.reason, rule, now_ns)
     else:
         session = with_stall(session, gravest)
-    word: ToldWord = "halt" if gravest.word == "halt" else "ask" if gravest.word == "ask" else "remind"
-    said = Told(
+    word: NewsWord = "halt" if gravest.word == "halt" else "ask" if gravest.word == "ask" else "remind"
+    said = SessionNews(
         word=word, at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=rule, text=gravest.reason
     )
     return session, [*told, said]

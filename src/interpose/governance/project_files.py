@@ -58,8 +58,9 @@ class WalkedProject:
         if not parts or len(parts) > _DEEPEST:
             return FittingFile(problem="the glob names nothing")
         try:
+            is_wanted = os.path.isdir if pattern.endswith("/") else os.path.isfile
             for path in self._fitting(self._root, tuple(parts), 0):
-                if os.path.isdir(path) == pattern.endswith("/"):  # noqa: PTH112 - as above
+                if is_wanted(path):
                     return FittingFile(os.path.relpath(path, self._root))
         except _LookEndedError:
             return FittingFile(problem="the project has too many files to look through")

@@ -120,10 +120,10 @@ def work_of(call: ToolCall, home: str) -> frozenset[str]:
         return frozenset()
     reading = reading_of(call, home)
     found = {reading.seen.name} & _KNOWN - {call.name}
+    if call.name != "sql" and reading.carried is not None and any(map(_is_program, reading.carried.scripts)):
+        found.add("exec")  # also what a schedule or another machine is given
     if call.name not in _KNOWN:
         found |= {_BY_EFFECT[effect.kind] for effect in reading.effects if effect.kind in _BY_EFFECT}
-        if reading.carried is not None and any(map(_is_program, reading.carried.scripts)):
-            found.add("exec")
         if found & {"edit", "apply_patch", "move", "copy"}:
             found.discard("write")  # each of them writes, and is the better word for it
         if "move" in found:

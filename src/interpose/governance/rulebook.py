@@ -30,7 +30,7 @@ ROLE_KEYS = ("tools", "write", "commands", "first_tools", "delegates", "instead"
 """What a role takes from the role above it if it does not say it itself."""
 
 
-class Scope(Struct, frozen=True, kw_only=True):
+class FileScope(Struct, frozen=True, kw_only=True):
     """A set of files. Globs are relative to the project's directory unless they begin with / or ~."""
 
     name: str
@@ -80,7 +80,7 @@ class Rulebook(Struct, frozen=True, kw_only=True):
     unknown_role: Unknown = "deny"
     agents: tuple[AgentForm, ...] = ()
     roles: dict[str, Role] = EMPTY
-    scopes: dict[str, Scope] = EMPTY
+    scopes: dict[str, FileScope] = EMPTY
     tools: dict[str, Patterns] = EMPTY
     """Its own groups of tools, each with all its members: no group is in a group any more."""
     chains: ChainsForm = ChainsForm()

@@ -35,11 +35,9 @@ def saves_work(book: Rulebook, call: ToolCall, home: str) -> bool:
 
 
 def _is_saving_command(form: SaveWorkForm, reading: Reading, call: ToolCall, home: str) -> bool:
-    analysis = reading.analysis
-    named = [ran for ran in analysis.commands if ran.name not in _ONLY_SPEAK]
+    named = [ran for ran in reading.analysis.commands if ran.name not in _ONLY_SPEAK]
     return (
         bool(named)
-        and not analysis.problems
         and reading.carried is None
         and all(_is_listed(form.commands, ran) for ran in named)
         and all(_may_do(form, effect, call, home) for effect in reading.effects)

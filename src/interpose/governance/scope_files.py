@@ -17,7 +17,7 @@ from interpose.paths import UNKNOWN, FileSystem, Lookup
 from interpose.reading import DEFAULT_CWD, starts_of
 
 if TYPE_CHECKING:
-    from interpose.governance.rulebook import Rulebook, Scope
+    from interpose.governance.rulebook import FileScope, Rulebook
     from interpose.governance.written_files import Written
     from interpose.types import ToolCall
 
@@ -87,7 +87,10 @@ class Files(Struct, frozen=True, kw_only=True):
                 is_wild = not written.is_literal and any(map(is_wild_name, parts))
                 if is_wild and written.is_deep:
                     parts = _deepened(parts)
-                yield Spot((*parts, DEEP) if is_tree else parts, is_wild, partly, written.is_there)
+                if is_tree:
+                    yield Spot((*parts, DEEP), is_wild, partly, written.is_there)
+                if not partly:
+                    yield Spot(parts, is_wild, partly, written.is_there)
 
     def shown(self, path: str) -> str:
         """A path as people of the project would say it."""
@@ -112,7 +115,7 @@ def _deepened(parts: Parts) -> Parts:
     return (*parts[:first], DEEP, *parts[first:])
 
 
-def surely_in(book: Rulebook, scope: Scope, spot: Spot, files: Files) -> bool:
+def surely_in(book: Rulebook, scope: FileScope, spot: Spot, files: Files) -> bool:
     """Whether all that a spot stands for is part of a scope."""
     return (
         _listed(scope.paths, spot, files)
@@ -121,7 +124,7 @@ def surely_in(book: Rulebook, scope: Scope, spot: Spot, files: Files) -> bool:
     )
 
 
-def could_be_in(book: Rulebook, scope: Scope, spot: Spot, files: Files) -> bool:
+def could_be_in(book: Rulebook, scope: FileScope, spot: Spot, files: Files) -> bool:
     """Whether something that a spot stands for may be part of a scope."""
     return (
         _could_be_listed(scope.paths, spot, files)

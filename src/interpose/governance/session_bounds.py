@@ -80,9 +80,8 @@ def _with_less_work(session: GovernedSession) -> GovernedSession:
         return session
     ranked = sorted(range(len(work)), key=lambda at: (work[at].state in OPEN, at))
     gone = set(ranked[: len(work) - MOST_DELEGATIONS])
-    unmet = [one.depth for at, one in enumerate(work) if at in gone and not one.agent]
     return replace(
         session,
         delegations=tuple(one for at, one in enumerate(work) if at not in gone),
-        forgotten_depth=max(session.forgotten_depth, *unmet) if unmet else session.forgotten_depth,
+        forgotten_depth=max(session.forgotten_depth, *(work[at].depth for at in gone)),
     )

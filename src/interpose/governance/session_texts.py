@@ -69,7 +69,7 @@ def _rules(seat: Seat) -> Iterator[str]:
             yield "You have no role here, so tools may be refused. Tell the user."
         return
     about = f": {one_line(role.description)}" if role.description else ""
-    yield f"Your role is {role.name}{about}"
+    yield f"Your role is {one_line(role.name)}{about}"
     yield from _tools(role.tools)
     denied = tuple(dict.fromkeys(name for ceiling in role.ceilings for name in ceiling.deny))
     if denied:
@@ -93,12 +93,13 @@ def _tools(tools: ToolsForm) -> Iterator[str]:
 
 def _files_and_commands(role: Role) -> Iterator[str]:
     for what, own, ceilings in (
-        ("Files that you may write: scope", role.write, [ceiling.write for ceiling in role.ceilings]),
+        ("Files that you may write, by scope", role.write, [ceiling.write for ceiling in role.ceilings]),
         ("Commands that you may run", role.commands, [ceiling.commands for ceiling in role.ceilings]),
     ):
-        limits = [names for names in (own, *ceilings) if names is not None]
+        limits = [] if own is None else [_listed(own) or "none"]
+        limits += [f"nothing outside of {_listed(names) or 'none'}" for names in ceilings if names is not None]
         if limits:
-            yield f"{what}: {' and in '.join(_listed(names) or 'none' for names in limits)}"
+            yield f"{what}: {'; '.join(limits)}"
 
 
 def _budgets(left: Sequence[Left]) -> Iterator[str]:

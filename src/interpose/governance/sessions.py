@@ -254,7 +254,7 @@ class GovernedSession(Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     """What its agent has not been told yet."""
     spawned: tuple[SpawnCount, ...] = ()
     forgotten_depth: int = 0
-    """How deep the deepest agent stood that is no longer among `agents`. One that nobody knows may be it."""
+    """How deep the deepest stood that is no longer among `agents` and `delegations`; 0 if nobody was forgotten."""
     forgotten_expires_ns: int = 0
     """When the work of the first of those is over; 0 if none of them had such a time."""
 

@@ -5,7 +5,6 @@ Chain rules with `becomes` ask for it: the state that a write leads to is what t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -16,9 +15,8 @@ from interpose.governance.project_files import state_data
 from interpose.paths import FileSystem
 from interpose.reading import reading_of
 from interpose.tools import content_of, replaced_of
-from interpose.types import EffectKind, ToolCall
+from interpose.types import ToolCall
 
-_WRITES: frozenset[EffectKind] = frozenset({"fs.write"})
 _DEFAULT = "/"
 
 
@@ -29,24 +27,29 @@ class NextState(Struct, frozen=True):
     unknown: str = ""
 
 
-def next_states(
-    call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str, now: StateContent
-) -> tuple[NextState, ...]:
-    """Every content that the file could have after a call; none if the call does not write it. `now` is what it has."""
-    if fits_any(state_tools, call.name) or (call.original_name and fits_any(state_tools, call.original_name)):
-        return (_merged(now, dict(call.arguments)),)
-    if not project.startswith("/") or not any(_touched(call, f"{project.rstrip('/')}/{state_file}", home)):
-        return ()
-    return (_written(call, state_file, now.text),)
+def writes_state(call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str) -> bool:
+    """Whether a call changes the state file. Asked of every call: who writes nothing is soon known."""
+    if _is_state_tool(call, state_tools):
+        return True
+    written = [effect.resource for effect in reading_of(call, home).effects if effect.kind == "fs.write"]
+    if not written or not project.startswith("/"):
+        return False
+    lookup, cwd = FileSystem(), call.context.cwd or _DEFAULT
+    wanted = set(lookup.spellings(f"{project.rstrip('/')}/{state_file}", cwd=_DEFAULT, home=home).paths)
+    return any(not wanted.isdisjoint(lookup.spellings(path, cwd=cwd, home=home).paths) for path in written)
 
 
-def _touched(call: ToolCall, place: str, home: str) -> Iterator[bool]:
-    lookup = FileSystem()
-    wanted = set(lookup.spellings(place, cwd=_DEFAULT, home=home).paths)
-    for effect in reading_of(call, home).effects:
-        if effect.kind in _WRITES:
-            cwd = call.context.cwd or _DEFAULT
-            yield not wanted.isdisjoint(lookup.spellings(effect.resource, cwd=cwd, home=home).paths)
+def next_state(call: ToolCall, *, state_file: str, state_tools: tuple[str, ...], now: StateContent) -> NextState:
+    """The content that the file would have after a call that writes it. `now` is what it has."""
+    return (
+        _merged(now, dict(call.arguments))
+        if _is_state_tool(call, state_tools)
+        else _written(call, state_file, now.text)
+    )
+
+
+def _is_state_tool(call: ToolCall, patterns: tuple[str, ...]) -> bool:
+    return fits_any(patterns, call.name) or bool(call.original_name and fits_any(patterns, call.original_name))
 
 
 def _merged(now: StateContent, changes: dict[str, Any]) -> NextState:

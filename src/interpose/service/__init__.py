@@ -5,6 +5,7 @@ __all__ = [
     "activity",
     "answering",
     "bypass_desk",
+    "governance_notices",
     "loosening",
     "pin_records",
     "project_engines",

@@ -15,7 +15,6 @@ from msgspec import Struct
 
 from interpose.driving import PendingRecord
 from interpose.engine import Recorder
-from interpose.flow.command_records import is_command_record
 from interpose.types import AUDIT_UNAVAILABLE, Deny, HookPoint, Outcome, ToolCall, ToolOutcome, Verdict
 
 Listener = Callable[[HookPoint, Verdict[Any]], None]
@@ -83,7 +82,7 @@ class Activity:
 
     def decided(self, verdict: Verdict[ToolCall]) -> PendingRecord | None:
         """Count a decision, and record it."""
-        if not is_command_record(verdict.payload):  # counted as what it is, by who put it
+        if not _is_command(verdict.payload):  # counted as what it is, by who put it
             self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
         return None if self._recorder is None else self._recorder.decided(verdict)
 
@@ -161,3 +160,11 @@ class Activity:
         self._watched += any(found.mode == "watch" and found.said in ("deny", "ask") for found in verdict.findings)
         # What a person or a grant let through after a failure was decided after all.
         self._fail_open += failed and verdict.allowed and not verdict.approver
+
+
+def _is_command(call: ToolCall) -> bool:
+    if call.name != "command":  # nothing is loaded for what most calls are not
+        return False
+    from interpose.flow.command_records import is_command_record
+
+    return is_command_record(call)

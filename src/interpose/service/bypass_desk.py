@@ -10,7 +10,7 @@ from collections.abc import Callable
 from time import time_ns
 from typing import TYPE_CHECKING
 
-from msgspec import MsgspecError, Struct, structs
+from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 
 from interpose.approvals.desk import NO_SERVER
@@ -157,7 +157,10 @@ class BypassDesk:
         """INVARIANT: no record, no word."""
         if self._recorder is None:
             return
-        told = structs.asdict(bypass) | {"act": act, "until": bypass.until}
+        told = {
+            "status": act, "id": bypass.id, "name": bypass.command, "session_id": bypass.session,
+            "reason": bypass.reason, "title": f"{bypass.command} until {bypass.until}",
+        }  # fmt: skip
         call = ToolCall(COMMAND_TOOL, freeze(told), context=Context(source=COMMAND_TOOL, principal=by))
         word = "lets it pass" if act == "bypass" else "takes the bypass back"
         said = Finding(

@@ -14,7 +14,7 @@ from interpose.service.governance_records import GovernanceEvent, GovernanceReco
 if TYPE_CHECKING:
     from interpose.config.settings import GovernanceSettings
     from interpose.flow.run_flow import Recorder
-    from interpose.governance.outcomes import Told
+    from interpose.governance.outcomes import SessionNews
 
 log = late_logger("interpose.governance")
 
@@ -32,7 +32,7 @@ class GovernanceNotices:
             else None
         )
 
-    def __call__(self, told: Told) -> str:
+    def __call__(self, told: SessionNews) -> str:
         """Tell of it. Raises nothing: what was decided holds, whoever hears of it."""
         context, session = told.context, told.session
         if self._log is not None:
@@ -52,14 +52,14 @@ class GovernanceNotices:
         if self._log is not None:
             self._log.close()
 
-    def _checkpoint(self, told: Told) -> str:
+    def _checkpoint(self, told: SessionNews) -> str:
         try:
             return str(write_checkpoint(self._checkpoints, told.session, told.context))
         except (OSError, ValueError) as error:
             log.warning("the context of a halted session could not be written: %s", text_of(error))
             return ""
 
-    def _record(self, told: Told, records: GovernanceRecords, place: str) -> None:
+    def _record(self, told: SessionNews, records: GovernanceRecords, place: str) -> None:
         context, session = told.context, told.session
         if told.word == "halt":
             act, by = "halted", told.rule

@@ -10,7 +10,6 @@ from msgspec import Struct
 
 from interpose.driving import Flow
 from interpose.engine import Run
-from interpose.flow.governing import SessionWords
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
 from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
@@ -20,6 +19,8 @@ if TYPE_CHECKING:
     from interpose.approvals.desk import Desk
     from interpose.config.settings import Config
     from interpose.engine import Engine
+    from interpose.flow.governing import SessionWords
+    from interpose.governance.rulebook import Rulebook
     from interpose.ledger import Ledger
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
@@ -119,8 +120,10 @@ class Service:
         is asked instead of the queue."""
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
-        recall = self.ledger.open_call if context.source.startswith(HOOK) else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall, self._refused)
+        # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
+        from_hook = context.source.startswith(HOOK)
+        recall, refused = (self.ledger.open_call, self._refused) if from_hook else (None, None)
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.
@@ -135,6 +138,11 @@ class Service:
         """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it."""
         governor = self.policies.engine(context).governor
         return "" if governor is None else (yield from governor.heard(context, event))
+
+    def rulebooks(self, context: Context) -> tuple[Rulebook, ...]:
+        """The governance files that hold for a context; none where nothing is governed."""
+        governor = self.policies.engine(context).governor
+        return () if governor is None else governor.rulebooks()
 
     def session_due(self, context: Context) -> Flow[str]:
         """What the agent of a session is still to be told, once."""

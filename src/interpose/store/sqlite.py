@@ -228,15 +228,15 @@ class SqliteStore(EntryReader):
             connection.close()
         return rows
 
-    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    def write(self, sql: str, *values: Any, durable: bool = True) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes something, in a transaction of its own."""
-        with self._writing(durable=True) as connection:
+        with self._writing(durable=durable) as connection:
             return connection.execute(_numbered(sql), values).fetchall()
 
-    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]], durable: bool = True) -> bool:
         """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
         try:
-            with self._writing(durable=True) as connection:
+            with self._writing(durable=durable) as connection:
                 for sql, values in statements:
                     if not connection.execute(_numbered(sql), values).fetchall():
                         raise Undone

@@ -1,5 +1,8 @@
 """Sessions, approvals, grants and counters, written once for both stores.
 
+Sessions and budgets are as durable as entries: they survive the end of a process. Answers, grants and single counters
+survive a power loss, too.
+
 INVARIANT: each change is one conditional statement, a loop that repeats one, or a few of them in one transaction. What
 a race decides is decided by the database: the statement says in its WHERE what must still hold, and its answer says
 whether it did.
@@ -38,11 +41,12 @@ class SharedState(ABC):
         """Rows of a statement that changes nothing."""
 
     @abstractmethod
-    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of a statement that changes something, in a transaction of its own."""
+    def write(self, sql: str, *values: Any, durable: bool = True) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes something, in a transaction of its own. What it changed survives the end of
+        this process, and if `durable` a power loss."""
 
     @abstractmethod
-    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]], durable: bool = True) -> bool:
         """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
 
     def load_session(self, session: str) -> SessionState | None:
@@ -54,10 +58,10 @@ class SharedState(ABC):
         """Replace the state that had this version; 0 makes a new session. False: somebody else was faster."""
         if version == 0:
             sql = "INSERT INTO sessions VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING RETURNING version"
-            return bool(self.write(sql, storable(session), now_ns, body))
+            return bool(self.write(sql, storable(session), now_ns, body, durable=False))
         sql = """UPDATE sessions SET version = version + 1, updated_ns = $2, body = $3
                  WHERE session = $1 AND version = $4 RETURNING version"""
-        return bool(self.write(sql, storable(session), now_ns, body, version))
+        return bool(self.write(sql, storable(session), now_ns, body, version, durable=False))
 
     def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[SessionState]:
         """Sessions that changed since then, the last changed first; those whose names begin so."""
@@ -168,7 +172,7 @@ class SharedState(ABC):
         if over := tuple(each.counter for each in spendings if each.amount > each.budget):
             return over
         statements = [(_SPEND, (name, each.amount, each.budget - each.amount)) for name, each in rows.items()]
-        if not statements or self.write_all(*statements):
+        if not statements or self.write_all(*statements, durable=False):
             return ()
         # Counters never shrink: who would have exceeded a budget then would do so now.
         now = self.spent_of([each.counter for each in spendings])

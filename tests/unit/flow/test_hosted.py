@@ -90,6 +90,7 @@ ANSWERS = [
     ("they can run other arguments", "rewrite", ALL, GoWith),
     ("they can't: refused, with what could run", "rewrite", NOTHING, Refuse),
     ("they would ask about the call as it came", "rewrite and ask", ALL, Refuse),
+    ("they show their person what would run", "rewrite and ask", replace(ALL, asks_rewritten=True), AskThem),
     ("our queue shows what would run", "rewrite and ask", NOTHING, WaitFor),
 ]
 
@@ -100,6 +101,10 @@ def test_the_closed_set_of_answers(service: Service, note: str, command: str, ca
     assert type(answer) is kind, note
     if isinstance(answer, GoWith):
         assert answer.arguments == {"command": "echo safe"}
+    if isinstance(answer, AskThem):
+        shown = answer.verdict.payload.arguments if answer.verdict.rewritten else None
+        assert answer.arguments == shown
+        assert (shown is None) is (command == "ask")
     if isinstance(answer, Refuse) and answer.other_form is not None:
         assert (answer.verdict.rule, answer.verdict.reason) == ("rewritten", REWRITTEN)
         assert answer.verdict.instead == answer.other_form.arguments["command"]

@@ -251,6 +251,14 @@ def test_saving_work_when_several_budgets_are_used_up(counters: MemoryCounters) 
     assert charge(counters, late, "calls", saves_work=True) is not None
 
 
+def test_each_rulebook_says_how_often_work_is_saved_beyond_its_own_limits(counters: MemoryCounters) -> None:
+    strict = limits(BudgetForm(per="session", time="1h"), now=NOON + HOUR, save_work=SaveWorkForm(at_most=1))
+    loose = limits(BudgetForm(per="session", calls=0), now=NOON + HOUR, save_work=SaveWorkForm(at_most=9))
+    assert charge(counters, (*strict, *loose), "calls", saves_work=True) is None
+    assert said(charge(counters, (*strict, *loose), "calls", saves_work=True)) == ("session", "time", HOUR, HOUR)
+    assert charge(counters, loose, "calls", saves_work=True) is None
+
+
 def test_whoever_only_watches_refuses_nothing_and_says_what_would_have_been(counters: MemoryCounters) -> None:
     watched = limits(BudgetForm(per="session", calls=1, denials=1), mode="watch")
     assert charge(counters, watched, "calls") is None

@@ -69,7 +69,8 @@ def test_a_session_is_there_for_the_next_server(store: Store, place: str) -> Non
     assert found == GovernedSession(id="s", halt=halt, agents=(AgentNode(id="a", depth=2),))
 
 
-def test_what_changes_nothing_is_not_written(store: Store) -> None:
+def test_what_changes_nothing_is_not_written() -> None:
+    store = MemorySessions()
     keeper = SessionKeeper(store)
     keeper.change("s", counting)
     before = store.load_session(PREFIX + "s")
@@ -126,7 +127,8 @@ def test_four_servers_lose_nothing(place: str) -> None:
     assert found.counts.calls == 160
 
 
-def test_who_is_beaten_without_end_is_told(store: Store) -> None:
+def test_who_is_beaten_without_end_is_told() -> None:
+    store = MemorySessions()
     ours, theirs = SessionKeeper(store, attempts=3), SessionKeeper(store)
     tries = 0
 
@@ -168,7 +170,8 @@ def test_what_cant_be_read_is_refused_and_left_as_it_is(note: str, body: bytes) 
     assert kept.body == body
 
 
-def test_an_error_of_the_change_changes_nothing(store: Store) -> None:
+def test_an_error_of_the_change_changes_nothing() -> None:
+    store = MemorySessions()
     keeper = SessionKeeper(store)
     keeper.change("s", counting)
 
@@ -233,7 +236,7 @@ def test_two_sessions_never_share_a_key(pair: list[tuple[str, str]]) -> None:
     assert session_key(contexts[0]) != session_key(contexts[1])
 
 
-def test_who_gives_no_id_shares_one_with_those_beside(store: Store) -> None:
+def test_who_gives_no_id_shares_one_with_those_beside() -> None:
     one, same = (session_key(Context(cwd="/p", source="library")) for _ in range(2))
     assert one == same
     assert one != session_key(Context(cwd="/q", source="library"))
@@ -248,7 +251,8 @@ def test_two_names_are_never_kept_as_one(one: str, other: str) -> None:
     assert short(short(one)) == short(short(one))
 
 
-def test_half_a_character_in_a_text_keeps_nobody_out(store: Store) -> None:
+def test_half_a_character_in_a_text_keeps_nobody_out() -> None:
+    store = MemorySessions()
     keeper = SessionKeeper(store)
     step = SeenViolation(at_ns=1, call_id="c\ud800", agent="", role="", tool="x\udfff", rule="", said="deny")
     keeper.change("s", lambda _: GovernedSession(id="s", violations=(step,)))

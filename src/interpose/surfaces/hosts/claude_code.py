@@ -19,6 +19,8 @@ POINTS: Points = {
     **EVENTS,
     "PostToolUseFailure": "tool.after",
     "PermissionRequest": "permission.ask",
+    # Not among those that are installed: versions that don't know an event pass over the whole file. A prompt that is a
+    # command comes as a prompt before, in every version, and is judged there.
     "UserPromptExpansion": "command.before",
     **dict.fromkeys(_IGNORED, "ignored"),
 }
@@ -40,7 +42,6 @@ SETUP = HostSetup(
         HookEvent("PostToolUseFailure", matcher="*"),
         HookEvent("PermissionRequest", gate=True, matcher="*"),
         HookEvent("UserPromptSubmit"),
-        HookEvent("UserPromptExpansion", gate=True),
         HookEvent("SessionStart"),
         HookEvent("SessionEnd", most=1),
         HookEvent("SubagentStart"),
@@ -88,7 +89,6 @@ HOST = ClaudeCode(
         hears=("UserPromptSubmit", "PostToolUse", "SubagentStart"),
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
-        commands=("UserPromptExpansion",),
         windows_shell="bash",
     ),
     POINTS,

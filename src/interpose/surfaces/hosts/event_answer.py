@@ -9,8 +9,6 @@ from typing import TYPE_CHECKING, Any, assert_never
 
 from interpose.driving import Flow
 from interpose.errors import text_of
-from interpose.flow.command_records import slash_command
-from interpose.flow.governing import SessionWords
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
@@ -22,6 +20,7 @@ from interpose.surfaces.hosts.session_switches import project_switches, told
 from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
+    from interpose.flow.governing import SessionWords
     from interpose.service.service import Service
 
 
@@ -175,6 +174,8 @@ def _passed(host: Host, event: HostEvent, notes: str) -> Reply:
 
 
 def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    from interpose.flow.command_records import slash_command
+
     notes = ""
     # INVARIANT: a command is judged once. A host that tells of its commands tells of them there.
     if not host.facts.commands and (typed := slash_command(event.text)) is not None:

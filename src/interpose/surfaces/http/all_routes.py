@@ -16,6 +16,7 @@ from interpose.surfaces.http import (
     metrics,
     pins,
     policy,
+    roles,
     sessions,
     validate,
 )
@@ -49,6 +50,7 @@ def routes(
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
+        *roles.routes(service),
         *metrics.routes(service, traffic),
         *health.routes(service),
         *more,

@@ -1,4 +1,4 @@
-"""The desk of the decision server, for a gateway that is no server: an agent started it, and it has no key.
+"""The desk of the decision server, for a gateway or a proxy that is no server: it has no key.
 
 A question is put over the server's own Unix socket, as hooks are. If none runs, one is started and waited for.
 """
