@@ -1,4 +1,4 @@
-"""`interpose governance`: begin a governance.yaml, read it for mistakes, show what it says, describe it to editors."""
+"""`interpose governance`: begin a governance.yaml, read it for mistakes, show what it says and what it would do."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ import msgspec
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL
 from interpose.cli.closed_values import one_of
 from interpose.cli.governance_files import PROJECT, books_here, user_file
+from interpose.cli.governance_report import REPORT_HELP, add_report_arguments, run_report
 from interpose.cli.governance_text import role_page
 from interpose.cli.json_output import print_json
 from interpose.cli.suggestions import unknown
@@ -188,5 +189,6 @@ ACTS: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Act]] = {
     "check": ("read a file, or all that hold here, for mistakes", add_place, _check),
     "show": ("what each role may do, with all that it has from the roles above it", _add_show, _show),
     "schema": ("the JSON Schema of governance.yaml", _add_nothing, _schema),
+    "report": (REPORT_HELP, add_report_arguments, run_report),
 }
 """What can be done: its line of help, what adds its arguments, what runs it."""
