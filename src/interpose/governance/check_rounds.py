@@ -22,8 +22,8 @@ from interpose.governance.step_digests import digest
 from interpose.late_patterns import late
 from interpose.types import ToolCall, ToolOutcome
 
-WINDOW = 5
-"""Rounds that are kept, or as many as the rulebook compares."""
+WINDOW = 50
+"""Rounds that are kept. A rulebook that compares more finds nothing."""
 _IN_A_ROW = 2
 _MOST_TEXT = 100_000
 _MOST_ISSUES = 200
@@ -93,23 +93,41 @@ def _text_of(result: object) -> str | None:
 def after_round(
     form: StallsForm, session: GovernedSession, seen: CheckRound, agent: str = ""
 ) -> tuple[GovernedSession, StallAnswer | None]:
-    """The session after a round of planner and checker, and whether they get nowhere."""
-    counts, needed = session.stall, form.same_issues
-    hashes = (*counts.issue_hashes, seen.issues)[-max(WINDOW, needed) :]
-    scores = (*counts.scores, seen.score)[-WINDOW:]
-    same = bool(needed) and len(hashes) >= needed and len(set(hashes[-needed:])) == 1
-    stuck = same and len(scores) > 1 and scores[-1] <= scores[-2]
-    unimproved = counts.unimproved + 1 if stuck else 0
-    after = replace(session, stall=replace(counts, issue_hashes=hashes, scores=scores, unimproved=unimproved))
+    """The session after a round of planner and checker, and what one rulebook says to that."""
+    after = with_round(session, seen)
+    return after, round_stall(form, after, agent)
+
+
+def with_round(session: GovernedSession, seen: CheckRound) -> GovernedSession:
+    """The session with a round in it, counted once for all rulebooks."""
+    counts = session.stall
+    hashes, scores = (*counts.issue_hashes, seen.issues)[-WINDOW:], (*counts.scores, seen.score)[-WINDOW:]
+    return replace(session, stall=replace(counts, issue_hashes=hashes, scores=scores))
+
+
+def round_stall(form: StallsForm, session: GovernedSession, agent: str = "") -> StallAnswer | None:
+    """What a rulebook says to a session whose last step was a round."""
+    needed, unimproved = form.same_issues, _unimproved(session, form.same_issues)
     if unimproved < _IN_A_ROW:
-        return after, None
+        return None
     times = unimproved - _IN_A_ROW + 1
-    return after, StallAnswer(
-        word=form.escalation[min(times, len(form.escalation)) - 1], kind="planner-checker", times=times, agent=agent,
-        count=unimproved,
+    return StallAnswer(
+        word=form.escalation[min(times, len(form.escalation)) - 1], kind="planner-checker", times=times,
+        agent=short(agent), count=unimproved,
         reason=f"The checker found the same issues {needed} times or more, and the score is no better than before",
         instead="Change the plan itself, or ask the user which of the issues may stay.",
     )  # fmt: skip
+
+
+def _unimproved(session: GovernedSession, needed: int) -> int:
+    """How many rounds in a row, the last one included, had the issues of those before and no better score."""
+    hashes, scores, count = session.stall.issue_hashes, session.stall.scores, 0
+    for last in range(len(hashes) - 1, 0, -1):
+        same = hashes[max(0, last + 1 - needed) : last + 1]
+        if not needed or len(same) < needed or len(set(same)) > 1 or scores[last] > scores[last - 1]:
+            break
+        count += 1
+    return count
 
 
 def after_validation(

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from interpose.flow.governing import SessionWords
 from interpose.governance.budgets import Left
 from interpose.governance.chains import with_success
-from interpose.governance.check_rounds import after_round, round_of
+from interpose.governance.check_rounds import round_of, round_stall, with_round
 from interpose.governance.delegation import with_agent, with_agent_stopped, with_delegation, with_delegation_ended
 from interpose.governance.file_model import SessionsForm
 from interpose.governance.first_tools import with_first_tool
@@ -49,6 +49,8 @@ class SessionNews(Struct, frozen=True, kw_only=True):
     rule: str = ""
     text: str = ""
     failed: bool = False
+    would_halt: str = ""
+    """Why the session would have been halted by what is only watched."""
 
 
 def arrived(
@@ -152,18 +154,19 @@ def _with_stalls(
         return session, []
     step = step_of(call, outcome, home_directory())
     session = with_step(session, step)
-    seen = round_of(call, outcome)
+    if (seen := round_of(call, outcome)) is not None:
+        session = with_round(session, seen)
     found: list[tuple[Seat, StallAnswer]] = []
     for seat in view.seats:
         answers = [stall_of(seat.book.stalls, session, step)]
         if seen is not None:
-            session, answer = after_round(seat.book.stalls, session, seen, step.agent)
-            answers.append(answer)
+            answers.append(round_stall(seat.book.stalls, session, step.agent))
         found += [(seat, answer) for answer in answers if answer is not None]
     told = [
         SessionNews(
             word="watch", at_ns=now_ns, session=session, context=call.context, tool=call.name,
             rule=f"{RULE_PREFIX}stall/{answer.kind}", text=f"would {answer.word}: {answer.reason}",
+            would_halt=answer.reason if answer.word == "halt" else "",
         )
         for seat, answer in found
         if seat.mode == "watch"

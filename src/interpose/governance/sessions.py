@@ -165,8 +165,8 @@ class StallCounts(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_
     agent: str = ""
     """Whose it is."""
     issue_hashes: tuple[str, ...] = ()
+    """Digests of the issues of the last rounds of planner and checker, and their scores."""
     scores: tuple[float, ...] = ()
-    unimproved: int = 0
     told: str = ""
     """The reminder that is still to be told to that agent; empty if there is none."""
     asking: str = ""

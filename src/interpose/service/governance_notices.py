@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from interpose.errors import text_of
 from interpose.governance.checkpoints import write_checkpoint
 from interpose.governance.governance_log import GovernanceLog, LogEvent
+from interpose.governance.halts import with_checkpoint, with_halt
 from interpose.late_loggers import late_logger
-from interpose.service.governance_records import GovernanceEvent, GovernanceRecords
+from interpose.service.governance_records import GovernanceEvent, GovernanceRecords, halted_event
 
 if TYPE_CHECKING:
     from interpose.config.settings import GovernanceSettings
@@ -43,7 +44,7 @@ class GovernanceNotices:
                 )
             )  # fmt: skip
         place = self._checkpoint(told) if told.word == "halt" and self._records is not None else ""
-        if told.word in ("halt", "task") and self._records is not None:
+        if (told.word in ("halt", "task") or told.would_halt) and self._records is not None:
             self._record(told, self._records, place)
         return place
 
@@ -62,14 +63,16 @@ class GovernanceNotices:
     def _record(self, told: SessionNews, records: GovernanceRecords, place: str) -> None:
         context, session = told.context, told.session
         if told.word == "halt":
-            act, by = "halted", told.rule
+            event = halted_event(with_checkpoint(session, place), agent=context.agent_id, role=context.role)
+        elif told.would_halt:
+            halted = with_halt(session, told.would_halt, told.rule, told.at_ns)
+            event = halted_event(halted, agent=context.agent_id, role=context.role, watch=True)
         else:
-            act, by = "task-failed" if told.failed else "task-done", ""
-        event = GovernanceEvent(
-            act=act, session=context.session_id, reason=told.text, by=by,  # type: ignore[arg-type]  # three literals
-            agent=context.agent_id, role=context.role, host=session.host, project=session.project,
-            principal=context.principal, checkpoint=place,
-        )  # fmt: skip
+            event = GovernanceEvent(
+                act="task-failed" if told.failed else "task-done", session=session.id, reason=told.text,
+                agent=context.agent_id, role=context.role, host=session.host, project=session.project,
+                principal=context.principal,
+            )  # fmt: skip
         try:
             records(event)
         except Exception as error:  # noqa: BLE001 - as above

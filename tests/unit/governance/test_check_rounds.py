@@ -6,7 +6,14 @@ from typing import Any
 
 import pytest
 
-from interpose.governance.check_rounds import CheckRound, after_round, after_validation, round_of
+from interpose.governance.check_rounds import (
+    CheckRound,
+    after_round,
+    after_validation,
+    round_of,
+    round_stall,
+    with_round,
+)
 from interpose.governance.file_model import StallsForm
 from interpose.governance.sessions import GovernedSession
 from interpose.types import ToolCall, ToolOutcome
@@ -33,6 +40,15 @@ def test_planner_and_checker(note: str, rounds: list[tuple[str, float]], want: l
         session, answer = after_round(FORM, session, CheckRound(issues, score))
         said += [answer.word] if answer is not None else []
     assert said == want
+
+
+def test_two_rulebooks_look_at_the_same_rounds() -> None:
+    session, said = NEW, []
+    for _ in range(5):
+        session = with_round(session, CheckRound("a", 1.0))
+        found = [round_stall(StallsForm(same_issues=needed), session) for needed in (2, 3)]
+        said.append(tuple(answer and answer.word for answer in found))
+    assert said == [(None, None), (None, None), ("remind", None), ("ask", "remind"), ("halt", "ask")]
 
 
 def test_it_can_be_switched_off_and_set() -> None:
