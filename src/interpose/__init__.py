@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         ConfigError,
         DuplicateIdError,
         ExecutionFailedError,
+        FrameworkLimitError,
         InterceptError,
         InterposeError,
         InvalidCallError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from interpose.types import (
         Allow,
         Approved,
+        Command,
         Confirm,
         Context,
         Decision,
@@ -103,6 +105,7 @@ __all__ = [
     "BatchAnswer",
     "BlockedError",
     "CallbackConfirmation",
+    "Command",
     "ConfigError",
     "Confirm",
     "ConfirmationHandler",
@@ -114,6 +117,7 @@ __all__ = [
     "Engine",
     "ExecutionFailedError",
     "Finding",
+    "FrameworkLimitError",
     "HookPoint",
     "InteractiveConfirmation",
     "InterceptError",
@@ -183,9 +187,10 @@ _HOMES = {
     "chain": ("InterceptorChain",),
     "engine": ("Engine", "Recorder", "Run", "ToolRun"),
     "errors": (
-        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "InterceptError", "InterposeError",
-        "InvalidCallError", "InvalidModificationError", "LedgerError", "MatcherError", "PluginError", "PolicyError",
-        "RefusedError", "RegistrationError", "StoreError", "ToolError", "ToolSetError", "UnknownHookPointError",
+        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "FrameworkLimitError",
+        "InterceptError", "InterposeError", "InvalidCallError", "InvalidModificationError", "LedgerError",
+        "MatcherError", "PluginError", "PolicyError", "RefusedError", "RegistrationError", "StoreError", "ToolError",
+        "ToolSetError", "UnknownHookPointError",
     ),
     "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
     "guarded_functions": ("guarded",),
@@ -198,8 +203,9 @@ _HOMES = {
     ),
     "toolsets": ("ToolSet",),
     "types": (
-        "Allow", "Approved", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
-        "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
+        "Allow", "Approved", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint",
+        "Message", "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform",
+        "Verdict",
     ),
 }  # fmt: skip
 """Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""

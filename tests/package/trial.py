@@ -77,6 +77,11 @@ USES = (
     Use(("gateway",), code=78, part="gateway.servers"),
     Use(("pins",), part="nothing is pinned"),
     Use(("interceptor-server",), part="interpose/decide", stdin=_LISTING),
+    Use(("proxy", "--port", "70000"), code=78, part="proxy.port"),
+    Use(("session", "list"), part="s"),
+    Use(("command", "check", "review"), part="review"),
+    Use(("governance", "init", "--ready", "tiers"), part="governance.yaml"),
+    Use(("role", "check", "researcher", "write"), part="may not use write"),
     Use(("uninstall", AGENT, "--dry-run"), part="dry run"),
 )
 """In this order, in one home."""

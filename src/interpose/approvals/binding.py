@@ -12,7 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.errors import UnboundError, text_of
-from interpose.types import Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
+from interpose.types import Command, Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
 
 
 class Subject(Struct, frozen=True):
@@ -49,6 +49,9 @@ def subject_of(request: PermissionRequest) -> Subject:
         case Params() as params:
             content = {name: getattr(params, name) for name in _PARAMETERS}
             return Subject(HookPoint.PARAMS_BEFORE, "", content, params.context)
+        case Command() as command:
+            content = {"name": command.name, "arguments": command.arguments}
+            return Subject(HookPoint.COMMAND_BEFORE, "", content, command.context)
         case _:
             raise UnboundError("the question is about nothing that can be approved")
 

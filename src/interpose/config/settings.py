@@ -240,6 +240,22 @@ class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("policy.require_signature needs policy.public_keys")
 
 
+class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Roles, sessions, chains and budgets. Off until the file is there; see docs/governance.md."""
+
+    file: Annotated[Text, Meta(description="your governance file", extra={"path": True})] = "{config}/governance.yaml"
+    log: Annotated[str, Meta(description="what governance did, for people; empty is nowhere", extra={"path": True})] = (
+        "{state}/governance.log"
+    )
+    log_bytes: Annotated[
+        int, Meta(ge=10_000, le=1 << 30, description="size at which the log is put away and begun anew")
+    ] = 5 << 20
+    log_archives: Annotated[int, Meta(ge=0, le=100, description="how many old logs are kept")] = 3
+    checkpoints: Annotated[
+        Text, Meta(description="where the context of halted sessions is written", extra={"path": True})
+    ] = "{state}/checkpoints"
+
+
 class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One interceptor. What is not set here is as the interceptor was registered."""
 
@@ -331,6 +347,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     ledger: LedgerConfig = LedgerConfig()
     store: StoreSettings = StoreSettings()
     policy: PolicySettings = PolicySettings()
+    governance: GovernanceSettings = GovernanceSettings()
     plugins: Annotated[Texts, Meta(description="interceptors of installed packages that are on, by name")] = ()
     interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
         field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))

@@ -4,6 +4,7 @@
 __all__ = [
     "base64_parts",
     "counted",
+    "log_file",
     "nested_values",
     "own_files",
     "patches",
@@ -13,5 +14,6 @@ __all__ = [
     "unseen_text",
     "unwritable",
     "value_sizes",
+    "whole_files",
     "yaml_text",
 ]

@@ -1,4 +1,16 @@
 """Everything behind a surface: one engine for each place, one ledger, one queue of questions."""
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["activity", "answering", "loosening", "pin_records", "project_engines", "service", "session_rules"]
+__all__ = [
+    "activity",
+    "answering",
+    "bypass_desk",
+    "governance_notices",
+    "loosening",
+    "pin_records",
+    "project_engines",
+    "seen_sessions",
+    "service",
+    "session_desk",
+    "session_rules",
+]

@@ -112,6 +112,18 @@ class Home:
         """Where a server says its port and its process."""
         return self.socket.with_name("hook.addr")
 
+    def model_saw(self, text: str) -> bool:
+        """Whether the model was ever sent a text, by a person or by the agent."""
+        return any(text in json.dumps(body, ensure_ascii=False) for _, body in self._model.requests)
+
+    def sub_agent(self, told: str, steps: Sequence[ToolUse]) -> None:
+        """What the model of a sub-agent wants that is told this before all else."""
+        self._model.sub_agents[told] = tuple(steps)
+
+    def sub_results(self, told: str) -> tuple[str, ...]:
+        """What the model of that sub-agent was shown."""
+        return tuple(self._model.sub_results.get(told, ()))
+
     def write(self, path: str, content: Any) -> None:
         """A file of the home; what is no text as JSON."""
         place = self.home / path

@@ -60,6 +60,7 @@ HOST = Codex(
         setup=SETUP,
         rewrites=("PreToolUse",),
         replaces=("PostToolUse",),
+        hears=("UserPromptSubmit", "PostToolUse"),
         unasked_input=("write_stdin",),
     ),
     {**EVENTS, "PermissionRequest": "permission.ask", "PostCompact": "ignored"},

@@ -96,5 +96,6 @@ HOST = Gemini(
         tells_person="systemMessage",
         rewrites=("BeforeTool",),
         replaces=("AfterTool",),
+        hears=("BeforeAgent", "AfterTool"),
     )
 )

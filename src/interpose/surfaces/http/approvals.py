@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
-from interpose.approvals.desk import NO_SERVER
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, State, spoken_id
 from interpose.approvals.scopes import MAX_USES, ScopeKind, scope
@@ -22,8 +21,8 @@ from interpose.errors import (
     TooLateError,
     text_of,
 )
-from interpose.proof.proof import Answerer
 from interpose.surfaces.http.incoming import body_of, require_json
+from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
 
@@ -111,11 +110,6 @@ _ANSWERING = (
     (400, "invalid_request"), (415, "invalid_content_type"), _MISSING, (409, "already_answered"), (410, "too_late"),
     _STORE,
 )  # fmt: skip
-PROVING = (
-    (403, "not_proven"), (403, "passphrase_needed"), (403, "passphrase_wrong"), (403, "code_needed"),
-    (403, "code_wrong"), (429, "too_many_attempts"), (503, "no_server"),
-)  # fmt: skip
-PROVING_STATUS = {code: status for status, code in PROVING}
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -130,10 +124,10 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def approve(request: Request) -> Response:
         body = _body(request, ApproveBody)
-        id, by, who = request.params["id"], request.caller.name, _answerer(request, body)
+        id, by, who = request.params["id"], request.caller.name, answerer_of(request, body.passphrase, body.code)
 
         def answer() -> Question:
-            _prove(service, who, id)
+            prove(service, who, spoken_id(id))
             return service.desk.approve(
                 id, by, scope(body.scope, uses=body.uses, until=body.until), comment=body.comment
             )
@@ -192,21 +186,6 @@ def _in_state(service: Service, wanted: ApprovalsQuery) -> list[Question]:
     return [each for each in found if wanted.state in ("all", each.state)][: wanted.limit]
 
 
-def _answerer(request: Request, body: ApproveBody) -> Answerer:
-    peer = request.peer
-    return Answerer(
-        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
-        passphrase=body.passphrase, code=body.code,
-    )  # fmt: skip
-
-
-def _prove(service: Service, who: Answerer, id: str) -> None:
-    """INVARIANT: nothing is approved over the wire that did not come through here."""
-    if service.answering is None:
-        raise NotProvenError(NO_SERVER, "no_server")
-    service.answering.proof.check(who, spoken_id(id))
-
-
 def _body(request: Request, kind: type[T]) -> T:
     require_json(request, 415)
     return body_of(request, kind)
@@ -219,7 +198,7 @@ async def _done(work: Callable[[], T]) -> T:
     except NoQuestionError:
         raise Refusal(*_MISSING, "there is no question of this id") from None
     except NotProvenError as error:
-        raise Refusal(PROVING_STATUS[error.code], error.code, text_of(error)) from None
+        raise not_proven(error) from None
     except AnsweredError as error:
         raise Refusal(409, "already_answered", text_of(error)) from None
     except TooLateError as error:

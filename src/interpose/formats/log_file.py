@@ -1,10 +1,12 @@
 """Files of lines that are rotated by size. Lines are appended; nothing is ever read again.
 
-Of several processes that write to one log, each line stays whole.
+Of several processes that write to one log, each line stays whole, and one of them rotates. Nobody waits for another: a
+process that was stopped while it rotates holds up no line.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import threading
 from pathlib import Path
@@ -26,7 +28,7 @@ class LogFile:
         data = one_line(line).encode("utf-8", "backslashreplace") + b"\n"
         with self._lock:
             self._open_current()
-            if self._size and self._size + len(data) > self._max_bytes:
+            if self._size and self._size + len(data) > self._max_bytes and self._may_rotate():
                 self._rotate()
                 self._open_current()
             os.write(self._handle, data)
@@ -55,8 +57,27 @@ class LogFile:
         except FileNotFoundError:
             return False
 
-    def _rotate(self) -> None:
+    def _may_rotate(self) -> bool:
+        """INVARIANT: whoever moves the file has its lock, and has looked since whether it still has this name. Or two
+        processes would rotate at once, and the second would push the last archive out for nothing."""
+        try:
+            fcntl.flock(self._handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            return False  # another one rotates just now: our line goes where it still can
+        if self._same_file(os.fstat(self._handle)):
+            return True
         self._leave()
+        self._open_current()
+        return False
+
+    def _rotate(self) -> None:
+        """Move the files. The handle, and with it the lock, is let go of when the last one has moved."""
+        try:
+            self._move()
+        finally:
+            self._leave()
+
+    def _move(self) -> None:
         if not self._archives:
             self._path.unlink(missing_ok=True)
             return

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from interpose.ledger.logfile import LogFile
+from interpose.formats.log_file import LogFile
 
 
 def names(directory: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Both stores, for tests that ask for `place`: each test gets an empty one."""
+"""Both stores, for tests that ask for `place`: each test gets an empty one, all of a process one server."""
 
 from __future__ import annotations
 
