@@ -55,9 +55,12 @@ def _smell(one: dict[str, Any]) -> str:
 
 def no_call_in(value: Mapping[str, Any], what: str, *known: str) -> None:
     """Raises DoubtfulError if something besides what is `known`, and judged, looks like a call."""
-    for key, item in value.items():
-        if item and key not in known and (found := smell_of({key: item})):
-            raise DoubtfulError(f"{what} has a call where none belongs ({found})")
+    rest = {key: item for key, item in value.items() if item and key not in known}
+    # Most events have only numbers and short texts beside what is known: these are no call.
+    if any(type(item) in (dict, list) or plain_key(key) in _CARRIES for key, item in rest.items()) and (
+        found := smell_of(rest)
+    ):
+        raise DoubtfulError(f"{what} has a call where none belongs ({found})")
 
 
 def elsewhere(holder: Mapping[str, Any], *own: str) -> str:
