@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from interpose.surfaces.model_proxy.call_smells import block_smells, smell_of
+from interpose.surfaces.model_proxy.call_smells import block_smells, elsewhere, no_call_in, smell_of
 from interpose.surfaces.model_proxy.found_calls import (
     CallsToJudge,
     ChangedCall,
@@ -25,7 +25,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     object_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
+from interpose.surfaces.model_proxy.raw_events import RawEvent, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import (
     DoubtfulError,
     number_in,
@@ -42,7 +42,7 @@ _SAID = frozenset({"text", "thinking", "redacted_thinking", "container_upload", 
 _ENDED = "end_turn"
 _DELTAS = frozenset({"text_delta", "thinking_delta", "signature_delta", "citations_delta", "compaction_delta"})
 _ARGUMENTS = "input_json_delta"
-_PASSING = frozenset({"ping", "message_stop", "error"})
+MOST_BLOCKS = 10_000
 
 BlockKind = Literal["said", "run there", "call", "unknown"]
 
@@ -55,8 +55,8 @@ def kind_of(block: dict[str, Any]) -> BlockKind:
     if kind in _RUN_THERE:
         return "run there"
     # Results of what ran there; a result that a client gives is no part of an answer.
-    if kind in _SAID or (kind.endswith("_tool_result") and not smell_of(block.get("content"))):
-        return "said"
+    if kind in _SAID or kind.endswith("_tool_result"):
+        return "unknown" if smell_of(block) else "said"
     return "unknown" if block_smells(block) else "said"
 
 
@@ -73,12 +73,16 @@ class _OpenBlock:
         block = self.block
         if self.kind == "unknown":
             return unknown_call(block.get("type"), block)
-        key, tool = block.get("id"), block.get("name")
         if not self.fragments:
-            return object_call(key, tool, block.get("input"), wrong=self.wrong)
-        given = block.get("input")
-        twice = "its arguments stand in two places" if given else ""
-        return json_call(key, tool, "".join(self.fragments), wrong=self.wrong or twice)
+            return _call_in(block, self.wrong)
+        twice = "its arguments stand in two places" if block.get("input") else elsewhere(block, "input")
+        return json_call(block.get("id"), block.get("name"), "".join(self.fragments), wrong=self.wrong or twice)
+
+
+def _call_in(block: dict[str, Any], wrong: str = "") -> FoundCall:
+    return object_call(
+        block.get("id"), block.get("name"), block.get("input"), wrong=wrong or elsewhere(block, "input")
+    )  # fmt: skip
 
 
 class MessagesStream:
@@ -94,7 +98,7 @@ class MessagesStream:
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
         """One event."""
-        if event.data is None or event.data == DONE:
+        if event.data is None or event.says_nothing:
             yield event.raw
             return
         value = object_in(value_of(event.data), "an event")
@@ -110,6 +114,8 @@ class MessagesStream:
                 yield from self._stop(event, value)
             case "message_start":
                 message = object_in(value.get("message"), "message")
+                no_call_in(value, "an event", "message")
+                no_call_in(message, "a message", "content", "usage")
                 if any(
                     kind_of(block) in ("call", "unknown") for block in objects_in(message.get("content"), "content")
                 ):
@@ -118,7 +124,7 @@ class MessagesStream:
             case "message_delta":
                 yield self._ended(event, value)
             case _:
-                if kind not in _PASSING and (found := smell_of(value)):
+                if found := smell_of(value):
                     raise DoubtfulError(f"an event that nobody knows has a call in it ({found})")
                 yield event.raw
 
@@ -136,8 +142,9 @@ class MessagesStream:
     def _start(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
         index = number_in(value.get("index"), "index")
         block = object_in(value.get("content_block"), "content_block")
-        if index in self._begun or self._held is not None:
-            raise DoubtfulError("its blocks overlap")
+        no_call_in(value, "an event", "content_block")
+        if index in self._begun or self._held is not None or len(self._begun) >= MOST_BLOCKS:
+            raise DoubtfulError("its blocks overlap, or are too many")
         self._begun.add(index)
         kind = kind_of(block)
         opened = self._open[index] = _OpenBlock(kind, block, event)
@@ -149,6 +156,7 @@ class MessagesStream:
 
     def _delta(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
         block = self._block(value)
+        no_call_in(value, "an event", "delta")
         delta = object_in(value.get("delta"), "delta")
         kind = text_in(delta.get("type"))
         if block.kind in ("call", "unknown"):
@@ -223,14 +231,11 @@ def judged(body: Any) -> JudgedAnswer:
         return JudgedAnswer((), lambda _rulings: message)
     content = message["content"]
     blocks = [] if isinstance(content, str) else objects_in(content, "content")
-    if found := smell_of({key: item for key, item in message.items() if key not in ("content", "usage")}):
-        raise DoubtfulError(f"it has a call where none belongs ({found})")
+    no_call_in(message, "a message", "content", "usage")
     kinds = [kind_of(block) for block in blocks]
     places = [at for at, kind in enumerate(kinds) if kind in ("call", "unknown")]
     calls = tuple(
-        object_call(blocks[at].get("id"), blocks[at].get("name"), blocks[at].get("input"))
-        if kinds[at] == "call"
-        else unknown_call(blocks[at].get("type"), blocks[at])
+        _call_in(blocks[at]) if kinds[at] == "call" else unknown_call(blocks[at].get("type"), blocks[at])
         for at in places
     )
 

@@ -6,9 +6,10 @@ INVARIANT: what smells is never passed on as it is. A new kind of call is refuse
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any
 
-from interpose.surfaces.model_proxy.wire_values import plain_key
+from interpose.surfaces.model_proxy.wire_values import DoubtfulError, plain_key
 
 _CALL_KEYS = frozenset({
     "toolcall", "toolcalls", "functioncall", "functioncalls", "tooluse", "tooluses", "customtoolcall", "localshellcall",
@@ -50,6 +51,24 @@ def _smell(one: dict[str, Any]) -> str:
     if isinstance(kind, str) and (plain_key(kind) in _CALL_TYPES or (type_smells(kind) and _CARRIES & plain.keys())):
         return kind[:60]
     return "name and arguments" if "name" in plain and {"arguments", "args"} & plain.keys() else ""
+
+
+def no_call_in(value: Mapping[str, Any], what: str, *known: str) -> None:
+    """Raises DoubtfulError if something besides what is `known`, and judged, looks like a call."""
+    rest = {key: item for key, item in value.items() if item and key not in known}
+    # Most events have only numbers and short texts beside what is known: these are no call.
+    if any(type(item) in (dict, list) or plain_key(key) in _CARRIES for key, item in rest.items()) and (
+        found := smell_of(rest)
+    ):
+        raise DoubtfulError(f"{what} has a call where none belongs ({found})")
+
+
+def elsewhere(holder: Mapping[str, Any], *own: str) -> str:
+    """Why a call is ambiguous: what could be its arguments stands where they do not. Empty if nothing does."""
+    for key, item in holder.items():
+        if item and key not in own and plain_key(key) in _CARRIES:
+            return f"something like its arguments stands in {key[:60]!r}, too"
+    return ""
 
 
 def type_smells(kind: str) -> bool:

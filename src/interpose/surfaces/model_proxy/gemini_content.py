@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from interpose.surfaces.model_proxy.call_smells import smell_of
+from interpose.surfaces.model_proxy.call_smells import elsewhere, no_call_in, smell_of
 from interpose.surfaces.model_proxy.found_calls import (
     CallsToJudge,
     ChangedCall,
@@ -24,8 +24,8 @@ from interpose.surfaces.model_proxy.found_calls import (
     object_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten
-from interpose.surfaces.model_proxy.wire_values import DoubtfulError, number_in, object_in, objects_in, value_of
+from interpose.surfaces.model_proxy.raw_events import RawEvent, rewritten
+from interpose.surfaces.model_proxy.wire_values import number_in, object_in, objects_in, value_of
 
 NAME = "gemini"
 CALLS = ("functionCall", "function_call")
@@ -49,6 +49,7 @@ def call_in(part: dict[str, Any]) -> FoundCall | None:
         return unknown_call(next(iter(rest)), part) if smell_of(rest) else None
     called = object_in(part[key], key)
     wrong = "its arguments come in parts, which is not understood here" if _LATER & called.keys() else ""
+    wrong = wrong or elsewhere(called, "args")
     return object_call(called.get("id", ""), called.get("name"), called.get("args"), wrong=wrong)
 
 
@@ -76,16 +77,15 @@ class _Signatures:
 
 
 def _parts(candidate: dict[str, Any]) -> list[dict[str, Any]]:
-    if found := smell_of({key: item for key, item in candidate.items() if key != "content"}):
-        raise DoubtfulError(f"a candidate has a call where none belongs ({found})")
+    no_call_in(candidate, "a candidate", "content")
     content = object_in(candidate.get("content") or {}, "content")
+    no_call_in(content, "a content", "parts")
     return objects_in(content.get("parts"), "parts")
 
 
 def _judged(body: Any, signatures: _Signatures) -> JudgedAnswer:
     answer = object_in(body, "an answer")
-    if found := smell_of({key: item for key, item in answer.items() if key != "candidates"}):
-        raise DoubtfulError(f"an answer has a call where none belongs ({found})")
+    no_call_in(answer, "an answer", "candidates")
     candidates = objects_in(answer.get("candidates"), "candidates")
     places = [
         (at, place, call)
@@ -116,7 +116,7 @@ class GeminiStream:
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
         """One event."""
-        if event.data is None or event.data == DONE:
+        if event.data is None or event.says_nothing:
             yield event.raw
             return
         value = value_of(event.data)

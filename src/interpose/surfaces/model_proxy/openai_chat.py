@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from interpose.surfaces.model_proxy.call_smells import smell_of
+from interpose.surfaces.model_proxy.call_smells import elsewhere, no_call_in
 from interpose.surfaces.model_proxy.found_calls import (
     MOST_CALLS,
     CallsToJudge,
@@ -26,7 +26,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     text_call,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, rewritten, written
+from interpose.surfaces.model_proxy.raw_events import RawEvent, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import (
     DoubtfulError,
     number_in,
@@ -47,14 +47,15 @@ _RUN_THERE = frozenset({"executed_tools"})
 def call_in(called: Mapping[str, Any], wrong: str = "") -> FoundCall:
     """One whole call of `tool_calls`."""
     key, kind = called.get("id"), called.get("type")
-    if "custom" in called and "function" in called:
-        wrong = wrong or "it is a call of two kinds"
+    wrong = wrong or ("it is a call of two kinds" if "custom" in called and "function" in called else elsewhere(called))
     if kind == "custom" or (not kind and "custom" in called):
         if isinstance(called.get("custom"), dict):
             custom = object_in(called["custom"], "custom")
+            wrong = wrong or elsewhere(custom, "input")
             return text_call(key, custom.get("name"), custom.get("input"), wrong=wrong)
     elif kind in ("function", None, "") and isinstance(called.get("function"), dict):
         function = object_in(called["function"], "function")
+        wrong = wrong or elsewhere(function, "arguments")
         return json_call(key, function.get("name"), function.get("arguments", ""), wrong=wrong)
     return unknown_call(kind, dict(called))
 
@@ -62,6 +63,7 @@ def call_in(called: Mapping[str, Any], wrong: str = "") -> FoundCall:
 def old_call(called: object, wrong: str = "") -> FoundCall:
     """A `function_call`. It has no id."""
     function = object_in(called, _OLD)
+    wrong = wrong or elsewhere(function, "arguments")
     return json_call("", function.get("name"), function.get("arguments", ""), wrong=wrong)
 
 
@@ -117,7 +119,7 @@ class _Choice:
 
     def take(self, delta: dict[str, Any]) -> None:
         """The parts of calls in a delta."""
-        for part in objects_in(delta.get(_CALLS), _CALLS):
+        for part in objects_in(delta.get(_CALLS) or None, _CALLS):
             if part.get("index") is None:
                 # Readers put such parts together in different ways; one alone is whole.
                 self.unnumbered += 1
@@ -159,11 +161,9 @@ class ChatStream:
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
         """One chunk."""
-        if event.data is None:
-            yield event.raw
-            return
-        if event.data == DONE:
-            yield from self._judge()
+        if event.data is None or event.says_nothing:
+            if event.data:
+                yield from self._judge()
             yield event.raw
             return
         chunk = object_in(value_of(event.data), "a chunk")
@@ -186,12 +186,12 @@ class ChatStream:
 
     def _take(self, chunk: dict[str, Any]) -> bool:
         """Whether a chunk waits: a call is in it, or the end of a choice that has calls."""
-        _no_others(chunk, ("choices",), "a chunk")
+        no_call_in(chunk, "a chunk", "choices")
         holds = False
         for one in objects_in(chunk.get("choices"), "choices"):
-            _no_others(one, ("delta",), "a choice")
+            no_call_in(one, "a choice", "delta")
             delta = object_in(one.get("delta") or {}, "delta")
-            _no_others(delta, (*_FOR_CALLS, *_RUN_THERE), "a delta")
+            no_call_in(delta, "a delta", *_FOR_CALLS, *_RUN_THERE)
             choice = self._choices.setdefault(number_in(one.get("index", 0), "index"), _Choice())
             if len(self._choices) > MOST_CALLS:
                 raise DoubtfulError(f"it has more than {MOST_CALLS} choices")
@@ -222,11 +222,6 @@ class ChatStream:
             return _rewritten(held, waiting, ruled)
 
         yield CallsToJudge(tuple(call for calls in found.values() for call in calls), written_with)
-
-
-def _no_others(value: dict[str, Any], known: Sequence[str], what: str) -> None:
-    if found := smell_of({key: item for key, item in value.items() if key not in known and item}):
-        raise DoubtfulError(f"{what} has a call where none belongs ({found})")
 
 
 def _rewritten(
@@ -291,13 +286,13 @@ def _calls_of(
 def judged(body: Any) -> JudgedAnswer:
     """A whole answer."""
     answer = object_in(body, "the answer")
-    _no_others(answer, ("choices",), "the answer")
+    no_call_in(answer, "the answer", "choices")
     choices = objects_in(answer.get("choices"), "choices")
     messages = [object_in(one.get("message") or {}, "message") for one in choices]
     found: list[FoundCall] = []
     for one, message in zip(choices, messages, strict=True):
-        _no_others(one, ("message",), "a choice")
-        _no_others(message, (*_FOR_CALLS, *_RUN_THERE), "a message")
+        no_call_in(one, "a choice", "message")
+        no_call_in(message, "a message", *_FOR_CALLS, *_RUN_THERE)
         old = message.get(_OLD)
         called = objects_in(message.get(_CALLS), _CALLS)
         two = "there are calls of the old kind beside it" if old and called else ""

@@ -13,7 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from interpose.surfaces.hosts.result_shapes import texts_in
-from interpose.surfaces.model_proxy.call_smells import smell_of, type_smells
+from interpose.surfaces.model_proxy.call_smells import no_call_in, smell_of, type_smells
 from interpose.surfaces.model_proxy.found_calls import (
     CallsToJudge,
     ChangedCall,
@@ -25,7 +25,7 @@ from interpose.surfaces.model_proxy.found_calls import (
     TextInstead,
     unknown_call,
 )
-from interpose.surfaces.model_proxy.raw_events import DONE, RawEvent, written
+from interpose.surfaces.model_proxy.raw_events import RawEvent, written
 from interpose.surfaces.model_proxy.response_items import answer_to, call_in, is_run_there, ruled_item, text_part
 from interpose.surfaces.model_proxy.wire_values import (
     DoubtfulError,
@@ -37,6 +37,8 @@ from interpose.surfaces.model_proxy.wire_values import (
 )
 
 NAME = "responses"
+MOST_ITEMS = 10_000
+_MOST_IDS = 8
 _ADDED, _DONE = "response.output_item.added", "response.output_item.done"
 _RUN_THERE = (
     "response.web_search_call.", "response.file_search_call.", "response.code_interpreter_call",
@@ -57,7 +59,8 @@ class Unanswered:
         """An answer says its name, and that of its conversation."""
         conversation = response.get("conversation")
         named = (response.get("id"), conversation.get("id") if isinstance(conversation, dict) else conversation)
-        self.ids.update(name for name in named if isinstance(name, str) and name)
+        if len(self.ids) < _MOST_IDS:
+            self.ids.update(name for name in named if isinstance(name, str) and name)
 
     def refused(self, item: Mapping[str, Any], ruling: Ruling) -> None:
         """What became of an item."""
@@ -121,7 +124,7 @@ class ResponsesStream:
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
         """One event."""
-        if event.data is None or event.data == DONE:
+        if event.data is None or event.says_nothing:
             yield event.raw
             return
         value = object_in(value_of(event.data), "an event")
@@ -132,7 +135,7 @@ class ResponsesStream:
             number_in(index, "output_index")
         if type(number := value.get("sequence_number")) is int:
             self._last = number
-        if "response" in value:
+        if "response" in value and kind not in (_ADDED, _DONE) and not self._is_part(value):
             # What was held and has no end is left out: the whole answer that comes now is judged instead.
             self._held = None
             yield from self._again()
@@ -179,8 +182,10 @@ class ResponsesStream:
     def _item(self, event: RawEvent, value: dict[str, Any], index: int) -> Iterator[StreamStep]:
         kind = text_in(value.get("type"))
         item = object_in(value.get("item"), "item") if kind in (_ADDED, _DONE) else None
-        if index in self._done or (kind == _ADDED and index in self._begun):
-            raise DoubtfulError("an item begins twice")
+        if "response" in value:
+            raise DoubtfulError("an event has a part of the answer and all of it")
+        if index in self._done or (kind == _ADDED and index in self._begun) or len(self._begun) > MOST_ITEMS:
+            raise DoubtfulError("an item begins twice, or there are too many")
         self._begun.add(index)
         if kind == _DONE:
             self._done.add(index)
@@ -221,6 +226,8 @@ class ResponsesStream:
     def _whole(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
         """An event that has the whole answer, as far as it is."""
         response = object_in(value["response"], "response")
+        no_call_in(value, "an event", "response")
+        no_call_in(response, "an answer", "output", "tools")
         self.unanswered.heard(response)
         items = objects_in(response.get("output"), "output")
         found = {at: call for at, item in enumerate(items) if (call := call_in(item)) is not None}
@@ -278,6 +285,7 @@ def _numbered(said: list[dict[str, Any]], like: RawEvent, numbers: list[int]) ->
 def judged(body: Any, unanswered: Unanswered) -> JudgedAnswer:
     """A whole answer."""
     answer = object_in(body, "the answer")
+    no_call_in(answer, "an answer", "output", "tools")
     unanswered.heard(answer)
     items = objects_in(answer.get("output"), "output")
     found = {at: call for at, item in enumerate(items) if (call := call_in(item)) is not None}

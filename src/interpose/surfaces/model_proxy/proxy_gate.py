@@ -131,12 +131,13 @@ class ProxyGate:
         try:
             large = is_large(result.value)
             tool = result.tool or UNKNOWN if call is None else call.tool
-            digest = digests.of(context.session_id, result.key, tool, result.value, result.is_error)
+            arguments = {} if call is None else call.arguments
+            digest = digests.of(context.session_id, result.key, tool, arguments, result.value, result.is_error)
             if (known := self._seen.find(digest)) is not None:
                 return known
             async with asyncio.timeout(self._wait + DECIDES_IN):
                 shown = base64_parts.opened(result.value, _kind_of)
-                came = ToolCall(tool, {} if call is None else call.arguments, context=context)
+                came = ToolCall(tool, arguments, context=context)
                 outcome = ToolOutcome(came, shown.value, is_error=result.is_error)
                 done = await self._ended(context, outcome, result.key, large=large)
         except Exception as error:  # noqa: BLE001 - what was not looked at is not handed on

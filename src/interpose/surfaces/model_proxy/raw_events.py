@@ -1,8 +1,9 @@
 """Server-sent events with the bytes that they came in: what is not changed is passed on as it was.
 
 Stricter than the standard, since readers differ where it is lax: lines end with a line feed (with or without a carriage
-return before it), and have one of the fields that it names. A byte order mark, another field or a carriage return
-elsewhere is what some readers would see and others not.
+return before it), have one of the fields that it names, and an event has one line of data. What some readers would see
+and others not is refused: a byte order mark, another field, a carriage return elsewhere, data in several lines (some
+take each for an event), and letters in other fields at which some readers end a line.
 """
 
 from __future__ import annotations
@@ -32,6 +33,11 @@ class RawEvent(Struct, frozen=True):
     id: bytes = b""
 
     @property
+    def says_nothing(self) -> bool:
+        """Whether no reader finds anything in it: a comment, or the last word."""
+        return self.data is None or self.data.strip() in (b"", DONE)
+
+    @property
     def line_end(self) -> bytes:
         """How its lines end."""
         return b"\r\n" if b"\r\n" in self.raw[-2:] else b"\n"
@@ -44,7 +50,7 @@ class RawEvents:
         self._largest = largest
         self._line: list[bytes] = []
         self._raw: list[bytes] = []
-        self._data: list[bytes] = []
+        self._data: bytes | None = None
         self._name, self._id = "", b""
         self._held = self._rest = 0
 
@@ -85,24 +91,26 @@ class RawEvents:
         if not text:
             return self._event()
         field, colon, value = text.partition(b":")
-        if not field and colon:
-            return None  # a comment
-        if field not in _FIELDS:
+        if field not in _FIELDS and (field or not colon):
             raise DoubtfulError("it has a line that is no field of an event")
         value = value.removeprefix(b" ")
         if field == b"data":
-            self._data.append(value)
-        elif field == b"event":
-            self._name = value.decode("utf-8", "replace")
+            if self._data is not None:
+                raise DoubtfulError("an event has more than one line of data")
+            self._data = value
+            return None
+        if not (value.isascii() and value.decode("ascii").isprintable()):
+            raise DoubtfulError("a field of its events has letters that may end a line")
+        if field == b"event":
+            self._name = value.decode("ascii")
         elif field == b"id":
             self._id = value
         return None
 
     def _event(self) -> RawEvent:
-        data = None if not self._data else self._data[0] if len(self._data) == 1 else b"\n".join(self._data)
         raw = self._raw[0] if len(self._raw) == 1 else b"".join(self._raw)
-        event = RawEvent(raw, data, self._name, self._id)
-        self._raw, self._data = [], []
+        event = RawEvent(raw, self._data, self._name, self._id)
+        self._raw, self._data = [], None
         self._name, self._id, self._held = "", b"", 0
         return event
 

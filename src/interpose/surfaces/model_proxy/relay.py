@@ -158,13 +158,13 @@ class ModelRelay:
         if no_body:
             answer.close()
             return Response(head.status, headers=fields, relayed=True)
-        if head.status >= 300 or kind == "harmless":
-            # What is an error is no answer of a model, and nobody runs what stands in one.
+        if head.status == 304 or kind == "harmless":
             return Response(head.status, headers=fields, stream=_passing(answer), relayed=True)
-        if isinstance(kind, Dialect) and context is not None:
+        if isinstance(kind, Dialect) and context is not None and head.status < 400:
             if head.media_type == other_paths.EVENTS:
                 return Response(head.status, headers=fields, stream=self._stream(kind, context, answer), relayed=True)
             return await self._whole(kind, context, head, fields, answer)
+        # An error is no answer of a model. Some agents do not look at the status, so nothing like a call is in one.
         return await self._other(head, fields, answer)
 
     async def _stream(self, dialect: Dialect, context: Context, answer: UpstreamAnswer) -> AsyncIterator[bytes]:

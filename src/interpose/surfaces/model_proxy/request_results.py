@@ -106,7 +106,7 @@ def _responses(request: dict[str, Any]) -> Iterator[FoundResult]:
     calls: dict[str, FoundCall] = {}
     for item in _blocks(request, "input"):
         kind = text_in(item.get("type"))
-        field = _RESULT_ITEMS.get(kind)
+        field = _RESULT_ITEMS.get(kind) or ("output" if kind.endswith("_output") else None)
         if field is None:
             if (call := call_in_item(item)) is not None and call.key:
                 calls[call.key] = call

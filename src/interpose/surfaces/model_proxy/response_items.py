@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
-from interpose.surfaces.model_proxy.call_smells import block_smells, smell_of
+from interpose.surfaces.model_proxy.call_smells import block_smells, elsewhere, smell_of
 from interpose.surfaces.model_proxy.found_calls import (
     ChangedCall,
     FoundCall,
@@ -34,19 +35,22 @@ def call_in(item: dict[str, Any]) -> FoundCall | None:
     kind, key = text_in(item.get("type")), item.get("call_id")
     match kind:
         case "function_call":
-            return json_call(key, _named(item), item.get("arguments", ""))
+            return json_call(key, _named(item), item.get("arguments", ""), wrong=elsewhere(item, "arguments"))
         case "custom_tool_call":
-            return text_call(key, _named(item), item.get("input"))
+            return text_call(key, _named(item), item.get("input"), wrong=elsewhere(item, "input"))
         case "local_shell_call":
             action = dict(object_in(item.get("action") or {}, "action"))
             wrong = "" if action.pop("type", "exec") == "exec" else "it is no command"
-            return fixed_call(key, "local_shell", action, wrong=wrong)
+            return fixed_call(key, "local_shell", action, wrong=wrong or elsewhere(item, "action"))
         case "shell_call":
-            return fixed_call(key, "shell", dict(object_in(item.get("action") or {}, "action")))
+            action = dict(object_in(item.get("action") or {}, "action"))
+            return fixed_call(key, "shell", action, wrong=elsewhere(item, "action"))
         case "apply_patch_call":
-            return _patch(key, object_in(item.get("operation") or {}, "operation"))
+            patch = _patch(key, object_in(item.get("operation") or {}, "operation"))
+            return replace(patch, wrong=patch.wrong or elsewhere(item, "operation"))
         case "computer_call":
-            return fixed_call(key, "computer", {name: item[name] for name in ("action", "actions") if name in item})
+            acts: dict[str, Any] = {name: item[name] for name in ("action", "actions") if name in item}
+            return fixed_call(key, "computer", acts, wrong=elsewhere(item, "action", "actions"))
         case "tool_search_call":
             if item.get("execution") == "server":
                 return None
@@ -55,7 +59,7 @@ def call_in(item: dict[str, Any]) -> FoundCall | None:
         case "mcp_approval_request":
             # The server runs it when the client has agreed, and a client may agree by itself.
             name = f"mcp__{text_in(item.get('server_label'))}__{text_in(item.get('name'))}"
-            asked = json_call(item.get("id"), name, item.get("arguments", ""))
+            asked = json_call(item.get("id"), name, item.get("arguments", ""), wrong=elsewhere(item, "arguments"))
             return fixed_call(asked.key, asked.tool, asked.arguments, wrong=asked.wrong)
         case _:
             return unknown_call(kind, item) if _is_odd(item) else None
@@ -68,10 +72,10 @@ def is_run_there(item: Mapping[str, Any]) -> bool:
 
 def _is_odd(item: dict[str, Any]) -> bool:
     kind = text_in(item.get("type"))
-    if kind in _RUN_THERE or kind.endswith("_output"):
+    if kind in _RUN_THERE:
         return False
-    if kind in _SAID:
-        return bool(smell_of(item.get("content")))
+    if kind in _SAID or kind.endswith("_output"):
+        return bool(smell_of(item))
     return block_smells(item)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from interpose.surfaces.model_proxy.raw_events import RawEvent, RawEvents, rewritten, written
 from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 
-STREAM = b': hi\n\nevent: a\r\ndata: {"x":\r\ndata:1}\r\nid: 7\r\n\r\n\nretry: 5\ndata\n\ndata: last'
+STREAM = b': hi\n\nevent: a\r\ndata:{"x":1}\r\nid: 7\r\n\r\n\nretry: 5\ndata\n\ndata: last'
 
 
 def split(stream: bytes, size: int) -> list[RawEvent]:
@@ -26,7 +26,7 @@ def test_events_and_their_bytes(size: int) -> None:
     found = split(STREAM, size)
     assert b"".join(event.raw for event in found) == STREAM
     assert [(event.data, event.name, event.id) for event in found] == [
-        (None, "", b""), (b'{"x":\n1}', "a", b"7"), (None, "", b""), (b"", "", b""), (b"last", "", b""),
+        (None, "", b""), (b'{"x":1}', "a", b"7"), (None, "", b""), (b"", "", b""), (b"last", "", b""),
     ]  # fmt: skip
     assert [event.line_end for event in found] == [b"\n", b"\r\n", b"\n", b"\n", b"\n"]
 
@@ -56,6 +56,11 @@ def test_no_byte_is_lost_or_made_up(parts: list[bytes]) -> None:
         ("a carriage return in a comment", b": a\rdata: b\n\n"),
         ("a NUL", b"data: a\0\n\n"),
         ("two carriage returns", b"data: a\r\r\n\n"),
+        ("data in two lines, which some take for two events", b'data: {"type": "ping", "x":\ndata: {"type": "y"}}\n\n'),
+        ("a comment with a letter at which some end a line", ": \u2028data: {}\n\n".encode()),
+        ("a comment with a vertical tab", b": \x0bdata: {}\n\n"),
+        ("a name with such a letter", "event: a\x85data: {}\n\n".encode()),
+        ("a number with such a letter", b"id: 1\x1cdata: {}\n\n"),
     ],
 )
 @pytest.mark.parametrize("size", [1, 4, 100])

@@ -92,7 +92,7 @@ def test_headers_of_an_answer_come_back_as_they_were_written(there: ProxySite) -
     assert start.startswith("HTTP/1.1 529 ")
     assert lines == [
         "Content-Type: application/json", "request-id: req_1", "x-request-id: r2", "Set-Cookie: a=1; x",
-        "set-cookie: b=2", "anthropic-ratelimit-tokens-remaining: 9", "X-Empty: ", "Transfer-Encoding: chunked",
+        "set-cookie: b=2", "anthropic-ratelimit-tokens-remaining: 9", "X-Empty: ", "Content-Length: 12",
         "Connection: close",
     ]  # fmt: skip
     assert b'{"error": 1}' in got
@@ -290,6 +290,15 @@ def test_errors_of_the_server_pass_as_they_are(there: ProxySite) -> None:
     there.model.says = lambda _asked: Said(body, 429, (("retry-after", "7"), ("Content-Type", "application/json")))
     got = there.post("/v1/messages", {})
     assert (got.status, got.headers["retry-after"], got.body) == (429, "7", body)
+
+
+@pytest.mark.parametrize("name", sorted(ANSWERS))
+def test_an_error_has_no_call_in_it(there: ProxySite, name: str) -> None:
+    """Some agents do not look at the status."""
+    path, answer = ANSWERS[name]
+    there.answers(answer, 400)
+    got = there.post(path, {})
+    assert (got.status, b'"go"' in got.body) == (403, False)
 
 
 def test_a_server_that_is_not_there(service: Service) -> None:

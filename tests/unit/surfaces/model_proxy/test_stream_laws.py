@@ -76,14 +76,25 @@ def mutated(draw: Any, name: str) -> dict[str, Any]:
     return event
 
 
+CUTS = [
+    b"\ndata: ", b"\ndata:", b"\n\n", b"\n\ndata: ", b"\r", b"\r\n", b"\n: x", b" ", b"\0", b"\xef\xbb\xbf",
+    b"\xe2\x80\xa8data: ", b"\x0bdata: ", b"\xc2\x85data: ",
+]  # fmt: skip
+"""What ends a line, or an event, to some readers."""
+
+
 @st.composite
 def hostile(draw: Any) -> tuple[Dialect, bytes]:
+    """A stream that no server should send: events in a wrong order, changed, and cut by what ends lines to some."""
     name = draw(NAMES)
-    events = [draw(mutated(name)) for _ in range(draw(st.integers(1, 8)))]
     dialect = DIALECTS[name]
-    return dialect, b"".join(
-        sent(dialect, event) if "type" in event or "raw" in event else _plain(event) for event in events
-    )
+    events = [draw(mutated(name)) for _ in range(draw(st.integers(1, 8)))]
+    sent_as = [sent(dialect, event) if "type" in event or "raw" in event else _plain(event) for event in events]
+    whole = b"".join(sent_as)
+    for _ in range(draw(st.integers(0, 2))):
+        place = draw(st.integers(0, len(whole)))
+        whole = whole[:place] + draw(st.sampled_from(CUTS)) + whole[place:]
+    return dialect, whole
 
 
 def _plain(event: dict[str, Any]) -> bytes:
