@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
 
-ORGANISATION_GOVERNANCE = "/etc/interpose/governance.yaml"
 
 _lock = threading.Lock()
 _global: Engine | None = None
@@ -139,6 +138,8 @@ def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None 
 def _governance_files(config: Config) -> tuple[str, ...]:
     """The governance files that hold wherever an agent works, as far as they are there."""
     from os.path import lexists
+
+    from interpose.policy.rule_places import ORGANISATION_GOVERNANCE
 
     return tuple(file for file in (ORGANISATION_GOVERNANCE, config.governance.file) if lexists(file))
 

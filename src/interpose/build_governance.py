@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from interpose.service.governance_notices import GovernanceNotices
     from interpose.store.protocols import Store
 
-ORGANISATION = "/etc/interpose/governance.yaml"
-
 
 class GovernedSessions:
     """What all governed engines of a process share: where sessions and budgets are kept (in the store, or in memory
@@ -50,7 +48,7 @@ class GovernedSessions:
 
 def govern(config: Config, files: Sequence[str], engine: Engine, sessions: GovernedSessions) -> None:
     """Put an engine under the governance files that are among these. Raises PolicyError if one can't be loaded."""
-    from interpose.policy.rule_places import PROJECT
+    from interpose.policy.rule_places import ORGANISATION_GOVERNANCE, PROJECT
 
     governing = [file for file in files if not file.endswith(PROJECT)]
     if not governing:
@@ -61,7 +59,7 @@ def govern(config: Config, files: Sequence[str], engine: Engine, sessions: Gover
     from interpose.governance.rulebooks import BookPlace, Rulebooks
     from interpose.policy.rules import PolicyProblem
 
-    levels: dict[str, RulebookLevel] = {ORGANISATION: "organisation", config.governance.file: "user"}
+    levels: dict[str, RulebookLevel] = {ORGANISATION_GOVERNANCE: "organisation", config.governance.file: "user"}
     places = tuple(BookPlace(file, levels.get(file, "project")) for file in governing)
     try:
         books = Rulebooks(places, partial(_governance_text, config))

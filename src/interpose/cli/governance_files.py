@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from interpose.build_governance import ORGANISATION_GOVERNANCE
 from interpose.config.load import load
 from interpose.errors import GovernanceError
 from interpose.governance.load import load_rulebook
 from interpose.governance.rulebook import Rulebook, RulebookLevel
-from interpose.policy.rule_places import PROJECT_GOVERNANCE, project_files
+from interpose.policy.rule_places import ORGANISATION_GOVERNANCE, PROJECT_GOVERNANCE, project_files
 
 _LARGEST = 4_000_000
 

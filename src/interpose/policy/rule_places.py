@@ -16,6 +16,7 @@ from interpose.policy.rule_file_trust import standing_of, strangers_file
 from interpose.policy.rules import Level
 
 ORGANISATION = "/etc/interpose/policy"
+ORGANISATION_GOVERNANCE = "/etc/interpose/governance.yaml"
 PROJECT = ".interpose/policy.yaml"
 PROJECT_GOVERNANCE = ".interpose/governance.yaml"
 _DIRECTORY = ".interpose"
