@@ -22,12 +22,15 @@ from interpose.surfaces.hosts.event_answer import answer
 from interpose.surfaces.hosts.events import Host, HostFacts, Reply
 from interpose.types import (
     Allow,
+    Command,
     Confirm,
     Context,
     Decision,
     Deny,
+    Finding,
     Message,
     PermissionRequest,
+    Report,
     ToolCall,
     ToolOutcome,
     Transform,
@@ -45,6 +48,7 @@ NOTICE = (
     "Interpose asks (r2): Really?\n"
     "Answer it in another terminal: interpose approvals approve K3M9QX2A (or: interpose approvals watch)"
 )
+WARNED = "Interpose notes (r3): Better not.\nBetter: do less"
 WITHHELD = "Interpose withheld this result (r1): Not here.\nSafer: do less"
 MESSAGE = (
     "Interpose refused this as it is: scripted:message.before (safer so) changed it. Send this instead:\nsafe words"
@@ -97,8 +101,8 @@ class Memory:
         self.kept[session] = SimpleNamespace(session=session, version=version + 1, updated_ns=now_ns, body=body)
         return True
 
-    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[Any]:
-        found = [kept for kept in self.kept.values() if kept.updated_ns >= since_ns]
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[Any]:
+        found = [kept for kept in self.kept.values() if kept.updated_ns >= since_ns and kept.session.startswith(prefix)]
         return sorted(found, key=lambda kept: -kept.updated_ns)[:limit]
 
 
@@ -116,10 +120,13 @@ class Recording:
 
 
 class Scripted(Service):
-    """A service that says what it is told to say: allow, deny, ask, rewrite, rewrite-ask, redact, withhold or error."""
+    """A service that says what it is told to: allow, deny, ask, rewrite, rewrite-ask, redact, withhold, warn, error.
+
+    `command` refuses commands alone."""
 
     def __init__(self, *, ask: str = "host") -> None:
         self.verdict = "allow"
+        self.commands: list[tuple[str, str]] = []
         self.recorder, self.queue = Recording(), Queue()
         parts: dict[str, Any] = {
             "store": Memory(), "ledger": SimpleNamespace(open_call=lambda *_: ""),
@@ -132,6 +139,7 @@ class Scripted(Service):
             ("tool.before", self._on_call),
             ("tool.after", self._on_outcome),
             ("message.before", self._on_message),
+            ("command.before", self._on_command),
         ):
             registry.add(id=f"scripted:{point}", name=point, priority=10, interceptor=_Intercepting(decide))
         registry.add(
@@ -171,12 +179,19 @@ class Scripted(Service):
             return Transform(replace(message, text="safe words"), "safer so")
         return self._decision()
 
+    def _on_command(self, command: Command) -> Decision[Command] | Report[Command]:
+        self.commands.append((command.name, command.arguments))
+        if self.verdict == "warn":
+            said = Finding(interceptor="", said="note", reason="Better not.", rule="r3", instead="do less")
+            return Report(notes=(said,))
+        return Deny("Not here.", rule="r1", instead="do less") if self.verdict == "command" else self._decision()
+
 
 class _Intercepting:
-    def __init__(self, decide: Callable[[Any], Decision[Any]]) -> None:
+    def __init__(self, decide: Callable[[Any], Decision[Any] | Report[Any]]) -> None:
         self._decide = decide
 
-    def intercept(self, payload: Any) -> Decision[Any]:
+    def intercept(self, payload: Any) -> Decision[Any] | Report[Any]:
         return self._decide(payload)
 
 

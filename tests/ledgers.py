@@ -26,7 +26,7 @@ class ListStore:
 
     def __init__(self) -> None:
         self.chains: dict[str, list[StoredEntry]] = {}
-        self.away = ""
+        self.away = self.harmed = ""
         self._count = 0
 
     def append(self, entries: Sequence[StoredEntry], *, durable: bool = False) -> None:
@@ -83,10 +83,10 @@ class ListStore:
         return 0
 
     def tampered(self) -> str:
-        return ""
+        return self.harmed
 
     def reopen(self) -> None:
-        pass
+        self.harmed = ""
 
     def close(self) -> None:
         pass

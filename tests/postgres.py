@@ -29,6 +29,8 @@ class Server:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        # At once: what it would still write is thrown away.
+        self._control("-m", "immediate", "stop")
         self._server.stop()
         shutil.rmtree(self._directory, ignore_errors=True)
 
@@ -42,6 +44,8 @@ class Server:
 
     def restart(self, mode: str) -> None:
         """Stop it (`fast`: politely, `immediate`: as a crash would) and start it again."""
-        options = f'-h "" -k {self._directory}'
-        arguments = ("-w", "-m", mode, "-o", options, "-l", str(self._directory / "log"), "-D", str(self._directory))
-        pgexec("pg_ctl", (*arguments, "restart"), bin_path=self._server.bin_path, user=self._server.system_user)
+        self._control("-m", mode, "-o", f'-h "" -k {self._directory}', "-l", str(self._directory / "log"), "restart")
+
+    def _control(self, *arguments: str) -> None:
+        whole = ("-w", "-D", str(self._directory), *arguments)
+        pgexec("pg_ctl", whole, bin_path=self._server.bin_path, user=self._server.system_user)

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         ConfigError,
         DuplicateIdError,
         ExecutionFailedError,
+        FrameworkLimitError,
         InterceptError,
         InterposeError,
         InvalidCallError,
@@ -72,6 +73,7 @@ if TYPE_CHECKING:
     from interpose.toolsets import ToolSet
     from interpose.types import (
         Allow,
+        Command,
         Confirm,
         Context,
         Decision,
@@ -102,6 +104,7 @@ __all__ = [
     "BatchAnswer",
     "BlockedError",
     "CallbackConfirmation",
+    "Command",
     "ConfigError",
     "Confirm",
     "ConfirmationHandler",
@@ -114,6 +117,7 @@ __all__ = [
     "Engine",
     "ExecutionFailedError",
     "Finding",
+    "FrameworkLimitError",
     "HookPoint",
     "InteractiveConfirmation",
     "InterceptError",
@@ -184,9 +188,10 @@ _HOMES = {
     "chain": ("InterceptorChain",),
     "engine": ("Engine", "Recorder", "Run", "ToolRun"),
     "errors": (
-        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "InterceptError", "InterposeError",
-        "InvalidCallError", "InvalidModificationError", "LedgerError", "MatcherError", "PluginError", "PolicyError",
-        "RefusedError", "RegistrationError", "StoreError", "ToolError", "ToolSetError", "UnknownHookPointError",
+        "BlockedError", "ConfigError", "DuplicateIdError", "ExecutionFailedError", "FrameworkLimitError",
+        "InterceptError", "InterposeError", "InvalidCallError", "InvalidModificationError", "LedgerError",
+        "MatcherError", "PluginError", "PolicyError", "RefusedError", "RegistrationError", "StoreError", "ToolError",
+        "ToolSetError", "UnknownHookPointError",
     ),
     "flow.status_lines": ("InterceptorEvent", "format_event", "logging_sink", "terminal_sink"),
     "guarded_functions": ("guarded",),
@@ -199,7 +204,7 @@ _HOMES = {
     ),
     "toolsets": ("ToolSet",),
     "types": (
-        "Allow", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
+        "Allow", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
         "Params", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
     ),
 }  # fmt: skip

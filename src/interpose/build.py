@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from importlib import import_module
 from itertools import count
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +16,7 @@ from interpose.config.builtins import BUILTINS
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
 from interpose.tools import KNOWN_TOOL_NAMES
-from interpose.types import Context, Deny, HookPoint, ToolCall, ToolOutcome
+from interpose.types import Command, Context, Deny, HookPoint, ToolCall, ToolOutcome
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -24,11 +24,14 @@ if TYPE_CHECKING:
 
     from interpose.approvals.desk import Desk
     from interpose.approvals.webhook import Webhook
+    from interpose.build_governance import GovernedSessions
     from interpose.config.builtins import Builtin
     from interpose.config.settings import Config, InterceptorSettings, WebhookSettings
     from interpose.engine import Confirming, Recorder
     from interpose.errors import PolicyError
     from interpose.flow.status_lines import Verbose
+    from interpose.governance.bypasses import Bypass
+    from interpose.governance.governing_rules import BypassWord
     from interpose.ledger import Ledger, LedgerSettings
     from interpose.policy.load import RulePlace
     from interpose.policy.reload import OnRefused, PolicyReload, Rules
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.service import RuledEngine, Service
     from interpose.store.protocols import Store
+
 
 _lock = threading.Lock()
 _global: Engine | None = None
@@ -80,33 +84,46 @@ def open_engines(
     rules: Rules | None = None,
     store: Store | None = None,
     on_refused: OnRefused | None = None,
+    bypass_of: BypassWord | None = None,
     **options: Any,
 ) -> ProjectEngines[RuledEngine]:
     """The engines behind the door: one for everywhere, and one for each project whose rules tighten it.
 
     `rules` takes the place of the rules that hold here; `memory` spares the checks of rules that it knows; in `store`
-    is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen. `options` are
-    those of `Engine`.
+    is kept which projects' rules sessions are under; `on_refused` hears of rules that tried to loosen; `bypass_of`
+    knows the operator's word for commands. `options` are those of `Engine`.
     """
-    from interpose.policy.rule_places import project_files
+    from interpose.policy.rule_places import PROJECT, project_files
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.session_rules import Files, SessionRules
 
     config = _given(config)
 
+    @cache
+    def shared() -> GovernedSessions:
+        from interpose.build_governance import GovernedSessions
+
+        return GovernedSessions(store, recorder, bypass_of)
+
     def ruled(files: Files) -> RuledEngine:
-        return _ruled_engine(
+        ruled = _ruled_engine(
             config, recorder, files, follow=follow, memory=memory, rules=rules, options=options, on_refused=on_refused
         )
+        if any(not file.endswith(PROJECT) for file in files):
+            from interpose.build_governance import govern
+
+            govern(config, files, ruled.engine, shared())
+        return ruled
 
     def refusing(error: PolicyError) -> Engine:
         registry = _registry(config)
         # Results too: a call that breaks the rules while it runs must not get out what they would have held back.
-        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER):
+        for point in (HookPoint.TOOL_BEFORE, HookPoint.TOOL_AFTER, HookPoint.COMMAND_BEFORE):
             registry.add(id=f"interpose:{point}", name=point, priority=1000, interceptor=_Unreadable(error))
         return _engine(config, registry, recorder, options)
 
-    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store))
+    everywhere = partial(_governance_files, config)
+    return ProjectEngines(ruled(()), ruled, refusing, project_files, SessionRules(store), everywhere)
 
 
 def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None = None) -> RuledEngine:
@@ -116,6 +133,15 @@ def open_rules(config: Config | None = None, cwd: str = "", rules: Rules | None 
     config = _given(config)
     files = project_files(cwd)
     return _ruled_engine(config, None, files, follow=False, memory=None, rules=rules, options={})
+
+
+def _governance_files(config: Config) -> tuple[str, ...]:
+    """The governance files that hold wherever an agent works, as far as they are there."""
+    from os.path import lexists
+
+    from interpose.policy.rule_places import ORGANISATION_GOVERNANCE
+
+    return tuple(file for file in (ORGANISATION_GOVERNANCE, config.governance.file) if lexists(file))
 
 
 def open_guards(config: Config | None = None, **options: Any) -> Engine:
@@ -341,7 +367,13 @@ def open_service(
             opened = desk()
             desk = lambda: opened  # noqa: E731 - as short as a function gets
         told = _loosening(ledger, store)
-        policies = open_engines(config, activity, follow=follow, memory=memory, store=store, on_refused=told)
+
+        def bypass_of(command: str, session: str) -> Bypass | None:  # the service is there when somebody asks
+            return service.bypasses.bypass_of(command, session)
+
+        policies = open_engines(
+            config, activity, follow=follow, memory=memory, store=store, on_refused=told, bypass_of=bypass_of
+        )
     except BaseException:
         ledger.close()
         raise
@@ -349,9 +381,10 @@ def open_service(
         from interpose.interceptor_protocol.remote_steps import prepare_all
 
         prepare_all(config.remote_interceptors)
-    return Service(
+    service = Service(
         config, store=store, ledger=ledger, desk=desk, policies=policies, activity=activity, answering=answering
     )
+    return service
 
 
 def _loosening(ledger: Ledger, store: Store) -> OnRefused:
@@ -407,7 +440,10 @@ def reconfigure(service: Service, config: Config) -> None:
     anew. Raises PolicyError or PluginError, and then nothing has changed.
     """
     told = _loosening(service.ledger, service.store)
-    before, after = service.policies, open_engines(config, service.activity, follow=True, on_refused=told)
+    before, after = (
+        service.policies,
+        open_engines(config, service.activity, follow=True, store=service.store, on_refused=told),
+    )
     after.remember(before)
     service.config, service.policies = config, after
     service.desk = _desk(config, service.store, service.ledger, service.answering)
@@ -420,7 +456,7 @@ class _Unreadable:
         more = f" (and {len(others)} more)" if others else ""
         self._deny = Deny(f"The rules of this project can't be loaded: {first}{more}", rule="policy-unreadable")
 
-    def intercept(self, _payload: ToolCall | ToolOutcome) -> Deny:
+    def intercept(self, _payload: ToolCall | ToolOutcome | Command) -> Deny:
         return self._deny
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from typing import Any, TypeVar, cast, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, cast, get_args
 
 from msgspec.structs import replace
 
@@ -21,7 +21,21 @@ from interpose.function_tools import FunctionTool, ToolTable, arguments_of
 from interpose.registry import InterceptorRegistry, JoinedInterceptors
 from interpose.tools import plain_name, shell_names
 from interpose.toolsets import ToolSet
-from interpose.types import EMPTY, Context, Message, Params, PermissionRequest, ToolCall, ToolOutcome, Verdict, new_id
+from interpose.types import (
+    EMPTY,
+    Command,
+    Context,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+    new_id,
+)
+
+if TYPE_CHECKING:
+    from interpose.flow.governing import Governing
 
 __all__ = ["Engine", "Interceptors", "NeedsConfirmation", "Recorder", "Run", "Tool", "ToolRun"]
 
@@ -50,6 +64,7 @@ class Engine:
         refuse_questions: bool = False,
         verbose: Verbose = "off",
         sinks: Iterable[Callable[[str], object]] = (),
+        governor: Governing | None = None,
     ) -> None:
         """Without interceptors the engine is empty: the whole one is `open_engine()`.
 
@@ -57,7 +72,7 @@ class Engine:
 
         `shell_tools` are names of tools whose command is judged as a shell command, besides those that are known.
         `cwd` is where calls run whose context doesn't say it. With `refuse_questions` nobody is asked: what would be a
-        question is refused.
+        question is refused. `governor` counts in sessions what interceptors can't.
         """
         self.interceptors: Interceptors = InterceptorRegistry() if interceptors is None else _snapshots(interceptors)
         self.confirm = as_handler(confirm)
@@ -72,6 +87,7 @@ class Engine:
         self.verbose: Verbose = verbose
         self.sinks = tuple(sinks)
         self.wire = WireLog.from_environment()
+        self.governor = governor
         self.functions = ToolTable()
         self.elsewhere: Callable[[Context], Engine] | None = None
         """The engine whose project rules hold where a call runs; None if there are no rules of projects."""
@@ -135,7 +151,9 @@ class Engine:
         there = self if self.elsewhere is None else self.elsewhere(context)
         if there is self or there.interceptors is self.interceptors:
             return self
-        return self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
+        joined = self._copy(JoinedInterceptors(self.interceptors, there.interceptors), self.tools)
+        joined.governor = there.governor or self.governor
+        return joined
 
     def _placed(self, context: Context) -> Context:
         return replace(context, cwd=self.cwd) if self.cwd and not context.cwd else context
@@ -146,11 +164,19 @@ class Engine:
         child.elsewhere = self.elsewhere
         return child
 
+    def for_stranger(self) -> Engine:
+        """This engine for somebody who did not say who they are: no session of anybody's is read or changed."""
+        if self.governor is None:
+            return self
+        other = self._copy(self.interceptors, self.tools)
+        other.governor = self.governor.for_stranger()
+        return other
+
     def _copy(self, interceptors: Interceptors, tools: ToolSet) -> Engine:
         copy = Engine(
             interceptors, confirm=self.confirm, standing=self.standing, recorder=self.recorder, tools=tools,
             shell_tools=self.shell_tools, cwd=self.cwd, refuse_questions=self.refuse_questions, verbose=self.verbose,
-            sinks=self.sinks,
+            sinks=self.sinks, governor=self.governor,
         )  # fmt: skip
         copy.functions = self.functions
         return copy
@@ -206,6 +232,22 @@ class Run:
     async def aparams(self, params: Params) -> Verdict[Params]:
         """`params` for async callers."""
         return await drive_async(self._flow.params(params))
+
+    def command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before: a command of the agent's host, such as `/review 12`. A refusal holds this command alone."""
+        return drive(self._flow.command(Command(name, arguments, self._context)))
+
+    async def acommand(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`command` for async callers."""
+        return await drive_async(self._flow.command(Command(name, arguments, self._context)))
+
+    def decide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """command.before, without asking anybody and without recording anything."""
+        return drive(self._flow.command(Command(name, arguments, self._context), only_look=True))
+
+    async def adecide_command(self, name: str, arguments: str = "") -> Verdict[Command]:
+        """`decide_command` for async callers."""
+        return await drive_async(self._flow.command(Command(name, arguments, self._context), only_look=True))
 
     def decide(self, call: ToolCall) -> Verdict[ToolCall]:
         """tool.before, without asking anybody and without running anything."""

@@ -10,7 +10,8 @@ InterposeError
 ├── ToolSetError              a tool set that was used before it was resolved against its parent
 ├── UnloadableError           files or settings that cannot be loaded; `problems` has all that is wrong with them
 │   ├── PolicyError           rule files: each problem names file, line, rule and what was expected
-│   └── ConfigError           configuration: each problem names file and line, or variable, and what was expected
+│   ├── ConfigError           configuration: each problem names file and line, or variable, and what was expected
+│   └── GovernanceError       governance.yaml: each problem names file, line and what was expected
 ├── LedgerError               a ledger whose files or settings can't be used
 ├── ServerError               a server that can't listen, or whose tokens or certificates can't be used
 ├── SetupError                hooks that can't be put into a file or taken out of it; the text says why
@@ -32,8 +33,13 @@ InterposeError
 │   ├── UnlikeError           questions that can't be answered together, as they are of different kinds
 │   ├── CrowdedError          more of these than anybody could look through
 │   └── NotProvenError        whoever answers did not prove to be no agent
+├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
+├── SessionError              a session that can't be halted or let go on so
+│   ├── NoSessionError        there is none of this id, or more than one
+│   └── NotHaltedError        it is not halted
+├── FrameworkLimitError       an agent framework can't do what is asked of it
 ├── RefusedError              an input that a chain refused to deliver
 ├── BlockedError              a blocked call, for callers who asked for an exception instead of a result
 └── InterceptError            what an interceptor raises to say that it failed
@@ -45,7 +51,7 @@ Nothing that an interceptor raises leaves the pipeline: it becomes a finding, an
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 
 class InterposeError(Exception):
@@ -97,6 +103,26 @@ class PolicyError(UnloadableError):
 
 class ConfigError(UnloadableError):
     """The configuration cannot be loaded."""
+
+
+class GovernanceProblem(NamedTuple):
+    """What is wrong in a governance.yaml, and where."""
+
+    file: str
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.message}"
+
+
+class GovernanceError(UnloadableError):
+    """A governance.yaml cannot be loaded."""
+
+    @staticmethod
+    def of(file: str, line: int, message: str) -> GovernanceError:
+        """The error of one problem."""
+        return GovernanceError((GovernanceProblem(file, line, message),))
 
 
 class LedgerError(InterposeError):
@@ -187,12 +213,32 @@ class NotProvenError(ApprovalError):
         self.code = code
 
 
+class DelegationError(InterposeError):
+    """There is no room for another agent any more."""
+
+
 class PinError(InterposeError):
     """Pins of an MCP server can't be read, kept or believed."""
 
 
 class NoPinError(PinError, LookupError):
     """There is nothing of this name, or it is not what somebody looked at."""
+
+
+class SessionError(InterposeError):
+    """A session can't be halted or let go on so."""
+
+
+class NoSessionError(SessionError, LookupError):
+    """There is no such session, or more than one."""
+
+
+class NotHaltedError(SessionError):
+    """It is not halted."""
+
+
+class FrameworkLimitError(InterposeError):
+    """An agent framework can't do what is asked of it. Nothing is allowed in its place."""
 
 
 class BlockedError(InterposeError):

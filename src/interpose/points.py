@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from interpose.errors import InvalidModificationError
 from interpose.types import (
     Allow,
+    Command,
     Confirm,
     Context,
     Decision,
@@ -146,6 +147,20 @@ class ParamsBeforeInput(_Input):
     def message(self) -> str:
         """The message as message.before left it."""
         return cast("str", self._payload.message)
+
+
+class CommandBeforeInput(_Input):
+    """The command that the agent's host is about to run. Nothing of it can be changed: it is let through or refused."""
+
+    __slots__ = ()
+
+    @property
+    def command_name(self) -> str:
+        return cast("str", self._payload.name)
+
+    @property
+    def arguments(self) -> str:
+        return cast("str", self._payload.arguments)
 
 
 class PermissionAskInput(_Input):
@@ -304,6 +319,12 @@ class ParamsBeforeOutput(_Output):
         return None if new == self._payload else cast("Params", new)
 
 
+class CommandBeforeOutput(_Output):
+    """Nothing to change. Who wants another command refuses this one and says which."""
+
+    __slots__ = ()
+
+
 class PermissionAskOutput(_Output):
     """The wording of the question."""
 
@@ -401,6 +422,10 @@ def _describe_outcome(_old: ToolOutcome, _new: ToolOutcome) -> str:
     return "result"
 
 
+def _describe_command(_old: Command, _new: Command) -> str:
+    return ""
+
+
 def _describe_question(_old: PermissionRequest, _new: PermissionRequest) -> str:
     return "question reworded"
 
@@ -417,4 +442,5 @@ POINTS: Mapping[HookPoint, PointSpec] = {
         PermissionRequest, ("message",), _describe_question, PermissionAskInput, PermissionAskOutput
     ),
     HookPoint.TOOL_AFTER: PointSpec(ToolOutcome, ("result",), _describe_outcome, ToolAfterInput, ToolAfterOutput),
+    HookPoint.COMMAND_BEFORE: PointSpec(Command, (), _describe_command, CommandBeforeInput, CommandBeforeOutput),
 }

@@ -125,6 +125,7 @@ _SPELLED = {
     "path": _PATH | _PATH_HOLDERS,
     "url": _URL,
     "content": _CONTENT | _PATH_HOLDERS,
+    "replaced": _REPLACED,
 }
 _FILTER = frozenset({"glob", "include", "includes", "includepattern", "filepattern", "includepatterns"})
 
@@ -342,6 +343,17 @@ def paths_of(call: ToolCall) -> tuple[str, ...]:
     return tuple(dict.fromkeys(named))
 
 
+_VIEWING = frozenset({"command", "path", "file_path", "view_range"})
+
+
+def only_views(call: ToolCall) -> bool:
+    """Whether a call of an editing tool only looks: `str_replace_based_edit_tool` says in `command` what it does.
+
+    INVARIANT: `command: view` beside an edit's own arguments is no view. A tool that has no modes would ignore it.
+    """
+    return call.name == "edit" and call.arguments.get("command") == "view" and call.arguments.keys() <= _VIEWING
+
+
 def patched_of(call: ToolCall) -> tuple[Patched, ...]:
     """The files that the patch of a call touches; none if the call carries no patch."""
     if call.name != "apply_patch":
@@ -434,7 +446,8 @@ def _named_texts(arguments: Mapping[str, Any], names: frozenset[str]) -> Iterato
 
 
 def spellings(call: ToolCall, name: str) -> tuple[str, ...]:
-    """The arguments in which a call says its `command`, `path`, `url` or `content`, whatever the agent calls them."""
+    """The arguments in which a call says its `command`, `path`, `url`, `content`, or the text that is `replaced` by it,
+    whatever the agent calls them."""
     known = _SPELLED[name]
     return tuple(key for key in call.arguments if _plain_key(key) in known)
 

@@ -29,6 +29,7 @@ class HookPoint(StrEnum):
     TOOL_BEFORE = "tool.before"
     PERMISSION_ASK = "permission.ask"
     TOOL_AFTER = "tool.after"
+    COMMAND_BEFORE = "command.before"
 
 
 OnError = Literal["deny", "ask", "allow"]
@@ -157,6 +158,8 @@ class Context(Struct, frozen=True, kw_only=True):
 
     session_id: str = ""
     agent_id: str = ""
+    agent_type: str = ""
+    """What kind of agent it is, as its host says it: the name of a sub-agent, or of a configured main agent."""
     role: str = ""
     principal: str = ""
     cwd: str = ""
@@ -269,6 +272,15 @@ class Params(Struct, frozen=True, kw_only=True):
         force_setattr(self, "extras", freeze(self.extras))
 
 
+class Command(Struct, frozen=True):
+    """A command of an agent's host on its way: `/review 12` is `review` with the arguments `12`."""
+
+    name: str
+    arguments: str = ""
+    context: Context = Context()
+    metadata: dict[str, Any] = EMPTY
+
+
 class PermissionRequest(Struct, frozen=True):
     """A question on its way to a person. `message` may be reworded; what is asked about may not change."""
 
@@ -343,16 +355,14 @@ class Deny(Struct, frozen=True):
     part: str = ""
     instead: str = ""
     detail: str = ""
-    """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
-    """The reason without its detail. Empty means the reason itself."""
 
 
 Decision = Allow | Transform[T] | Confirm | Deny
 
 
-InterceptorKind = Literal["guard", "cel", "ai"]
-"""What kind of interceptor speaks: code, a rule in CEL, or a rule that a model judges."""
+InterceptorKind = Literal["guard", "cel", "ai", "governance"]
+"""What kind of interceptor speaks: code, a rule in CEL, a rule that a model judges, or a rule of governance."""
 
 
 class Finding(Struct, frozen=True, kw_only=True):
@@ -367,9 +377,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     instead: str = ""
     mode: Mode = "enforce"
     detail: str = ""
-    """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
-    """The reason without its detail. Empty means the reason itself."""
     kind: InterceptorKind = "guard"
     approvers: Approvers | UnsetType = UNSET
 
@@ -468,8 +476,6 @@ def refused(verdict: Verdict[T], deny: Deny, *, by: str = "interpose") -> Verdic
     )  # fmt: skip
     return replace(verdict, outcome="deny", decision=deny, findings=(*verdict.findings, said), decided_by=said)
 
-
-# --- effects ---------------------------------------------------------------------------------------------------------
 
 EffectKind = Literal[
     "fs.read", "fs.write", "fs.delete", "fs.permission", "process.exec", "process.kill", "code.remote", "net.upload",

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.strangers import FOLLOWED
+from tests.frameworks.known import KNOWN
 
 ROOT = Path(__file__).parents[2]
 DOCS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")])
@@ -26,7 +27,11 @@ def blocks(path: Path, language: str) -> list[str]:
     return [code for lang, _, code in FENCE.findall(path.read_text(encoding="utf-8")) if lang == language]
 
 
-@pytest.mark.parametrize("path", DOCS, ids=name_of)
+OF_FRAMEWORKS = {one.page for one in KNOWN}
+"""Their examples need the framework: tests/frameworks/test_pages.py runs them, in its environment."""
+
+
+@pytest.mark.parametrize("path", [path for path in DOCS if path not in OF_FRAMEWORKS], ids=name_of)
 def test_python_examples_run(path: Path, tmp_path: Path) -> None:
     """The Python blocks of a page run one after another, as a reader would type them."""
     code = "\n".join(blocks(path, "python"))

@@ -99,12 +99,26 @@ MAY_USE: dict[str, set[str]] = {
     "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
-    "service": FLOW | POLICY | {"call_kinds", "config", "formats", "ledger", "pins", "proof", "store"},
+    "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
+    "service": FLOW | POLICY | {"call_kinds", "config", "formats", "governance", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
+    "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
     "build": FLOW
     | POLICY
-    | {"interceptor_protocol", "reading", "paths", "service", "config", "guards", "plugins", "ledger", "store"},
+    | {
+        "build_governance",
+        "governance",
+        "interceptor_protocol",
+        "reading",
+        "paths",
+        "service",
+        "config",
+        "guards",
+        "plugins",
+        "ledger",
+        "store",
+    },
     "guarded_functions": FLOW | {"build", "function_tools"},
     "testing": FLOW,
     "observability": {*LEAVES, "formats", "flow", "config", "service"},
@@ -113,7 +127,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "observability", "pins", "proof", "surfaces.http_server"},
+    | {"service", "config", "governance", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -121,6 +135,11 @@ MAY_USE: dict[str, set[str]] = {
     | {"cel", "config", "formats", "observability", "pins", "secrets", "service", "store", "surfaces.hosts"}
     | {"interceptor_protocol", "surfaces.hook_clients", "surfaces.http_client", "surfaces.http_server"}
     | {"tool_descriptions"},
+    "surfaces.frameworks": FLOW | {"build", "config", "formats", "service", "surfaces.hosts", "surfaces.http_client"},
+    "frameworks": {"surfaces.frameworks"},
+    "surfaces.model_proxy": LEAVES
+    | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
     | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
@@ -130,10 +149,11 @@ MAY_USE: dict[str, set[str]] = {
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"__init__", "agents", "build", "config", "install", "observability", "pins", "policy_trials", "proof"}
+    | {"__init__", "agents", "build", "config", "governance", "install", "observability", "pins", "policy_trials"}
+    | {"build_governance", "proof"}
     | {"interceptor_protocol", "plugins", "server", "service"}
     | {"shell.commands"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_server", "surfaces.mcp", "surfaces.model_proxy"},
     "__init__": FLOW | {"build", "guarded_functions", "plugins"},
     "__main__": {"cli"},
 }
@@ -156,6 +176,26 @@ CONFINED = {
     "uvloop": ("surfaces/http_server/listener.py",),
     "prometheus_client": ("surfaces/http/metrics.py",),
     "opentelemetry": ("observability/telemetry.py",),
+    "pydantic": ("surfaces/frameworks/",),  # where a framework speaks in its models
+    "pydantic_core": ("surfaces/frameworks/",),
+} | {
+    package: (f"surfaces/frameworks/{module}.py",)
+    for module, packages in {
+        "ag2": ("ag2", "autogen"),
+        "agent_framework": ("agent_framework",),
+        "claude_agent_sdk": ("claude_agent_sdk",),
+        "crewai": ("crewai",),
+        "fastmcp": ("fastmcp",),
+        "google_adk": ("google",),
+        "langchain": ("langchain", "langchain_core", "langgraph"),
+        "llama_index": ("llama_index",),
+        "mcp_sdk": ("mcp",),
+        "openai_agents": ("agents", "openai"),
+        "pydantic_ai": ("pydantic_ai",),
+        "smolagents": ("smolagents",),
+        "strands": ("strands",),
+    }.items()
+    for package in packages
 }
 
 SOURCE_LIMIT = 500

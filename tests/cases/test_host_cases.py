@@ -52,6 +52,7 @@ def _read(event: HostEvent, key: str) -> Any:
         "cwd": event.context.cwd, "source": event.context.source, "tool": call and call.name,
         "arguments": call and call.arguments, "key": event.call_key, "result": event.result,
         "failed": event.is_error, "text": event.text,
+        "command": event.command and [event.command.name, event.command.arguments],
     }  # fmt: skip
     return values[key]
 
@@ -70,6 +71,7 @@ def _filled(value: Any, host: Host, case: dict[str, Any]) -> Any:
         "$QUESTION": hosting.QUESTION,
         "$WAITING": hosting.WAITING,
         "$NOTICE": hosting.NOTICE,
+        "$WARNED": hosting.WARNED,
         "$WITHHELD": hosting.WITHHELD,
         "$BROKEN": hosting.BROKEN,
         "$CHANGE": hosting.CHANGE,

@@ -16,7 +16,8 @@ import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import Terminal, interpose
-from tests.e2e.test_self_approval import alarms, asked, runs, terminal, wait_for
+from tests.e2e.test_self_approval import asked, runs
+from tests.e2e.trying_agents import alarms, terminal, wait_for
 
 
 def configured(home: Path, *lines: str) -> None:

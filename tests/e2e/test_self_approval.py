@@ -7,34 +7,18 @@ import json
 import shutil
 import sqlite3
 import subprocess
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from time import time_ns
-from typing import Any
 
 import pytest
 
 from tests.e2e.processes import ServerProcess, clean_environment
-from tests.e2e.terminals import PYTHON, Terminal, interpose
+from tests.e2e.terminals import interpose
+from tests.e2e.trying_agents import agent_in, alarms, database, terminal, wait_for, ways_to_run
 
 ASKED = "git push --force origin feature"
-
-AGENT = """\
-import json, os, subprocess, sys
-sys.path[:0] = [{source!r}]
-from interpose.surfaces.hook_clients.programs.socket_client import ask
-event = {{"session_id": "s", "cwd": "/tmp", "hook_event_name": "PreToolUse", "tool_name": "Bash", "tool_use_id": "t1",
-         "permission_mode": "default", "tool_input": {{"command": "ls"}}}}
-if os.fork() == 0:
-    ask({socket!r}, "claude-code", "", json.dumps(event).encode(), 30)
-    os._exit(0)
-assert os.wait()[1] == 0
-print("hea" + "rd", flush=True)
-for line in sys.stdin:
-    print("co" + "de:%d:" % subprocess.run(line, shell=True).returncode, flush=True)
-"""
 
 
 @pytest.fixture
@@ -58,36 +42,6 @@ def runs(server: ServerProcess, session: str = "s") -> bool:
     return bool(server.intercept(ASKED, session=session)["valid"])
 
 
-def terminal(server: ServerProcess) -> Terminal:
-    return Terminal(clean_environment(server.home), server.home)
-
-
-def alarms(server: ServerProcess) -> str:
-    return (server.home / "stderr").read_text()
-
-
-def agent_in(shell: Terminal, server: ServerProcess) -> None:
-    """An agent with our hook, started in a terminal by a person."""
-    program = server.home / "agent.py"
-    source = str(Path(__file__).parents[2] / "src")
-    socket = str(Path(clean_environment(server.home)["XDG_RUNTIME_DIR"]) / "interpose" / "hook.sock")
-    program.write_text(AGENT.format(socket=socket, source=source))
-    shell.type(f"{PYTHON} {program}\n")
-    shell.until("heard")
-
-
-def database(server: ServerProcess) -> Path:
-    return server.home / ".local" / "state" / "interpose" / "ledger" / "ledger.db"
-
-
-def wait_for(condition: Any) -> None:
-    pause, left = threading.Event(), 600
-    while not condition():
-        left -= 1
-        assert left, "it never came true"
-        pause.wait(0.05)
-
-
 def test_a_person_approves_at_their_own_terminal(server: ServerProcess) -> None:
     with terminal(server) as own:
         id = asked(server)
@@ -102,15 +56,7 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
     with terminal(server) as own, terminal(server) as other:
         agent_in(other, server)
         id = asked(server)
-        approve = " ".join(interpose("approvals", "approve", id))
-        bare = f"HOME=$HOME XDG_RUNTIME_DIR=$XDG_RUNTIME_DIR PYTHONPATH={Path(__file__).parents[2] / 'src'}"
-        ways = {
-            "its child": approve,
-            "a child in a session of its own": f"setsid -w {approve}",
-            "a child in a terminal of its own": f"script -qec '{approve}' /dev/null",
-            "an orphan in a terminal of its own": orphan("", approve, "out1"),
-            "an orphan with an empty environment": orphan(f"env -i {bare}", approve, "out2"),
-        }
+        ways = ways_to_run(" ".join(interpose("approvals", "approve", id)))
         for note, line in ways.items():
             other.type(line + "\n")
             shown = other.until("code:")
@@ -121,12 +67,6 @@ def test_an_agent_does_not_approve_whatever_it_does(server: ServerProcess) -> No
         code, shown = own.run(*interpose("approvals", "approve", id))
         assert (code, "APPROVED" in shown) == (0, True), shown
     assert runs(server)
-
-
-def orphan(around: str, command: str, out: str) -> str:
-    """A command in a session and a terminal of its own, whose parents are gone. The shell waits for it."""
-    started = f"(setsid {around} script -qec '{command}; echo $? >{out}' /dev/null </dev/null &)"
-    return f"{started}; while ! test -s {out}; do sleep 0.1; done; exit $(cat {out})"
 
 
 def test_a_token_alone_does_not_approve_from_this_machine(server: ServerProcess) -> None:

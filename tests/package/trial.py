@@ -66,6 +66,7 @@ USES = (
     Use(("redact",), part="[redacted", stdin="the key is AKIA" + "QYLPMN5HIEXAMPLZ\n"),
     Use(("approvals", "list")),
     Use(("grants", "list")),
+    Use(("session", "list"), part="last active"),
     Use(("audit", "search", "--decision", "deny"), part="rm -rf /"),
     Use(("audit", "verify")),
     Use(("completion", "bash"), part="interpose"),
@@ -77,6 +78,11 @@ USES = (
     Use(("gateway",), code=78, part="gateway.servers"),
     Use(("pins",), part="nothing is pinned"),
     Use(("interceptor-server",), part="interpose/decide", stdin=_LISTING),
+    Use(("proxy", "--port", "70000"), code=78, part="proxy.port"),
+    Use(("session", "list"), part="s"),
+    Use(("command", "check", "review"), part="review"),
+    Use(("governance", "init", "--ready", "tiers"), part="governance.yaml"),
+    Use(("role", "check", "researcher", "write"), part="may not use write"),
     Use(("uninstall", AGENT, "--dry-run"), part="dry run"),
 )
 """In this order, in one home."""

@@ -28,8 +28,8 @@ _MOST_PARTS = 64
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|x([0-9a-fA-F]{2}))")
 _MOST_FILES = 64
 _MOST_PARENTS = 40
-_TOKENS = re.compile(r'("(?:[^"\\]|\\.)*+")|//[^\r\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
-_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*+")|,(?=\s*+[}\]])', re.DOTALL)
+_TOKENS = re.compile(r'("(?:[^"\\]|\\.)*")|//[^\r\n]*+|/\*.*?(?:\*/|\Z)', re.DOTALL)
+_TRAILING = re.compile(r'("(?:[^"\\]|\\.)*")|,(?=\s*+[}\]])', re.DOTALL)
 
 
 class FoundSwitch(Struct, frozen=True, kw_only=True):

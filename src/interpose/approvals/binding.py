@@ -14,7 +14,17 @@ from msgspec import Struct
 
 from interpose.approvals.handlers import EDITED
 from interpose.errors import UnboundError, text_of
-from interpose.types import Context, Finding, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
+from interpose.types import (
+    Command,
+    Context,
+    Finding,
+    HookPoint,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+)
 
 
 class Subject(Struct, frozen=True):
@@ -51,6 +61,9 @@ def subject_of(request: PermissionRequest) -> Subject:
         case Params() as params:
             content = {name: getattr(params, name) for name in _PARAMETERS}
             return Subject(HookPoint.PARAMS_BEFORE, "", content, params.context)
+        case Command() as command:
+            content = {"name": command.name, "arguments": command.arguments}
+            return Subject(HookPoint.COMMAND_BEFORE, "", content, command.context)
         case _:
             raise UnboundError("the question is about nothing that can be approved")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
@@ -31,8 +32,10 @@ from interpose.errors import (
     EditError,
     InterposeError,
     NoQuestionError,
+    NotHaltedError,
     NotProvenError,
     ScopeError,
+    SessionError,
     StoreError,
     TooLateError,
     UnlikeError,
@@ -45,6 +48,8 @@ from interpose.store import open_store
 
 EXIT_NOT_DONE = 1
 TIMEOUT = 10.0
+_STARTING = 15.0
+"""Seconds for a server to start that a yes needs."""
 
 EPILOG = """This user's server is asked over its Unix socket. To say yes you prove to be no agent: by your own terminal,
 or as approvals.proof wants it. Without a server questions and grants are shown from the store, and nothing is answered.
@@ -56,8 +61,9 @@ exit codes: 0 done; 1 there is no such question or grant, it was too late, or th
 T = TypeVar("T")
 
 _SHOWN_BYTES = 64 << 20
-_REFUSALS: dict[str, type[ApprovalError]] = {
+_REFUSALS: dict[str, type[InterposeError]] = {
     "not_found": NoQuestionError,
+    "not_halted": NotHaltedError,
     "already_answered": AnsweredError,
     "too_late": TooLateError,
     "invalid_scope": ScopeError,
@@ -387,6 +393,27 @@ def listening_desk(config: Config) -> ServerDesk | None:
     return None
 
 
+def started_desk(config: Config) -> ServerDesk:
+    """The desk of the server that runs here, or of one that is started. NotProvenError if there can't be one."""
+    from interpose.surfaces.hook_clients.on_demand import start_server
+
+    if (desk := listening_desk(config)) is not None:
+        return desk
+    socket = config.hooks.socket
+    try:
+        if not socket:
+            raise OSError("hooks.socket is empty")
+        start_server(socket)
+    except OSError as error:
+        raise NotProvenError(f"no server runs, and none can be started: {text_of(error)}", "no_server") from None
+    end = time.monotonic() + _STARTING
+    while time.monotonic() < end:
+        if (desk := listening_desk(config)) is not None:
+            return desk
+        time.sleep(0.05)
+    raise NotProvenError("no server runs, and none could be started: run `interpose serve`", "no_server")
+
+
 def _address(text: str) -> str:
     if not text.startswith(("http://", "https://", "/")):
         raise UsageError("--server needs an address with http:// or https://, or the path of a socket")
@@ -416,6 +443,8 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         return act()
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
+    except SessionError as error:
+        code, problem = EXIT_NOT_DONE, text_of(error)
     except (UsageError, ScopeError) as error:
         code, problem = EXIT_USAGE, text_of(error)
     except ApprovalError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
@@ -12,19 +11,16 @@ from urllib.parse import quote
 import msgspec
 from msgspec import Struct
 
-from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named
+from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
 from interpose.config.load import load
 from interpose.config.settings import Config
-from interpose.errors import InterposeError, NotProvenError, text_of
+from interpose.errors import InterposeError, text_of
 from interpose.ledger.keys import load_keys
 from interpose.pins.pin_desk import PinChoice, PinDesk
 from interpose.pins.pin_files import PinFiles
 from interpose.pins.pin_rows import PinRow, rows_of
 from interpose.service.pin_records import pins_directory
 from interpose.store import open_store
-
-_STARTING = 15.0
-"""Seconds for a server to start that a yes needs."""
 
 
 class _Rows(Struct, frozen=True):
@@ -104,21 +100,7 @@ class KeptPins:
 
     def _served(self) -> ServedPins:
         """INVARIANT: who says yes is proven by a server, never by this process, which an agent could have started."""
-        from interpose.surfaces.hook_clients.on_demand import start_server
-
-        socket = self._config.hooks.socket
-        try:
-            if not socket:
-                raise OSError("hooks.socket is empty")
-            start_server(socket)
-        except OSError as error:
-            raise NotProvenError(f"no server runs, and none can be started: {text_of(error)}", "no_server") from None
-        end = time.monotonic() + _STARTING
-        while time.monotonic() < end:
-            if (desk := listening_desk(self._config)) is not None:
-                return ServedPins(desk)
-            time.sleep(0.05)
-        raise NotProvenError("no server runs, and none could be started: run `interpose serve`", "no_server")
+        return ServedPins(started_desk(self._config))
 
 
 def pins_place(args: argparse.Namespace) -> PinsPlace:

@@ -16,6 +16,8 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "would open it",
             "status": "show in one screen what holds here: rules, server, ledger, questions, agents, and what "
             "stands in their way",
+            "proxy": "stand between an agent without hooks and its model: judge calls in answers, hide secrets in "
+            "results",
         },
     ),
     "Guard MCP servers": (
@@ -33,6 +35,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "check": "say what is decided about a command or tool call here and now, and what it would do",
             "explain": "show what every guard and rule says to a call, who decides, and what would be allowed instead",
+            "command": "say whether a command of an agent's host may run now; let one pass its chain rules for a while",
             "run": "run a command if the rules let it",
             "demo": "watch your guards and rules decide calls, then type your own",
         },
@@ -42,6 +45,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "approvals": "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it "
             "comes",
+            "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
             "pause": "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it "
             "ends by itself",
@@ -53,6 +57,13 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "policy": "switch packs of rules on and off; test rule files, and read them for mistakes",
             "config": "show what is set and where, check interpose.yaml, or begin one",
+        },
+    ),
+    "Govern agents": (
+        "interpose governance init",
+        {
+            "governance": "begin a governance.yaml, read it for mistakes, and show what each role may do",
+            "role": "say what a role may do with a tool, a file or a command, and why",
         },
     ),
     "Read the record": (

@@ -9,6 +9,7 @@ __all__ = [
     "ledger",
     "load",
     "places",
+    "proxy",
     "remote_interceptors",
     "render",
     "server_variables",

@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.gateway import GatewayDecisions
 from interpose.config.ledger import LedgerSettings
+from interpose.config.proxy import ProxySettings
 from interpose.config.remote_interceptors import RemoteInterceptorProgram, wrong_names
 from interpose.tools import TOOL_ALIASES
 from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
@@ -239,6 +240,22 @@ class PolicySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
             raise ValueError("policy.require_signature needs policy.public_keys")
 
 
+class GovernanceSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Roles, sessions, chains and budgets. Off until the file is there; see docs/governance.md."""
+
+    file: Annotated[Text, Meta(description="your governance file", extra={"path": True})] = "{config}/governance.yaml"
+    log: Annotated[str, Meta(description="what governance did, for people; empty is nowhere", extra={"path": True})] = (
+        "{state}/governance.log"
+    )
+    log_bytes: Annotated[
+        int, Meta(ge=10_000, le=1 << 30, description="size at which the log is put away and begun anew")
+    ] = 5 << 20
+    log_archives: Annotated[int, Meta(ge=0, le=100, description="how many old logs are kept")] = 3
+    checkpoints: Annotated[
+        Text, Meta(description="where the context of halted sessions is written", extra={"path": True})
+    ] = "{state}/checkpoints"
+
+
 class InterceptorSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One interceptor. What is not set here is as the interceptor was registered."""
 
@@ -326,9 +343,11 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     approvals: ApprovalSettings = ApprovalSettings()
     hooks: HookSettings = HookSettings()
     gateway: GatewayDecisions = GatewayDecisions()
+    proxy: ProxySettings = ProxySettings()
     ledger: LedgerConfig = LedgerConfig()
     store: StoreSettings = StoreSettings()
     policy: PolicySettings = PolicySettings()
+    governance: GovernanceSettings = GovernanceSettings()
     plugins: Annotated[Texts, Meta(description="interceptors of installed packages that are on, by name")] = ()
     interceptors: Annotated[dict[str, InterceptorSettings], Meta(description="settings of interceptors, by id")] = (
         field(default_factory=partial(FrozenDict, BUILTIN_INTERCEPTORS))

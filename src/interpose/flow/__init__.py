@@ -1,4 +1,14 @@
 """THE FLOW: one call from question to record, whoever runs it."""
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["hosted", "observing", "pending_calls", "run_flow", "status_lines", "wire_log"]
+__all__ = [
+    "command_records",
+    "governing",
+    "hosted",
+    "observing",
+    "pending_calls",
+    "run_flow",
+    "status_lines",
+    "streamed_calls",
+    "wire_log",
+]

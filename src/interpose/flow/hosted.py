@@ -26,6 +26,7 @@ from interpose.tools import command_of, plain_arguments
 from interpose.types import (
     EMPTY,
     Allow,
+    Command,
     Context,
     Deny,
     Finding,
@@ -46,6 +47,8 @@ FAIL_OPEN = "fail-open"
 """The rule that records of calls name which were let through undecided."""
 OTHER_ARGUMENTS = "other-arguments"
 """The rule that records of results name whose host ran something else than was decided."""
+RAN_REFUSED = "ran-although-refused"
+"""The rule that records of results name whose host ran what was refused."""
 _SHOWN = 1000
 
 
@@ -64,6 +67,8 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """Also where its call only carries another, as a wrapper of tools does: the arguments are then the wrapper's."""
     hears: bool = False
     """Let the agent read a text of ours beside what it gets."""
+    asks_rewritten: bool = False
+    """Show its person the call as it was rewritten, and run that one if the answer is yes."""
 
 
 class Go(Struct, frozen=True):
@@ -80,9 +85,11 @@ class GoWith(Struct, frozen=True):
 
 
 class AskThem(Struct, frozen=True):
-    """The other side asks its person, and runs it if the answer is yes."""
+    """The other side asks its person, and runs it if the answer is yes: with these arguments, if there are any, which
+    are then the ones to show."""
 
     verdict: Verdict[ToolCall]
+    arguments: dict[str, Any] | None = None
 
 
 class WaitFor(Struct, frozen=True):
@@ -125,11 +132,13 @@ class Hosted:
         can: Abilities,
         count: Count | None = None,
         recall: Recall | None = None,
+        refused: PendingCalls | None = None,
     ) -> None:
-        """`count` hears of verdicts that are not recorded: those about messages and parameters. `recall` knows calls
-        that another process let through."""
+        """`count` hears of verdicts that are not recorded as calls: those about messages, parameters and commands.
+        `recall` knows calls that another process let through. `refused` are calls that were refused, by the other
+        side's own names."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
-        self._count, self._recall = count, recall
+        self._count, self._recall, self._refused = count, recall, refused
 
     def before(
         self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None, unavailable: str = ""
@@ -143,17 +152,19 @@ class Hosted:
         verdict = yield from self._flow.before(call, wish, unavailable, rewrites=rewrites)
         match verdict.outcome:
             case "deny":
+                if self._refused is not None and key:
+                    self._refused.open(call, verdict, key, may_run=False)
                 edit = verdict.edit  # a person agreed to another call, and they can't run that one by themselves
                 return Refuse(verdict, None if edit is None else verdict.payload.with_arguments(edit.arguments))
             case "ask" if verdict.approval or not self._can.ask:
                 if self._can.holds:
                     self._pending.open(call, verdict, key, may_run=False)
                 return WaitFor(verdict)
-            case "ask" if verdict.rewritten:  # they would show and run the call as it came
+            case "ask" if verdict.rewritten and not self._can.asks_rewritten:  # they would show the call as it came
                 return (yield from self._not_run(verdict))
             case "ask":
                 self._pending.open(call, verdict, key, put=not self._can.says_it_asks)
-                return AskThem(verdict)
+                return AskThem(verdict, _running(call, verdict) if verdict.rewritten else None)
             case "rewrite":
                 return (yield from self._rewritten(call, verdict, key, rewrites=rewrites))
             case "allow":
@@ -164,7 +175,15 @@ class Hosted:
         """What came of a call, and what the agent gets of it. `more` of the same call comes later, if it is a task."""
         came, call = outcome.call, self._flow.canonical(outcome.call)
         closed = self._pending.close(self._context, call.original_name or call.name, call.arguments, key)
-        notes = (_other_arguments(call),) if closed is not None and not closed.allows(came) else ()
+        notes: tuple[Finding, ...] = ()
+        if closed is not None and not closed.allows(came):
+            notes = (_other_arguments(call),)
+        withheld: Deny | None = None
+        if closed is None and key and self._refused is not None:
+            # INVARIANT: found by the host's own name for the call, so parallel calls never get each other's refusal.
+            closed = self._refused.close(self._context, call.original_name or call.name, call.arguments, key)
+            if closed is not None:
+                withheld, notes = _ran_all_the_same(closed.verdict)
         call_id = "" if closed is None else closed.verdict.payload.call_id
         if not call_id and self._recall is not None:
             known = yield Block(self._recall, self._context, call)
@@ -173,7 +192,7 @@ class Hosted:
             call = replace(call, call_id=call_id)
         outcome = replace(outcome, call=call, approver=_approver(closed) or outcome.approver)
         before = None if closed is None else closed.verdict
-        done = yield from self._flow.after(outcome, bool(call_id), before=before, notes=notes)
+        done = yield from self._flow.after(outcome, bool(call_id), before=before, notes=notes, withheld=withheld)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
             again: Verdict[ToolCall] = Verdict(outcome="allow", decision=Allow(), payload=done.outcome.call)
             self._pending.open(call, again, key)
@@ -213,17 +232,33 @@ class Hosted:
             self._count(HookPoint.PARAMS_BEFORE, "", verdict)
         return verdict
 
+    def command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
+        """What is said about a command of the host, on its way."""
+        verdict = yield from self._flow.command(Command(name, arguments, self._context))
+        if self._count is not None:
+            self._count(HookPoint.COMMAND_BEFORE, "", verdict)
+        return verdict
+
+    def decide_command(self, name: str, arguments: str = "") -> Flow[Verdict[Command]]:
+        """What would be said about a command. Nobody is asked and nothing is recorded."""
+        return self._flow.command(Command(name, arguments, self._context), only_look=True)
+
     def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str, *, rewrites: bool) -> Flow[HostedAnswer]:
         if not rewrites:
             return (yield from self._not_run(verdict))
         self._pending.open(call, verdict, key)
-        return GoWith(verdict, carrying(call.name, call.arguments, plain_arguments(verdict.payload)))
+        return GoWith(verdict, _running(call, verdict))
 
     def _not_run(self, verdict: Verdict[ToolCall]) -> Flow[Refuse]:
         """INVARIANT: nothing runs but what was decided. They would run the call as it came: it is refused, the answer
         says what to run instead, and the record that it did not run."""
         yield from self._flow.not_run(verdict, REWRITTEN)
         return in_another_form(verdict)
+
+
+def _running(call: ToolCall, verdict: Verdict[ToolCall]) -> dict[str, Any]:
+    """The arguments that the other side runs: those of the verdict, as the call that came carries them."""
+    return carrying(call.name, call.arguments, plain_arguments(verdict.payload))
 
 
 def _approver(closed: PendingCall | None) -> str:
@@ -263,6 +298,28 @@ def undecidable(error: BaseException, payload: Any = None) -> Verdict[Any]:
     """INVARIANT: what could not be decided is refused, in an answer like any other."""
     nothing: Verdict[Any] = Verdict(outcome="deny", decision=Allow(), payload=payload)
     return refusal(nothing, Deny(f"The decision failed: {text_of(error)}", "decision-failed"))
+
+
+def _ran_all_the_same(verdict: Verdict[ToolCall]) -> tuple[Deny, tuple[Finding, ...]]:
+    """A host ran what was refused: the agent gets the refusal once more in the place of the result, and the record an
+    alarm."""
+    reason = (
+        f"This call was refused and ran all the same; its result is withheld. It was refused because: {_why(verdict)}"
+    )
+    said = Finding(
+        interceptor="interpose", said="error", rule=RAN_REFUSED, severity="critical", reason=reason,
+        instead=verdict.instead,
+    )  # fmt: skip
+    return Deny(reason, RAN_REFUSED, "critical", instead=verdict.instead, detail=_detail(verdict)), (said,)
+
+
+def _why(verdict: Verdict[ToolCall]) -> str:
+    rule = f" ({verdict.rule})" if verdict.rule else ""
+    return f"{verdict.reason}{rule}"
+
+
+def _detail(verdict: Verdict[ToolCall]) -> str:
+    return verdict.decision.detail if isinstance(verdict.decision, Deny) else ""
 
 
 def _other_arguments(call: ToolCall) -> Finding:

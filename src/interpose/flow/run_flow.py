@@ -1,6 +1,7 @@
 """THE FLOW: one run of an agent, from its message to the results of its tools.
 
     message.before -> params.before -> tool.before -> [tool] -> tool.after
+    command.before, wherever a person or the agent starts a command of its host
 
 Each flow is a generator, so that sync and async callers share every line. One call reads top to bottom:
 
@@ -23,8 +24,7 @@ from interpose.approvals import ConfirmationHandler, Put, StandingAnswer, put_qu
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
-from interpose.flow.observing import observe_all
-from interpose.flow.own_steps import Wish, refusing, wishing
+from interpose.flow import observing
 from interpose.flow.status_lines import Listener, Verbose, events_of, format_event, format_summary, hidden, tell
 from interpose.flow.wire_log import WireLog
 from interpose.formats.nested_values import is_stream
@@ -38,6 +38,7 @@ from interpose.types import (
     AUDIT_UNAVAILABLE,
     EMPTY,
     Allow,
+    Command,
     Context,
     Deny,
     Finding,
@@ -54,14 +55,14 @@ from interpose.types import (
 )
 
 if TYPE_CHECKING:
-    # Loaded when a result is there: whoever only decides has none.
-    from interpose.flow.result_streams import TextFilter
+    # Loaded when there is a result, or somebody governs: whoever only decides has neither.
+    from interpose.flow.governing import Governing
     from interpose.flow.streamed_calls import StreamedCall
 
 Tool = Callable[[dict[str, Any]], Any]
 """What runs when a call is allowed. It gets the arguments as a dict of its own."""
 
-NeedsConfirmation = Wish
+NeedsConfirmation = Callable[[dict[str, Any]], bool | str]
 """A tool's own wish to be confirmed, asked with the arguments that it would really get."""
 
 
@@ -107,6 +108,7 @@ class Parts(Protocol):
     verbose: Verbose
     sinks: tuple[Callable[[str], object], ...]
     wire: WireLog
+    governor: Governing | None
 
 
 class RunFlow:
@@ -139,6 +141,29 @@ class RunFlow:
         self._settle(HookPoint.PARAMS_BEFORE, verdict)
         return verdict
 
+    def command(self, command: Command, *, only_look: bool = False) -> Flow[Verdict[Command]]:
+        """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
+        `only_look` nobody is asked and nothing is recorded."""
+        from interpose.flow.command_records import plain_command, recorded_command
+        from interpose.flow.governing import entered_command
+        from interpose.flow.own_steps import refusing
+
+        parts, snapshot = self._parts, self._parts.interceptors.snapshot()
+        entries = snapshot.select(HookPoint.COMMAND_BEFORE, None, self._context.agent_id)
+        if self.stopped:
+            entries = (refusing(f"The run was stopped: {self.stopped}"), *entries)
+        command = Command(plain_command(command.name), command.arguments, self._context, self.metadata)
+        if parts.governor is not None:
+            command, entries = yield from entered_command(parts.governor, command, entries)
+        approve = self._approval(snapshot, ask=not only_look)
+        verdict: Verdict[Command] = yield from decide(entries, command, approve=approve)
+        if only_look:
+            return verdict
+        if verdict.findings and parts.recorder is not None:
+            verdict = yield from recorded_command(verdict, self._record, parts.recorder.finished)
+        self._announce(HookPoint.COMMAND_BEFORE, verdict)
+        return verdict
+
     def _settle(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         if not verdict.allowed:
             self.stopped = verdict.reason or BLOCKED
@@ -148,6 +173,8 @@ class RunFlow:
         """tool.before, and what answers a question without a person. Nobody is asked, nothing is recorded."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from self._entered(call, entries, only_look=True)
         return (yield from decide(entries, call, approve=self._approval(snapshot, ask=False)))
 
     def batch(self, calls: Sequence[tuple[ToolCall, Tool]]) -> Flow[list[ToolRun]]:
@@ -159,20 +186,21 @@ class RunFlow:
 
     def tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         """One call of a tool that runs here."""
-        snapshot = self._parts.interceptors.snapshot()
-        came = call
+        snapshot, came = self._parts.interceptors.snapshot(), call
         call, entries = self._prepare(call, snapshot, wish)
+        if self._parts.governor is not None:
+            call, entries = yield from self._entered(call, entries)
         verdict = yield from self._gate(snapshot, entries, call)
         call = verdict.payload
         answer: Any = None
-        outcome = _refused(verdict)
+        outcome = observing.refused_outcome(verdict)
         if verdict.allowed:
             start = perf_counter_ns()
             # INVARIANT: a tool that carries calls of others gets its own arguments back, with the judged call inside.
             answer = yield Execute(
                 lambda final: execute(carrying(came.name, came.arguments, thaw(final.arguments))), call
             )
-            outcome = _outcome(call, answer, perf_counter_ns() - start, verdict.approver)
+            outcome = observing.outcome_of(call, answer, perf_counter_ns() - start, verdict.approver)
         aborted = type(answer) is Failure and not isinstance(answer.error, Exception)
         done = yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied or aborted)
         if aborted:
@@ -195,14 +223,14 @@ class RunFlow:
             return None
 
         def finish(final: ToolOutcome, said: Verdict[ToolOutcome] | None) -> Flow[None]:
-            yield from observe_all(entries, final.call, final)
+            yield from observing.observe_all(entries, final.call, final)
             yield from self._finish(verdict, final, said)
 
         call = StreamedCall(
             outcome,
             lambda piece, look_only: self._after(snapshot, piece, look_only=look_only),
             finish,
-            lambda: _text_filters(after, outcome.call),
+            lambda: observing.text_filters(after, outcome.call),
         )
         result = call.whole(outcome.result) if whole else call.inside(outcome.result)
         return (call, result) if result is not outcome.result else None
@@ -214,13 +242,14 @@ class RunFlow:
     def before(
         self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = "", *, rewrites: bool = True
     ) -> Flow[Verdict[ToolCall]]:
-        """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there,
-        `rewrites` whether they can run other arguments than those that it came with."""
+        """The first half of a call that somebody else runs. `unavailable`: why its tool is not to be had there."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
+        if self._parts.governor is not None:
+            call, entries = yield from self._entered(call, entries)
         verdict = yield from self._gate(snapshot, entries, call, rewrites=rewrites)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
-            yield from self._close(snapshot, entries, verdict, _refused(verdict), look_only=True)
+            yield from self._close(snapshot, entries, verdict, observing.refused_outcome(verdict), look_only=True)
         return verdict
 
     def after(
@@ -230,20 +259,40 @@ class RunFlow:
         *,
         before: Verdict[ToolCall] | None = None,
         notes: tuple[Finding, ...] = (),
+        withheld: Deny | None = None,
     ) -> Flow[ToolRun]:
         """The second half. `before` is what the first came to; `decided` is false if it was not walked here. That is
-        recorded, and `notes` are."""
+        recorded, and `notes` are. `withheld` is why the agent must not have the result, whatever it is."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(outcome.call, snapshot)
+        if self._parts.governor is not None:
+            call, entries = yield from self._entered(call, entries, only_look=True)
         verdict: Verdict[ToolCall] = before or Verdict(outcome="allow", decision=Allow(), payload=call)
         if not decided:
-            verdict = yield from self._record(replace(verdict, findings=(_UNSEEN,)))
+            verdict = yield from self._record(replace(verdict, findings=(observing.UNSEEN,)))
         outcome = replace(outcome, call=call)
-        return (yield from self._close(snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes))
+        first: tuple[Registration, ...] = ()
+        if withheld is not None:
+            from interpose.flow.own_steps import withholding
+
+            first = (withholding(withheld),)
+        return (
+            yield from self._close(
+                snapshot, entries, verdict, outcome, look_only=outcome.denied, notes=notes, first=first
+            )
+        )
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str) -> Flow[ToolRun]:
         """The end of a call that was let through and that nobody will run."""
-        return self.after(_refused(verdict, reason))
+        return self.after(observing.refused_outcome(verdict, reason))
+
+    def _entered(
+        self, call: ToolCall, entries: tuple[Registration, ...], *, only_look: bool = False
+    ) -> Flow[tuple[ToolCall, tuple[Registration, ...]]]:
+        """A governed call in its session."""
+        from interpose.flow.governing import entered
+
+        return (yield from entered(cast("Governing", self._parts.governor), call, entries, only_look=only_look))
 
     def _gate(
         self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall, *, rewrites: bool = True
@@ -256,6 +305,10 @@ class RunFlow:
             from interpose.flow.edited_calls import decide_edited
 
             verdict = yield from decide_edited(entries, verdict, approve, rewrites=rewrites)
+        if self._parts.governor is not None:
+            from interpose.flow.governing import admitted
+
+            verdict = yield from admitted(self._parts.governor, verdict)
         verdict = yield from self._record(verdict)
         self._announce(HookPoint.TOOL_BEFORE, verdict)
         return verdict
@@ -269,14 +322,15 @@ class RunFlow:
         *,
         look_only: bool,
         notes: tuple[Finding, ...] = (),
+        first: tuple[Registration, ...] = (),
     ) -> Flow[ToolRun]:
-        """What stands behind the tool: tool.after, observers, the record of the outcome.
+        """What stands behind the tool: tool.after (those of `first` before all others), observers, the record.
 
         Of a result that comes piece by piece, they follow when it has ended.
         """
         from interpose.flow.streamed_calls import failed_outcome, may_hold_streams
 
-        if not look_only and may_hold_streams(outcome.result):
+        if not look_only and not first and may_hold_streams(outcome.result):
             try:
                 streamed = self._put_behind(snapshot, entries, verdict, outcome)
             except BaseException as error:  # noqa: BLE001 - what can't be searched is not handed on
@@ -284,11 +338,11 @@ class RunFlow:
             else:
                 if streamed is not None:
                     return (yield from self._begin(snapshot, verdict, outcome, *streamed))
-        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only)
+        outcome, response, after = yield from self._after(snapshot, outcome, look_only=look_only, first=first)
         if notes:
             after = after or Verdict(outcome="allow", decision=Allow(), payload=outcome)
             after = replace(after, findings=(*after.findings, *notes))
-        yield from observe_all(entries, outcome.call, outcome)
+        yield from observing.observe_all(entries, outcome.call, outcome)
         yield from self._finish(verdict, outcome, after)
         return ToolRun(response, verdict, outcome, after)
 
@@ -308,14 +362,8 @@ class RunFlow:
         snapshot = self._parts.interceptors.snapshot()
         call = replace(self.canonical(ToolCall(name)), context=self._context)
         if not self._parts.tools.matches(*self._names(call)):
-            return _not_available(call)
-        for entry in snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id):
-            says = getattr(entry.handler, "never", None)
-            if entry.mode == "enforce" and not entry.is_observer and callable(says):
-                reason = called(says, (call,))
-                if isinstance(reason, str) and reason:
-                    return reason
-        return ""
+            return observing.not_available(call)
+        return observing.never(snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id), call)
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """The call as interceptors and records name it. One that is none stays as it is, to be refused."""
@@ -338,7 +386,11 @@ class RunFlow:
             call = replace(call, context=self._context, metadata=self.metadata)
         entries = snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id)
         if not refusal and not self._parts.tools.matches(*self._names(call)):
-            refusal = _not_available(call)
+            refusal = observing.not_available(call)
+        if not refusal and wish is None:
+            return call, entries
+        from interpose.flow.own_steps import refusing, wishing
+
         if refusal:
             entries = (refusing(refusal), *entries)
         if wish is not None:
@@ -366,25 +418,29 @@ class RunFlow:
                 return name
             if self._parts.refuse_questions:
                 return Deny(f"Refused, as nobody is asked here: {request.message}", rule="questions-refused")
-            return (yield from put_question(self._confirm, request)) if ask else Pending()
+            if not ask:
+                return Pending()
+            if self._parts.governor is not None and (no := (yield from self._parts.governor.question(request))):
+                return no
+            return (yield from put_question(self._confirm, request))
 
         return approve
 
     def _after(
-        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool
+        self, snapshot: Snapshot, outcome: ToolOutcome, *, look_only: bool, first: tuple[Registration, ...] = ()
     ) -> Flow[tuple[ToolOutcome, Any, Verdict[ToolOutcome] | None]]:
         """tool.after: the outcome as it ended, what the agent gets of it, and what was said."""
         from interpose.flow.streamed_calls import withheld_result
 
         call = outcome.call
-        entries = snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
+        entries = first + snapshot.select(HookPoint.TOOL_AFTER, call.name, self._context.agent_id)
         if not entries:
             return outcome, outcome.result, None
         try:
             shown = replace(outcome, result=freeze(outcome.result))
         except BaseException as error:  # noqa: BLE001 - too deep, or of a class that refuses to be read
             # A result that interceptors can't be shown is not handed on unseen.
-            shown = outcome = _outcome(call, Failure(error), outcome.duration_ns, outcome.approver)
+            shown = outcome = observing.outcome_of(call, Failure(error), outcome.duration_ns, outcome.approver)
         verdict = yield from decide(entries, shown, approve=self._approval(snapshot), look_only=look_only)
         if not verdict.allowed:
             withheld = withheld_result(call, verdict.reason or BLOCKED)
@@ -406,7 +462,9 @@ class RunFlow:
         answer = record if record is None or type(record) is Failure else (yield Keep(record))
         if type(answer) is not Failure or not verdict.may_run_unseen:
             return verdict
-        return refused(verdict, Deny(f"{AUDIT_UNAVAILABLE}: {text_of(answer.error)}", AUDIT_UNAVAILABLE), by=RECORD)
+        return refused(
+            verdict, Deny(f"{AUDIT_UNAVAILABLE}: {text_of(answer.error)}", AUDIT_UNAVAILABLE), by=observing.RECORD
+        )
 
     def _announce(self, point: HookPoint, verdict: Verdict[Any]) -> None:
         parts = self._parts
@@ -430,44 +488,13 @@ class RunFlow:
             record: Any = called(parts.recorder.finished, (verdict, outcome, after))
             if record is not None and type(record) is not Failure:
                 yield Keep(record)  # the tool has run: its result is not lost with its record
+        if parts.governor is not None:
+            from interpose.flow.governing import counted
+
+            yield from counted(parts.governor, verdict, outcome)
         if parts.verbose != "off" and parts.sinks:
             tell((self._summarise,), outcome)
 
     def _summarise(self, outcome: ToolOutcome) -> None:
-        line = format_summary(outcome, self._parts.verbose)
-        if line is not None:
+        if (line := format_summary(outcome, self._parts.verbose)) is not None:
             tell(self._parts.sinks, line)
-
-
-def _outcome(call: ToolCall, answer: Any, duration_ns: int, approver: str) -> ToolOutcome:
-    if type(answer) is Failure:
-        from interpose.flow.streamed_calls import failed_outcome
-
-        return failed_outcome(call, answer.error, duration_ns, approver)
-    return ToolOutcome(call, answer, duration_ns=duration_ns, approver=approver)
-
-
-def _refused(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome:
-    call = verdict.payload
-    blocked = {"status": "blocked", "tool": call.name, "reason": reason or verdict.reason or BLOCKED}
-    if verdict.instead:
-        blocked["instead"] = verdict.instead
-    return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
-
-
-def _not_available(call: ToolCall) -> str:
-    return f"Tool '{call.name}' is not available to this agent"
-
-
-def _text_filters(after: Sequence[Registration], call: ToolCall) -> list[tuple[Registration, TextFilter]]:
-    return [
-        (entry, cast("Any", entry.handler).text_filter(call))
-        for entry in after
-        if entry.mode == "enforce" and hasattr(entry.handler, "text_filter")
-    ]
-
-
-RECORD = "interpose:record"
-_UNSEEN = Finding(
-    interceptor=RECORD, said="note", rule="undecided", reason="The call was not decided here before it ran"
-)

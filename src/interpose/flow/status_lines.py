@@ -21,7 +21,7 @@ from interpose.driving import INTERRUPTS
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
 from interpose.tools import command_of, paths_of, urls_of
-from interpose.types import Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
+from interpose.types import Command, Deny, HookPoint, Message, Params, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     import logging  # at run time only where it is used: its import takes a fifth of our budget
@@ -48,11 +48,11 @@ class InterceptorEvent(Struct, frozen=True, kw_only=True):
 
 
 def events_of(
-    point: HookPoint, verdict: Verdict[ToolCall] | Verdict[Message] | Verdict[Params]
+    point: HookPoint, verdict: Verdict[ToolCall] | Verdict[Message] | Verdict[Params] | Verdict[Command]
 ) -> list[InterceptorEvent]:
     """The events of a verdict: one for each rewrite, and one for a block, whoever else had something to say."""
     payload = verdict.payload
-    context = payload.name if isinstance(payload, ToolCall) else payload.context.agent_id
+    context = _subject(payload)
     events = [
         InterceptorEvent(
             name=point,
@@ -76,6 +76,16 @@ def events_of(
     return events
 
 
+def _subject(payload: ToolCall | Message | Params | Command) -> str:
+    match payload:
+        case ToolCall(name=name):
+            return name
+        case Command(name=name):
+            return f"/{name}"
+        case Message() | Params():
+            return payload.context.agent_id
+
+
 def format_event(event: InterceptorEvent) -> str | None:
     """The status line of an event, or None if there is nothing to show."""
     if event.blocked:
@@ -92,7 +102,7 @@ def format_event(event: InterceptorEvent) -> str | None:
             return f"⚙️ params.before · {changes}"
         case HookPoint.TOOL_BEFORE:
             return f"✏️ {event.interceptor_id} · rewrote {event.match_context} — {changes}"
-        case HookPoint.TOOL_AFTER | HookPoint.PERMISSION_ASK:
+        case HookPoint.TOOL_AFTER | HookPoint.PERMISSION_ASK | HookPoint.COMMAND_BEFORE:
             return None
 
 

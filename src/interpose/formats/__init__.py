@@ -2,7 +2,9 @@
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
+    "base64_parts",
     "counted",
+    "log_file",
     "nested_values",
     "own_files",
     "patches",
@@ -11,5 +13,7 @@ __all__ = [
     "strict_json",
     "unseen_text",
     "unwritable",
+    "value_sizes",
+    "whole_files",
     "yaml_text",
 ]

@@ -38,7 +38,7 @@ _BAD_COMMAND = Deny(
 )
 
 
-class Ruling(Struct, frozen=True):
+class CommandRuling(Struct, frozen=True):
     """What one effect means: the word, and why."""
 
     decision: Word
@@ -58,7 +58,7 @@ class Judgement(Struct, frozen=True):
     reason: str = ""
     instead: str = ""
     span: tuple[int, int] = (0, 0)
-    rulings: tuple[Ruling, ...] = ()
+    rulings: tuple[CommandRuling, ...] = ()
     effects: tuple[Effect, ...] = ()
 
 
@@ -142,7 +142,7 @@ class CommandSafetyGuard:
         effects = analyse(advice, cwd=cwd, home=home).effects
         return self._judge(effects, cwd, home, workspace).decision == "allow"
 
-    def _together(self, effects: tuple[Effect, ...]) -> Ruling | None:
+    def _together(self, effects: tuple[Effect, ...]) -> CommandRuling | None:
         """The objection to effects that only matter together."""
         kinds = {effect.kind for effect in effects}
         for needed, rule in TOGETHER:
@@ -153,9 +153,9 @@ class CommandSafetyGuard:
 
     def _judge(self, effects: tuple[Effect, ...], cwd: str, home: str, workspace: str) -> Judgement:
         strict = self.profile == "strict"
-        worst: Ruling | None = None
+        worst: CommandRuling | None = None
         weight = 0
-        objections: list[Ruling] = []
+        objections: list[CommandRuling] = []
         for effect in effects:
             rule = rule_for(effect.kind, traits_of(effect, cwd, home, workspace))
             word: Word = rule.strict if strict else rule.balanced
@@ -223,20 +223,20 @@ def _harshness(decision: Allow | Confirm | Deny) -> int:
             return 4 + SEVERITY_WEIGHT[severity]
 
 
-def _is_unclear(ruling: Ruling) -> bool:
+def _is_unclear(ruling: CommandRuling) -> bool:
     """Whether we did not understand. INVARIANT: what was not read to its end is another matter: it stays refused."""
     return ruling.effect.kind == "opaque" and ruling.decision != "deny"
 
 
-def _heaviness(ruling: Ruling | Judgement) -> int:
+def _heaviness(ruling: CommandRuling | Judgement) -> int:
     return _WEIGHT[ruling.decision] * 4 + SEVERITY_WEIGHT[ruling.severity]
 
 
-def _ruling(effect: Effect, rule: CommandRule, word: Word) -> Ruling:
+def _ruling(effect: Effect, rule: CommandRule, word: Word) -> CommandRuling:
     # A catastrophe that is only possible is a question, not a refusal. What is opaque is never more than possible.
     decision: Word = "ask" if word == "deny" and effect.certainty != "proven" and effect.kind != "opaque" else word
     details = effect.details
-    return Ruling(
+    return CommandRuling(
         decision,
         details.get("rule") or rule.id,
         rule.severity,

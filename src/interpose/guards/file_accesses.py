@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from interpose.tools import content_of, filters_of, is_destination, patched_of, path_arguments, replaced_of
+from interpose.tools import content_of, filters_of, is_destination, only_views, patched_of, path_arguments, replaced_of
 from interpose.types import EMPTY, FrozenDict, ToolCall
 
 TouchKind = Literal["read", "write", "edit", "delete"]
@@ -31,9 +31,8 @@ Tools that only list names are not here: names are no secrets.
 MAX_TOUCHES = 1_000
 """A call that names more paths than that cannot be judged in time."""
 
-_MODES: dict[str, TouchKind] = {"view": "read", "create": "write", "delete": "delete"}
+_MODES: dict[str, TouchKind] = {"create": "write", "delete": "delete"}
 """One tool can be several: `str_replace_based_edit_tool` says in `command` what it does."""
-_VIEWING = frozenset({"command", "path", "file_path", "view_range"})
 _EDITED = FrozenDict({"in_place": True})
 _TAKEN = FrozenDict({"recursive": True})
 _MOVED = FrozenDict({"recursive": True, "moved": True})
@@ -90,9 +89,7 @@ def _kind(call: ToolCall) -> TouchKind:
     kind = KINDS[call.name]
     if call.name != "edit":
         return kind
-    mode = _MODES.get(str(call.arguments.get("command")), kind)
-    # INVARIANT: `command: view` beside an edit's own arguments is no view. A tool that has no modes would ignore it.
-    return kind if mode == "read" and not call.arguments.keys() <= _VIEWING else mode
+    return "read" if only_views(call) else _MODES.get(str(call.arguments.get("command")), kind)
 
 
 def _details(kind: TouchKind, call: ToolCall | None = None) -> FrozenDict:

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from interpose.install.jsonc import Member, Value
 
-_SAME_LINE_COMMENTS = re.compile(r"(?:[ \t]*+(?:/\*.*?\*/|//[^\r\n]*+))*+", re.DOTALL)
+_SAME_LINE_COMMENTS = re.compile(r"(?:[ \t]*+(?:/\*.*?\*/|//[^\r\n]*+))*", re.DOTALL)
 _BREAK = re.compile(r"\r\n|\n|\r")
 _BREAK_AHEAD = re.compile(r",?[ \t]*+(?:[\r\n]|\Z)")
 _DEFAULT_UNIT = "  "

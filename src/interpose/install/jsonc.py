@@ -13,7 +13,7 @@ from interpose.types import MAX_DEPTH
 
 _SPACE = re.compile(r"[ \t\r\n]*+")
 _COMMENT = re.compile(r"//[^\r\n]*+|/\*.*?\*/", re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*+"')
+_STRING = re.compile(r'"(?:[^"\\\x00-\x1f]|\\(?:["\\/bfnrt]|u[0-9A-Fa-f]{4}))*"')
 _SCALAR = re.compile(r"-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?|true|false|null")
 _WORD = re.compile(r"[A-Za-z0-9_.+-]*+")
 _SHOWN = 20

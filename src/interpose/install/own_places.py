@@ -39,12 +39,15 @@ OWN_NAMES = (
     OwnName("state", "cache", "compiled rules and clients"),
     OwnName("state", "approvals", "which agents asked, how often grants were used, what MCP servers showed"),
     OwnName("state", "ledger", "every decision and its outcome, with the key of its seals"),
+    OwnName("state", "governance.log*", "what governance did, for people"),
+    OwnName("state", "checkpoints", "the context of sessions that were halted"),
     OwnName("state", "backups", "agents' files as they were before"),
     OwnName("state", "installs", "what was installed where"),
     OwnName("config", "tokens", "names, roles and tokens of callers"),
     OwnName("config", "approvals.key*", "the key that signs approvals, and its public half"),
     OwnName("config", "passphrase", "the hash of the operator's passphrase"),
     OwnName("config", "policy", "your rules, and which packs are on"),
+    OwnName("config", "governance.yaml", "the roles of agents, and what holds for them"),
     OwnName("config", "interpose.yaml", "your settings"),
 )
 """In the order in which they go: what agents start first, what says where everything lies last."""

@@ -45,7 +45,11 @@ class AppendFile:
             return "was replaced by another file"
         if found.st_size < size or (found.st_size > size and not torn):
             return f"has {found.st_size} bytes, but {size} were written"
-        return "was overwritten" if size and start and os.pread(self._handle, len(start), 0) != start else ""
+        if not size or not start or (found_start := os.pread(self._handle, len(start), 0)) == start:
+            return ""
+        if len(found_start) < len(start):  # it was cut since we looked
+            return f"has {len(found_start)} bytes, but {size} were written"
+        return "was overwritten"
 
     def close(self) -> None:
         """Let go of the file."""

@@ -7,7 +7,8 @@ to be recorded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -128,24 +129,42 @@ class Remains(Struct, frozen=True):
     damages: tuple[Damage, ...] = ()
 
 
-def remains(folder: Folder, writer: str, seq: int, head: bytes) -> Remains:
-    """The writer's entries that follow link `seq`, whose hash is `head`. What is damaged is left out and named."""
+def remains(folder: Folder, writer: str, seq: int, head: bytes, remembered: Sequence[StoredEntry] = ()) -> Remains:
+    """The writer's entries that follow link `seq`, whose hash is `head`. What is damaged is left out and named.
+
+    `remembered` are entries that the writer itself still has: each gets its place among those of the files.
+    """
     kept: list[StoredEntry] = []
     damages: list[Damage] = []
     torn = 0
+    waiting = deque(remembered)
     for name in folder.names():
         content = read_file(folder.read(name), writer)
         torn += content.torn_bytes
         why = "; ".join(f"byte {found.at}: {found.why}" for found in content.flaws)
         first = 0
-        for entry in content.entries:
-            if entry.seq <= seq:
-                continue
-            if entry.seq != seq + 1 or entry.prev != head:
-                why = why or f"entry {entry.seq} does not follow entry {seq}"
-                first = first or seq + 1
-            kept.append(entry)
-            seq, head = entry.seq, entry.hash
+        for written in content.entries:
+            for entry in (*_through(waiting, written.seq), written):
+                if entry.seq <= seq:
+                    continue
+                if entry.seq != seq + 1 or entry.prev != head:
+                    why = why or f"entry {entry.seq} does not follow entry {seq}"
+                    first = first or seq + 1
+                kept.append(entry)
+                seq, head = entry.seq, entry.hash
         if why:
             damages.append(Damage(writer, first or seq + 1, name, why))
-    return Remains(tuple(kept), torn, tuple(damages))
+    rest = [entry for entry in waiting if entry.seq > seq]
+    if rest and rest[0].seq > seq + 1:
+        damages.append(Damage(writer, seq + 1, "journal", lost(seq + 1, rest[0].seq - 1)))
+    return Remains((*kept, *rest), torn, tuple(damages))
+
+
+def _through(waiting: deque[StoredEntry], seq: int) -> Iterator[StoredEntry]:
+    while waiting and waiting[0].seq <= seq:
+        yield waiting.popleft()
+
+
+def lost(first: int, last: int) -> str:
+    """That nobody has these entries any more."""
+    return f"entry {first} is lost" if first == last else f"entries {first} to {last} are lost"

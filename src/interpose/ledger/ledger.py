@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from interpose.ledger.retention import Retention
 
 CLOSING = 10.0
-_BATCH = 1000
 _ATTEMPTS, _PAUSE = 50, 0.1
 _PARTING = 2.0
 
@@ -79,6 +78,7 @@ class Ledger:
         self._journals, self._segment_bytes = journals, segment_bytes
         make_directory(directory)
         self.keys, self._recovery = make_keys(directory), Recovery(directory)
+        self._recovered: tuple[Storage, tuple[Broken, ...]] | None = None
         storage = self._open_storage()
         self.writer = Writer(storage, self.settings, self._renewed)
         bodies = Bodies(self.keys, include_argument_values=self.settings.include_argument_values)
@@ -101,7 +101,11 @@ class Ledger:
         self.writer_name = claimed.folder.path.name
         self._shipping = Shipping(self.store, self.writer_name, claimed.chain.seq, self._keep_head)
         journal = Journal(self._journals(claimed.folder.path), segment_bytes=self._segment_bytes)
-        return Storage(claimed.chain, journal, self._shipping, self.keys.checkpoints, self.store.tampered)
+        return Storage(claimed.chain, journal, self._shipping, self.keys.checkpoints, self._glance)
+
+    def _glance(self) -> str:
+        self._recovery.look_again()
+        return self.store.tampered()
 
     def _reopen_store(self) -> None:
         """Whoever recovered the files may still be closing them. Raises StoreError if they can't be had for long."""
@@ -120,32 +124,35 @@ class Ledger:
 
         What this process still knows is not lost, whatever became of the files that it was written to.
         """
-        if not self._recovery.is_done(self.writer_name, why):
-            return None
+        if self._recovered is None:
+            if not self._recovery.is_done(self.writer_name, why):
+                return None
+            self._recovered = self._recover(why, end)
+        # INVARIANT: whatever fails here or before is tried again; nothing of what this process knows is given up.
+        storage, breaks = self._recovered
+        chain = storage.chain.copy()
+        entry = chain.add(recovered(breaks, storage.key))
+        storage.journal.append([entry], sync=True)
+        storage.shipping.add([entry])
+        self._recovered = None
+        self._recovery.went_on()
+        return replace(storage, chain=chain)
+
+    def _recover(self, why: str, end: Chain) -> tuple[Storage, tuple[Broken, ...]]:
         unshipped = self._shipping.stop()
         self._reopen_store()
         make_directory(self.directory)
         old, folder = self.writer_name, Folder(self._folder.path)
-        known = self.store.head(old)
-        seq = known.seq if known else 0
-        breaks = [Broken(old, end.seq + 1, why)]
-        rest = [entry for entry in unshipped if entry.seq > seq]
-        if (rest[0].seq if rest else end.seq + 1) > seq + 1:
-            breaks.append(Broken(old, seq + 1, why))
-        for at in range(0, len(rest), _BATCH):
-            self.store.append(rest[at : at + _BATCH], durable=True)
         place = str(self._folder.path.relative_to(self.directory))
-        chain, _ = recover(folder, old, self.store, known=(Damage(old, end.seq + 1, place, why),), end=end)
+        tampered = Damage(old, end.seq + 1, place, why)
+        chain, damages = recover(folder, old, self.store, known=(tampered,), end=end, remembered=unshipped)
         self._keep_head(Head(old, chain.seq, chain.head.hex()))
         lock, self._lock = self._lock, -1
         if lock >= 0:
             os.close(lock)
+        breaks = [Broken(old, damage.seq, why) for damage in damages]
         breaks += [Broken(writer, 0, why) for writer in self._heads.missing(self.store.writers())]
-        storage = self._open_storage()
-        entry = storage.chain.add(recovered(tuple(breaks), storage.key))
-        storage.journal.append([entry], sync=True)
-        storage.shipping.add([entry])
-        return storage
+        return self._open_storage(), tuple(breaks)
 
     def _known_heads(self) -> tuple[Head, ...]:
         kept = (head for _, head in self._heads.all() if head is not None)

@@ -13,9 +13,9 @@ from pathlib import Path
 from queue import Full, Queue
 
 from interpose.errors import AuditUnavailableError
+from interpose.formats.log_file import LogFile
 from interpose.formats.unwritable import AGAIN, unwritable
 from interpose.ledger.chain import Draft
-from interpose.ledger.logfile import LogFile
 from interpose.ledger.settings import LogSettings
 from interpose.ledger.ticket import Ticket
 

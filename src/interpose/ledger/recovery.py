@@ -7,6 +7,7 @@ retired: nobody goes on with it, and new entries go to a new one. So one flipped
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from time import time_ns
 
@@ -18,8 +19,8 @@ from interpose.formats.unwritable import unwritable
 from interpose.ledger.chain import Chain, Draft
 from interpose.ledger.checkpoints import Heads
 from interpose.ledger.folder import Folder
-from interpose.ledger.journal import Damage, remains
-from interpose.store.protocols import EntryStore
+from interpose.ledger.journal import Damage, lost, remains
+from interpose.store.protocols import EntryStore, StoredEntry
 
 _BATCH = 1000
 JOURNALS = "journals"
@@ -50,22 +51,25 @@ def recover(
     *,
     known: tuple[Damage, ...] = (),
     end: Chain | None = None,
-) -> tuple[Chain, bool]:
-    """Bring a writer's journal into the store, take the files away, and say where its chain ends, and whether somebody
-    may go on with it. Needs its lock. With `heads` the chain must reach its head.
+    remembered: Sequence[StoredEntry] = (),
+) -> tuple[Chain, tuple[Damage, ...]]:
+    """Bring a writer's journal into the store, take the files away, and say where its chain ends, and what is damaged:
+    nobody may go on with such a chain. Needs its lock. With `heads` the chain must reach its head.
 
-    `known` is damage that is known already, and `end` where the chain ended for whoever wrote it.
+    `known` is damage that is known already, `end` where the chain ended for whoever wrote it, and `remembered` what
+    that one has not given to the store.
     """
     last = store.head(writer)
     chain = Chain(writer) if last is None else Chain(writer, last.seq, last.hash)
-    left = remains(folder, writer, chain.seq, chain.head)
+    left = remains(folder, writer, chain.seq, chain.head, remembered)
     for at in range(0, len(left.entries), _BATCH):
         store.append(left.entries[at : at + _BATCH], durable=True)
     if left.entries:
         chain = Chain(writer, left.entries[-1].seq, left.entries[-1].hash)
-    if end is not None and end.seq > chain.seq:
-        chain = end.copy()
     damages = (*known, *left.damages)
+    if end is not None and end.seq > chain.seq:
+        damages = (*damages, Damage(writer, chain.seq + 1, "journal", lost(chain.seq + 1, end.seq)))
+        chain = end.copy()
     if heads is not None and (why := heads.flaw(writer, store)):
         damages = (*damages, Damage(writer, chain.seq + 1, f"heads/{writer}", why))
     if left.torn_bytes or damages:
@@ -78,7 +82,7 @@ def recover(
             folder.set_aside(name)
         else:
             folder.remove(name)
-    return chain, not damages
+    return chain, damages
 
 
 def recover_all(directory: Path, store: EntryStore) -> int:
@@ -128,8 +132,8 @@ def claim(directory: Path, store: EntryStore, heads: Heads) -> Claimed:
             folder = Folder(path)
             if folder.is_retired or (lock := folder.lock()) is None:
                 continue
-            chain, is_whole = recover(folder, path.name, store, heads)
-            if is_whole:
+            chain, damages = recover(folder, path.name, store, heads)
+            if not damages:
                 return Claimed(folder, lock, chain)
             os.close(lock)
         folder = Folder(directory / JOURNALS / f"w{os.urandom(6).hex()}")
@@ -151,25 +155,33 @@ class Recovery:
     """
 
     def __init__(self, directory: Path) -> None:
-        self._mark, self._alarms, self._seen = directory / "recovered", directory / "alarms", b""
-        self._seen = self._read()
-        self._told = ""
+        self._mark, self._alarms = directory / "recovered", directory / "alarms"
+        self.went_on()
 
     def is_done(self, writer: str, why: str) -> bool:
-        """Whether somebody has recovered the ledger since this was made. If not, raise the alarm."""
+        """Whether somebody has recovered the ledger since all was well. If not, raise the alarm."""
         mark = self._read()
         if mark and mark != self._seen:
-            self._seen, self._told = mark, ""
             return True
-        if self._told == why:
-            return False
-        self._told = why
+        alarm = self._alarms / writer
         try:
-            self._alarms.mkdir(parents=True, exist_ok=True, mode=0o700)
-            (self._alarms / writer).write_text(f"{why}\n", encoding="utf-8")
+            if not alarm.exists():  # who removes everything may remove it, too
+                self._alarms.mkdir(parents=True, exist_ok=True, mode=0o700)
+                alarm.write_text(f"{why}\n", encoding="utf-8")
         except OSError:
             pass  # calls are refused and the log says why; this is one more way to hear of it
         return False
+
+    def went_on(self) -> None:
+        """What is there now is in use: from here on only another recovery counts."""
+        self._seen = self._newest = self._read()
+
+    def look_again(self) -> None:
+        """For whoever finds its files in order, before each look: what was recovered before the last look is over.
+
+        INVARIANT: a recovery of before never answers what is done to the files after it.
+        """
+        self._seen, self._newest = self._newest, self._read()
 
     def alarms(self) -> tuple[str, ...]:
         """What writers have said since the last recovery."""

@@ -1,7 +1,7 @@
-"""Calls that ran although a person had to be asked, and of which no record says that one agreed.
+"""Calls that ran although a person had to be asked, and of which no record says that one agreed; and refused ones.
 
 Honest use leaves none: who answers in our queue is recorded, and so is that a host asked at its own prompt. Whatever is
-found here ran past its question.
+found here ran past its question or its refusal.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from interpose.ledger.record import Record, search
 from interpose.store.protocols import EntryStore, Query
 
 MOST = 1000
-"""The newest questions that are looked at."""
+"""The newest questions and refusals that are looked at, of each so many."""
 
 
 def ran_unapproved(store: EntryStore, since_ns: int) -> list[Record]:
     """The newest first."""
     asked = search(store, Query(decision="ask", since_ns=since_ns), MOST)
-    return [one for one in asked if one.outcome in ("success", "error") and not one.approver]
+    refused = search(store, Query(decision="deny", since_ns=since_ns), MOST)
+    ran = [one for one in (*asked, *refused) if one.outcome in ("success", "error") and not one.approver]
+    return sorted(ran, key=lambda one: one.time_ns, reverse=True)

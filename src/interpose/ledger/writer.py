@@ -216,23 +216,23 @@ class Writer:
 
     def _look(self) -> None:
         """INVARIANT (law 9): nothing is said to be recorded in files that somebody else cut, changed or took away."""
-        if self.tampered:
-            storage = self._renewed(self.tampered, self._chain)
+        while why := self.tampered or self._tampering():
+            self.tampered = why
+            storage = self._renewed(why, self._chain)
             if storage is None:
-                raise TamperedError(f"{self.tampered}. Nothing runs until `interpose audit recover` was run")
+                raise TamperedError(f"{why}. Nothing runs until `interpose audit recover` was run")
             self._use(storage)
             self.tampered, self._since_checkpoint = "", 0
+
+    def _tampering(self) -> str:
+        closer = (now := monotonic()) - self._glanced >= _GLANCE
         try:
-            closer = (now := monotonic()) - self._glanced >= _GLANCE
             self._journal.look(closer=closer)
-            if closer:
-                if why := self._glance():
-                    raise TamperedError(why)
-                self._glanced = now
         except TamperedError as error:
-            self.tampered = text_of(error)
-            self._renewed(self.tampered, self._chain)  # so that others hear of it
-            raise TamperedError(f"{self.tampered}. Nothing runs until `interpose audit recover` was run") from error
+            return text_of(error)
+        why = self._glance() if closer else ""
+        self._glanced = now if closer else self._glanced
+        return why
 
     def _entries(self, chain: Chain, drafts: list[Draft], last: bool) -> list[StoredEntry]:
         entries = [chain.add(draft) for draft in drafts]

@@ -25,13 +25,14 @@ _DIRECT = Order("Speaks to the guard's own socket, where only its own programs s
 
 _ASKING = frozenset(
     {
-        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/openapi.json", "/healthz",
-        "/readyz",
+        "/api/v1/intercept", "/api/v1/cli/validate", "/api/v1/action/validate", "/api/v1/commands/check",
+        "/api/v1/openapi.json", "/healthz", "/readyz",
     }
 )  # fmt: skip
 """What everybody may ask, by whatever way."""
 _OPERATORS = (
     "/api/v1/approvals",
+    "/api/v1/bypasses",
     "/api/v1/grants",
     "/api/v1/pause",
     "/api/v1/pins",
@@ -111,8 +112,15 @@ def _parts(url: str) -> tuple[str, int, str]:
 
 
 def _is_operators(path: str) -> bool:
-    return any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
+    return _on_session(path) or any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
 
 
 def _answers(path: str) -> bool:
-    return path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch"))
+    return _on_session(path) or (
+        path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch"))
+    )
+
+
+def _on_session(path: str) -> bool:
+    """Whether a session is halted or let go on. Others have sessions, too: looking at them is no order."""
+    return path.startswith("/api/v1/sessions/") and path.endswith(("/halt", "/lift"))

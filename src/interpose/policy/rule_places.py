@@ -16,7 +16,10 @@ from interpose.policy.rule_file_trust import standing_of, strangers_file
 from interpose.policy.rules import Level
 
 ORGANISATION = "/etc/interpose/policy"
+ORGANISATION_GOVERNANCE = "/etc/interpose/governance.yaml"
 PROJECT = ".interpose/policy.yaml"
+PROJECT_GOVERNANCE = ".interpose/governance.yaml"
+_DIRECTORY = ".interpose"
 PACKS = "packs.yaml"
 DEFAULT_PACKS = ("baseline",)
 
@@ -52,11 +55,11 @@ def shared_places(policy: PolicySettings, *, organisation: str = ORGANISATION) -
 
 def project_places(files: Sequence[str]) -> tuple[RulePlace, ...]:
     """The places of projects' rule files."""
-    return tuple(RulePlace(file, Level.PROJECT, _NOTHING) for file in files)
+    return tuple(RulePlace(file, Level.PROJECT, _NOTHING) for file in files if file.endswith(PROJECT))
 
 
 def project_files(cwd: str) -> tuple[str, ...]:
-    """The project rule files that hold in `cwd`: its own, and those of every directory above it.
+    """The project rule files and governance files that hold in `cwd`: its own, and those of every directory above it.
 
     INVARIANT: all of them, however deep, by its name and by where it really is. Or an agent could step into a directory
     or through a link of its own making and leave a project's rules.
@@ -65,7 +68,9 @@ def project_files(cwd: str) -> tuple[str, ...]:
     return tuple(
         file
         for at in _upwards(cwd)
-        if os.path.lexists(file := os.path.join(at, PROJECT)) and not strangers_file(at, file)  # noqa: PTH118
+        if os.path.lexists(os.path.join(at, _DIRECTORY))  # noqa: PTH118 - as above
+        for name in (PROJECT, PROJECT_GOVERNANCE)
+        if os.path.lexists(file := os.path.join(at, name)) and not strangers_file(at, file)  # noqa: PTH118
     )
 
 

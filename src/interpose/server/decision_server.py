@@ -24,8 +24,7 @@ from interpose.server.grant_watch import watch_grants
 from interpose.server.hook_listener import HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
-from interpose.surfaces.http import approvals, pins
-from interpose.surfaces.http.all_routes import routes
+from interpose.surfaces.http.all_routes import for_people, routes
 from interpose.surfaces.http.metrics import Traffic
 from interpose.surfaces.http_server.listener import Listener, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.listener_state import Answered
@@ -93,7 +92,7 @@ class DecisionServer:
         # Another user answers here: nothing else is to be had on this socket.
         self._operator = (
             Listener(
-                (*approvals.routes(service), *pins.routes(service)),
+                for_people(service),
                 [Unix(service.config.approvals.socket, for_group=True)],
                 Trust(users=_uids_of(service.config.approvals.operator)),
                 observe=self._answered,
@@ -107,7 +106,7 @@ class DecisionServer:
                 service,
                 observe=self._answered,
                 retire=self.stop if on_demand else None,
-                more=(*approvals.routes(service), *question_routes.routes(service), *pins.routes(service)),
+                more=(*for_people(service), *question_routes.routes(service)),
             )
             if service.config.hooks.socket
             else None

@@ -4,6 +4,8 @@
 __all__ = [
     "activity",
     "answering",
+    "bypass_desk",
+    "governance_notices",
     "loosening",
     "pause_records",
     "people_answers",
@@ -11,6 +13,8 @@ __all__ = [
     "project_engines",
     "question_events",
     "question_views",
+    "seen_sessions",
     "service",
+    "session_desk",
     "session_rules",
 ]

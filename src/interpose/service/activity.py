@@ -82,20 +82,21 @@ class Activity:
 
     def decided(self, verdict: Verdict[ToolCall]) -> PendingRecord | None:
         """Count a decision, and record it."""
-        self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
+        if not _is_command(verdict.payload):  # counted as what it is, by who put it
+            self.count(HookPoint.TOOL_BEFORE, verdict.payload.name, verdict)
         return None if self._recorder is None else self._recorder.decided(verdict)
 
     def finished(
         self, verdict: Verdict[ToolCall], outcome: ToolOutcome, after: Verdict[ToolOutcome] | None = None
     ) -> PendingRecord | None:
         """Count what tool.after said, and whether the call was refused for want of a record, or ran without the answer
-        that it had to wait for. Record the outcome."""
+        that it had to wait for, or although it was refused. Record the outcome."""
         if after is not None and not outcome.denied:  # of a refused call there is no result to decide about
             self.count(HookPoint.TOOL_AFTER, verdict.payload.name, after)
         if isinstance(verdict.decision, Deny) and verdict.decision.rule == AUDIT_UNAVAILABLE:
             with self._lock:
                 self._unrecorded += 1
-        if verdict.outcome == "ask" and not outcome.denied and not outcome.approver:
+        if verdict.outcome in ("ask", "deny") and not outcome.denied and not outcome.approver:
             with self._lock:
                 self._unapproved += 1
         return None if self._recorder is None else self._recorder.finished(verdict, outcome, after)
@@ -159,3 +160,11 @@ class Activity:
         self._watched += any(found.mode == "watch" and found.said in ("deny", "ask") for found in verdict.findings)
         # What a person or a grant let through after a failure was decided after all.
         self._fail_open += failed and verdict.allowed and not verdict.approver
+
+
+def _is_command(call: ToolCall) -> bool:
+    if call.name != "command":  # nothing is loaded for what most calls are not
+        return False
+    from interpose.flow.command_records import is_command_record
+
+    return is_command_record(call)

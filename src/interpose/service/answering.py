@@ -1,4 +1,5 @@
-"""What only a server has: the seal, the known uses of grants, the latest time, and the proof of those who answer."""
+"""What only a server has: the seal, the known uses of grants, the known halts, the latest time, and the proof of those
+who answer."""
 
 from __future__ import annotations
 
@@ -13,6 +14,7 @@ from interpose.config.settings import ApprovalSettings
 from interpose.errors import ServerError
 from interpose.proof.agents import SeenAgents
 from interpose.proof.proof import Proof
+from interpose.service.held_halts import HeldHalts
 from interpose.store.protocols import Store
 
 USES = "uses"
@@ -24,9 +26,17 @@ class Answering:
     """Held from the start of a server to its end."""
 
     def __init__(
-        self, *, seal: Seal, uses: Uses, alarms: GrantAlarms, clock: LatestTime, proof: Proof, time_file: Path
+        self,
+        *,
+        seal: Seal,
+        uses: Uses,
+        halts: HeldHalts,
+        alarms: GrantAlarms,
+        clock: LatestTime,
+        proof: Proof,
+        time_file: Path,
     ) -> None:
-        self.seal, self.uses, self.alarms, self.clock, self.proof = seal, uses, alarms, clock, proof
+        self.seal, self.uses, self.halts, self.alarms, self.clock, self.proof = seal, uses, halts, alarms, clock, proof
         self._time_file = time_file
 
     @property
@@ -56,6 +66,7 @@ def open_answering(settings: ApprovalSettings, store: Store) -> Answering:
     uses.open(clock())
     clock.learn(uses.latest_ns)
     proof = Proof(settings, SeenAgents(directory / AGENTS))
-    return Answering(
-        seal=open_seal(Path(settings.key)), uses=uses, alarms=alarms, clock=clock, proof=proof, time_file=time_file
-    )
+    seal = open_seal(Path(settings.key))
+    halts = HeldHalts(seal)
+    halts.learn(store)
+    return Answering(seal=seal, uses=uses, halts=halts, alarms=alarms, clock=clock, proof=proof, time_file=time_file)

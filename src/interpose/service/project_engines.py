@@ -50,9 +50,12 @@ class ProjectEngines(Generic[R]):
         refusing: Callable[[PolicyError], Engine],
         find: Callable[[str], Files],
         sessions: SessionRules | None = None,
+        everywhere: Callable[[], Files] = tuple,
     ) -> None:
+        """`everywhere` are files that hold wherever an agent works, and only while they are there."""
         self.shared = shared
-        self._open, self._refusing, self._find = open_engine, refusing, find
+        self._open, self._refusing, self._find, self._everywhere = open_engine, refusing, find, everywhere
+        self._standing: tuple[float, Files] = (0.0, ())
         self._lock = threading.Lock()
         self._projects: OrderedDict[Files, R] = OrderedDict()
         self._broken: dict[Files, tuple[float, Engine]] = {}
@@ -67,6 +70,11 @@ class ProjectEngines(Generic[R]):
             # INVARIANT: a session whose rules can't be told is held until they can.
             why = f"which project's rules hold for this session can't be told: {text_of(error)}"
             return self._refusing(PolicyError((PolicyProblem("the store", 0, "", why),)))
+        return self.shared.engine if not files else self._project(files)
+
+    def anywhere(self) -> Engine:
+        """The engine of calls that come from nowhere: no project's file is opened for them."""
+        files = self._files_everywhere()
         return self.shared.engine if not files else self._project(files)
 
     def all(self) -> tuple[R, ...]:
@@ -85,7 +93,16 @@ class ProjectEngines(Generic[R]):
 
     def _files(self, context: Context) -> Files:
         found = self._files_in(context.cwd) if context.cwd.startswith("/") else ()
-        return self._sessions.seen(context.session_id, found) if context.session_id else found
+        held = self._sessions.seen(context.session_id, found) if context.session_id else found
+        return held + self._files_everywhere()
+
+    def _files_everywhere(self) -> Files:
+        now = monotonic()
+        looked, files = self._standing
+        if not looked or now - looked > _LOOK_AGAIN:
+            files = self._everywhere()
+            self._standing = (now, files)
+        return files
 
     def _files_in(self, cwd: str) -> Files:
         now = monotonic()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import json as fast
 
-from interpose.approvals.questions import WouldHaveLet, Question
+from interpose.approvals.questions import Question, WouldHaveLet
 from interpose.call_kinds.covering import outside
 from interpose.formats.plain_text import one_line
 from interpose.ledger import Record, search

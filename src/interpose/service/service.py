@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import needs_people
+from interpose.driving import Flow
 from interpose.engine import Run
 from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
@@ -21,14 +22,22 @@ if TYPE_CHECKING:
     from interpose.approvals.desk import Desk
     from interpose.config.settings import Config
     from interpose.engine import Engine
+    from interpose.flow.governing import SessionWords
+    from interpose.governance.rulebook import Rulebook
     from interpose.ledger import Ledger
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
     from interpose.service.answering import Answering
+    from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.question_events import QuestionEvents
+    from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
+
+
+REFUSED_CALLS = 2000
+"""Refused calls that are remembered, in case that a host runs one all the same."""
 
 
 class RuledEngine(Struct, frozen=True):
@@ -38,8 +47,10 @@ class RuledEngine(Struct, frozen=True):
     policy: PolicyReload
 
     def stop(self) -> None:
-        """Stop following the rule files."""
+        """Stop following the rule files, and let governance write what waits."""
         self.policy.stop()
+        if self.engine.governor is not None:
+            self.engine.governor.close()
 
 
 class Service:
@@ -64,7 +75,7 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self._pending = PendingCalls()
+        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS)
 
     @property
     def desk(self) -> Desk:
@@ -95,6 +106,24 @@ class Service:
 
         return open_pins(self.config, self.store, self.ledger)
 
+    @cached_property
+    def bypasses(self) -> BypassDesk:
+        """Where operators let commands pass their chain rules. What a server gave counts here only if this is one."""
+        from pathlib import Path
+
+        from interpose.approvals.seal import open_verifier
+        from interpose.service.bypass_desk import BypassDesk
+
+        verifier = None if self.answering is not None else open_verifier(Path(self.config.approvals.key))
+        return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
+
+    @cached_property
+    def governed(self) -> SessionDesk:
+        """Where governed sessions are looked at, halted and let go on."""
+        from interpose.service.session_desk import open_session_desk
+
+        return open_session_desk(self.config, self.store, self.ledger, self.answering)
+
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
         can = Abilities(rewrite=True, hears=True)  # whoever walks a run reads its verdicts
@@ -107,8 +136,10 @@ class Service:
         is asked instead of the queue."""
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
-        recall = self.ledger.open_call if context.source.startswith(HOOK) else None
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall)
+        # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
+        from_hook = context.source.startswith(HOOK)
+        recall, refused = (self.ledger.open_call, self._refused) if from_hook else (None, None)
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.
@@ -116,8 +147,23 @@ class Service:
         INVARIANT: it neither reads nor leaves anything that another caller's decision depends on: no project's file is
         opened, nobody is asked, no grant is looked for, and no outcome is joined to a call.
         """
-        flow = self.policies.shared.engine.flow(context, confirm=TheyAsk())
+        flow = self.policies.anywhere().for_stranger().flow(context, confirm=TheyAsk())
         return Hosted(flow, PendingCalls(), context, can, self.activity.count)
+
+    def session_heard(self, context: Context, event: SessionWords) -> Flow[str]:
+        """A host tells of a session. What its agent should be told; empty if nothing, or if nobody governs it."""
+        governor = self.policies.engine(context).governor
+        return "" if governor is None else (yield from governor.heard(context, event))
+
+    def rulebooks(self, context: Context) -> tuple[Rulebook, ...]:
+        """The governance files that hold for a context; none where nothing is governed."""
+        governor = self.policies.engine(context).governor
+        return () if governor is None else governor.rulebooks()
+
+    def session_due(self, context: Context) -> Flow[str]:
+        """What the agent of a session is still to be told, once."""
+        governor = self.policies.engine(context).governor
+        return "" if governor is None else (yield from governor.due(context))
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
         desk = _AtTheDesk(self, wait, can)
@@ -149,6 +195,8 @@ class Service:
     def close(self) -> None:
         """Stop following files, write what is queued, and let go of the store."""
         self.policies.stop()
+        if "governed" in self.__dict__:
+            self.governed.close()
         self.ledger.close()
 
     def __enter__(self) -> Self:

@@ -64,9 +64,9 @@ class DatabaseWatch:
         if found.st_size < self._wal_size and (why := self._is_readable()):
             return f"{self._wal} has {found.st_size} bytes, but {self._wal_size} were written: {why}"
         self._wal_size = found.st_size
-        if self._wal_size and _first(self._wal, 4) not in _WAL_MAGIC:
-            return f"{self._wal} was overwritten"
-        return ""
+        if not self._wal_size or (start := _first(self._wal, 4)) in _WAL_MAGIC:
+            return ""
+        return f"{self._wal} was {'removed or moved away' if start is None else 'overwritten'}"
 
     def _look_closer(self, changed: Seen) -> str:
         if changed == self._changed:
@@ -93,12 +93,12 @@ class DatabaseWatch:
         return (found.st_ino, found.st_dev) == self._identity
 
 
-def _first(path: str, count: int) -> bytes:
-    """The beginning of a write-ahead log, on which SQLite has no locks."""
+def _first(path: str, count: int) -> bytes | None:
+    """The beginning of a write-ahead log, on which SQLite has no locks; None if it is gone."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except FileNotFoundError:
-        return b""
+        return None
     try:
         return os.pread(handle, count, 0)
     finally:

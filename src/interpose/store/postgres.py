@@ -194,11 +194,11 @@ class PostgresStore(EntryReader):
         """Rows of a statement that changes nothing."""
         return self._wait(self._attempt(lambda connection: _rows(connection, sql, values), again=True))
 
-    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of a statement that changes something. One that may have been done is not done again."""
+    def write(self, sql: str, *values: Any, durable: bool = True) -> list[tuple[Any, ...]]:  # noqa: ARG002
+        """Rows of a statement that changes something. One that may have been done is not done again. Always durable."""
         return self._wait(self._attempt(lambda connection: _rows(connection, sql, values), again=False))
 
-    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]], durable: bool = True) -> bool:  # noqa: ARG002
         """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
 
         async def change(connection: Connection) -> bool:

@@ -182,8 +182,8 @@ class Sessions(Protocol):
     def save_session(self, session: str, body: bytes, *, version: int, now_ns: int) -> bool:
         """Replace the state that had this version; 0 makes a new session. False: somebody else was faster."""
 
-    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
-        """Sessions that changed since then, the last changed first."""
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[SessionState]:
+        """Sessions that changed since then, the last changed first; those whose names begin so."""
 
     def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
         """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""
@@ -270,14 +270,28 @@ class Grants(Protocol):
         """The latest time of anything that is kept: of decisions, questions and answers; 0 if there is nothing."""
 
 
+class Spending(Struct, frozen=True):
+    """What is to be added to a counter, which may not exceed the budget by it. An amount of 0 only asks whether."""
+
+    counter: str
+    amount: int
+    budget: int
+
+
 class Counters(Protocol):
-    """Numbers that grow up to a budget."""
+    """Numbers that grow up to a budget. They never shrink: what is used up stays so."""
 
     def spend(self, counter: str, amount: int, *, budget: int) -> int | None:
         """Add to a counter and say what it is now; None, and nothing is added, if that would exceed the budget."""
 
+    def spend_all(self, spendings: Sequence[Spending]) -> tuple[str, ...]:
+        """Add to several counters: to all, or to none if one would exceed its budget. Says which would; none is yes."""
+
     def spent(self, counter: str) -> int:
         """What a counter is now; 0 if nobody spent anything."""
+
+    def spent_of(self, counters: Sequence[str]) -> dict[str, int]:
+        """What these counters are now, all at one moment."""
 
 
 class Store(EntryStore, Sessions, Approvals, Grants, Counters, Protocol):

@@ -18,7 +18,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from interpose.errors import DamagedStoreError, OutdatedStoreError, SequenceTakenError, StoreError, text_of
+from interpose.errors import (
+    DamagedStoreError,
+    OutdatedStoreError,
+    SequenceTakenError,
+    StoreError,
+    TamperedError,
+    text_of,
+)
 from interpose.formats.unwritable import reason_and_remedy
 from interpose.store import schema
 from interpose.store.file_watch import DatabaseWatch
@@ -58,6 +65,7 @@ class SqliteStore(EntryReader):
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer: sqlite3.Connection | None = None
+        self._unfindable: list[sqlite3.Connection] = []
         self._durable = False
         self._indexer: Indexer | None = None
         self._watch: DatabaseWatch | None = None
@@ -170,22 +178,34 @@ class SqliteStore(EntryReader):
         If the open file is not the one that is there, entries go over from it: nobody else can find it any more.
         """
         with self._lock, _translated(self.path):
+            beside = self._reader_beside()
             old, self._writer = self._writer, None
-            away = self._watch is not None and self._watch.is_away()
-            self.close()
-            self._closed, self._durable, self._last = False, False, None
-            if old is not None and not away:  # what it knows of the log is of before: two views of one file don't agree
-                with suppress(sqlite3.Error):
-                    old.close()
+            if old is not None and self._watch is not None and self._watch.is_away():
+                self._unfindable.append(old)  # until it was rescued, however many tries that takes
                 old = None
+            self.close()
+            # What it knows of the log is of before: two views of one file don't agree.
+            for connection in (old, beside):
+                if connection is not None:
+                    with suppress(sqlite3.Error):
+                        connection.close()
+            self._closed, self._durable, self._last = False, False, None
             self._begin_writing()
-            if old is None:
-                return
-            try:
-                if away:
-                    self._rescue(old)
-            finally:
-                old.close()
+            while self._unfindable:
+                self._rescue(self._unfindable[0])
+                self._unfindable.pop(0).close()
+
+    def _reader_beside(self) -> sqlite3.Connection | None:
+        """A reader that is open while the writer is closed; None if nobody can read the file.
+
+        INVARIANT: a log that is not the file's any more is never written into it. The last writer to close does so, and
+        one beside a reader is not the last. Others may have taken our log away if something in this process opened and
+        closed the file: with that SQLite's locks were gone.
+        """
+        try:
+            return self._reader()
+        except (sqlite3.Error, StoreError):
+            return None
 
     def _rescue(self, old: sqlite3.Connection) -> None:
         try:
@@ -215,6 +235,7 @@ class SqliteStore(EntryReader):
     def read(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes nothing."""
         with _translated(self.path):
+            idle = self._idle
             connection = self._reader()
             try:
                 rows = _fetched(connection, _numbered(sql), values)
@@ -222,21 +243,21 @@ class SqliteStore(EntryReader):
                 connection.close()
                 raise
             with self._pool:
-                if not self._closed:
-                    self._idle.append(connection)
+                if not self._closed and idle is self._idle:  # after `reopen` there are other files
+                    idle.append(connection)
                     return rows
             connection.close()
         return rows
 
-    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    def write(self, sql: str, *values: Any, durable: bool = True) -> list[tuple[Any, ...]]:
         """Rows of a statement that changes something, in a transaction of its own."""
-        with self._writing(durable=True) as connection:
+        with self._writing(durable=durable) as connection:
             return connection.execute(_numbered(sql), values).fetchall()
 
-    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]], durable: bool = True) -> bool:
         """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
         try:
-            with self._writing(durable=True) as connection:
+            with self._writing(durable=durable) as connection:
                 for sql, values in statements:
                     if not connection.execute(_numbered(sql), values).fetchall():
                         raise Undone
@@ -250,7 +271,7 @@ class SqliteStore(EntryReader):
 
     def _begin_writing(self) -> None:
         self._writer = self._open_for_writing()
-        self._indexer = Indexer(self._writing, self.backlog())
+        self._indexer = Indexer(self._indexing, self.backlog())
         self._watch = DatabaseWatch(self.path, self._unreadable)
 
     def _unreadable(self) -> str:
@@ -290,6 +311,14 @@ class SqliteStore(EntryReader):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _indexing(self) -> Iterator[sqlite3.Connection]:
+        """A transaction for an index, which is not worth one in files that somebody was at."""
+        if why := self.tampered():
+            raise TamperedError(why)
+        with self._writing() as connection:
+            yield connection
 
     @contextmanager
     def _turn(self) -> Iterator[None]:

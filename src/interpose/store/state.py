@@ -1,5 +1,8 @@
 """Sessions, approvals, grants and counters, written once for both stores.
 
+Sessions and budgets are as durable as entries: they survive the end of a process. Answers, grants and single counters
+survive a power loss, too.
+
 INVARIANT: each change is one conditional statement, a loop that repeats one, or a few of them in one transaction. What
 a race decides is decided by the database: the statement says in its WHERE what must still hold, and its answer says
 whether it did.
@@ -11,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
-from interpose.store.protocols import Approval, Grant, SessionState
+from interpose.store.protocols import Approval, Grant, SessionState, Spending
 from interpose.store.rows import storable
 from interpose.store.schema import IS_DECISION
 
@@ -23,6 +26,8 @@ _ANSWER = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
 _POSTPONE = """UPDATE approvals SET body = $2, expires_ns = $3, approver = $4
                WHERE id = $1 AND answer = '' AND expires_ns > $5 AND body = $6 RETURNING id"""
 _GIVE = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
+_SPEND = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
+            SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
 _IDS_AT_ONCE = 500
 
 
@@ -38,11 +43,12 @@ class SharedState(ABC):
         """Rows of a statement that changes nothing."""
 
     @abstractmethod
-    def write(self, sql: str, *values: Any) -> list[tuple[Any, ...]]:
-        """Rows of a statement that changes something, in a transaction of its own."""
+    def write(self, sql: str, *values: Any, durable: bool = True) -> list[tuple[Any, ...]]:
+        """Rows of a statement that changes something, in a transaction of its own. What it changed survives the end of
+        this process, and if `durable` a power loss."""
 
     @abstractmethod
-    def write_all(self, *statements: tuple[str, tuple[Any, ...]]) -> bool:
+    def write_all(self, *statements: tuple[str, tuple[Any, ...]], durable: bool = True) -> bool:
         """Statements in one transaction, each of which must return a row. If one doesn't, none happened: False."""
 
     def load_session(self, session: str) -> SessionState | None:
@@ -54,15 +60,16 @@ class SharedState(ABC):
         """Replace the state that had this version; 0 makes a new session. False: somebody else was faster."""
         if version == 0:
             sql = "INSERT INTO sessions VALUES ($1, 1, $2, $3) ON CONFLICT DO NOTHING RETURNING version"
-            return bool(self.write(sql, storable(session), now_ns, body))
+            return bool(self.write(sql, storable(session), now_ns, body, durable=False))
         sql = """UPDATE sessions SET version = version + 1, updated_ns = $2, body = $3
                  WHERE session = $1 AND version = $4 RETURNING version"""
-        return bool(self.write(sql, storable(session), now_ns, body, version))
+        return bool(self.write(sql, storable(session), now_ns, body, version, durable=False))
 
-    def sessions(self, *, since_ns: int = 0, limit: int = 1000) -> list[SessionState]:
-        """Sessions that changed since then, the last changed first."""
-        sql = f"SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 ORDER BY updated_ns DESC, session LIMIT $2"
-        return [_session(row) for row in self.read(sql, since_ns, limit)]
+    def sessions(self, *, since_ns: int = 0, limit: int = 1000, prefix: str = "") -> list[SessionState]:
+        """Sessions that changed since then, the last changed first; those whose names begin so."""
+        sql = f"""SELECT {_SESSION} FROM sessions WHERE updated_ns >= $1 AND substr(session, 1, length($3)) = $3
+                  ORDER BY updated_ns DESC, session LIMIT $2"""
+        return [_session(row) for row in self.read(sql, since_ns, limit, storable(prefix))]
 
     def ask(self, approval: Approval) -> bool:
         """Put a question. False if its id is taken."""
@@ -160,15 +167,40 @@ class SharedState(ABC):
             raise ValueError("an amount to spend can't be negative")
         if amount > budget:
             return None
-        sql = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
-                 SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
-        rows = self.write(sql, storable(counter), amount, budget - amount)
+        rows = self.write(_SPEND, storable(counter), amount, budget - amount)
         return int(rows[0][0]) if rows else None
+
+    def spend_all(self, spendings: Sequence[Spending]) -> tuple[str, ...]:
+        """Add to several counters: to all, or to none if one would exceed its budget. Says which would; none is yes."""
+        if any(each.amount < 0 for each in spendings):
+            raise ValueError("an amount to spend can't be negative")
+        # INVARIANT: everybody takes the counters in the same order, or two could wait for each other for ever.
+        rows = {storable(each.counter): each for each in sorted(spendings, key=lambda each: storable(each.counter))}
+        if len(rows) < len(spendings):
+            raise ValueError("a counter stands only once in what is spent")
+        if over := tuple(each.counter for each in spendings if each.amount > each.budget):
+            return over
+        statements = [(_SPEND, (name, each.amount, each.budget - each.amount)) for name, each in rows.items()]
+        if not statements or self.write_all(*statements, durable=False):
+            return ()
+        # Counters never shrink: who would have exceeded a budget then would do so now.
+        now = self.spent_of([each.counter for each in spendings])
+        return tuple(each.counter for each in spendings if now[each.counter] + each.amount > each.budget)
 
     def spent(self, counter: str) -> int:
         """What a counter is now; 0 if nobody spent anything."""
         rows = self.read("SELECT spent FROM counters WHERE counter = $1", storable(counter))
         return int(rows[0][0]) if rows else 0
+
+    def spent_of(self, counters: Sequence[str]) -> dict[str, int]:
+        """What these counters are now, all at one moment."""
+        if not counters:
+            return {}
+        holders = ", ".join(f"${number}" for number in range(1, len(counters) + 1))
+        names = [storable(counter) for counter in counters]
+        rows = self.read(f"SELECT counter, spent FROM counters WHERE counter IN ({holders})", *names)
+        known = {str(name): int(spent) for name, spent in rows}
+        return {counter: known.get(name, 0) for counter, name in zip(counters, names, strict=True)}
 
 
 def _session(row: tuple[Any, ...]) -> SessionState:

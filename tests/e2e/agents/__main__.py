@@ -11,10 +11,10 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.agents import behind_gateway, off_switches, readers
+from tests.e2e.agents import behind_gateway, behind_proxy, governed, host_commands, off_switches, readers
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
@@ -22,6 +22,15 @@ from tests.e2e.agents.known import AGENTS, Agent
 from tests.e2e.agents.modes import trials, tried
 
 _INSIDE = "INTERPOSE_AGENTS_OFFLINE"
+
+
+INSTEAD = {
+    "gateway": behind_gateway.run_wrapped,
+    "commands": host_commands.run_commands,
+    "governance": governed.run_governed,
+    "proxy": behind_proxy.run_proxied,
+}
+"""What can be run in the place of the two tables."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -36,6 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--keep", action="store_true", help="leave the homes, for a look at what happened")
     parser.add_argument("--switches", action="store_true", help="turn every off switch of the agents, instead")
     parser.add_argument("--gateway", action="store_true", help="no hooks, but the MCP server wrapped, instead")
+    parser.add_argument("--commands", action="store_true", help="their own commands under chain rules, instead")
+    parser.add_argument("--governance", action="store_true", help="with sub-agents, under a governance file, instead")
+    parser.add_argument("--proxy", action="store_true", help="no hooks, but the model behind our proxy, instead")
     parser.add_argument("--readers", action="store_true", help="see what the agents read besides JSON, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
@@ -52,9 +64,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     rows: dict[str, dict[str, Seen]] = {}
     modes: dict[tuple[str, str], dict[str, Seen]] = {}
     try:
-        if args.gateway:
-            rows = behind_gateway.run_wrapped(found, parts, place, _say)
-            return int(not all(seen.good for row in rows.values() for seen in row.values()))
+        for name, run in INSTEAD.items():
+            if getattr(args, name):
+                rows = run(found, parts, place, _say)
+                _say(f"\n{_table(rows, next(iter(rows.values()), {}))}")
+                return int(not all(seen.good for row in rows.values() for seen in row.values()))
         if args.readers:
             read = readers.run_readers(found, parts, place, _say)
             _say(f"\n{readers.table(read)}")
@@ -74,7 +88,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         else:
             shutil.rmtree(place, ignore_errors=True)
     if rows:
-        _say(f"\n{_table(rows)}")
+        _say(f"\n{_table(rows, COLUMNS)}")
     if modes:
         _say(f"\n{_table_of_modes(modes)}")
     every = [*rows.values(), *modes.values()]
@@ -167,9 +181,9 @@ def _table_of_modes(rows: Mapping[tuple[str, str], Mapping[str, Seen]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
-def _table(rows: Mapping[str, Mapping[str, Seen]]) -> str:
+def _table(rows: Mapping[str, Mapping[str, Seen]], columns: Iterable[str]) -> str:
     lines = [["behaviour", *rows], ["---"] * (len(rows) + 1)]
-    for column in COLUMNS:
+    for column in columns:
         cells = [row.get(column, Seen("not run")) for row in rows.values()]
         lines.append([column, *(cell.word if cell.good else f"**{cell.word}**" for cell in cells)])
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)

@@ -27,6 +27,9 @@ class FakeModel:
 
     def __init__(self, steps: Sequence[ToolUse] = ()) -> None:
         self.steps = tuple(steps)
+        self.sub_agents: dict[str, tuple[ToolUse, ...]] = {}
+        """What sub-agents do, by a text that stands in what they are told before all else."""
+        self.sub_results: dict[str, list[str]] = {}
         self.results: list[str] = []
         self.seconds: list[float] = []
         self._asked = monotonic()
@@ -54,6 +57,10 @@ class FakeModel:
     def turn(self, dialect: Dialect, body: Any) -> bytes:
         """What it says next: the step after those whose results are there. Requests without tools get a text."""
         results = list(dialect.results(body))
+        if (sub_agent := self._sub_agent(body)) is not None:
+            self.sub_results[sub_agent] = results
+            steps, at = self.sub_agents[sub_agent], len(results)
+            return b"".join(dialect.stream(steps[at] if at < len(steps) else LAST_WORD, f"{sub_agent}-{at}"))
         with self._lock:
             if len(results) > len(self.results):
                 self.results = results
@@ -64,6 +71,11 @@ class FakeModel:
         if isinstance(says, ToolUse):
             self.asked = max(self.asked, at + 1)
         return b"".join(dialect.stream(says, str(at)))
+
+    def _sub_agent(self, body: Any) -> str | None:
+        messages = body.get("messages") or []
+        told = json.dumps([body.get("system"), body.get("instructions"), messages[:1]])
+        return next((text for text in self.sub_agents if text in told), None)
 
 
 def _handler(model: FakeModel) -> type[BaseHTTPRequestHandler]:

@@ -14,6 +14,7 @@ from time import monotonic, sleep
 from typing import Any, Self
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.surfaces.hosts.all_hosts import HOSTS
 from tests.e2e.agents import mcp_server
@@ -45,9 +46,12 @@ class Run(Struct, frozen=True):
 class Home:
     """Entered, it has an agent with its settings and a model; left, the server that our hook started is stopped."""
 
-    def __init__(self, root: Path, agent: Agent, parts: Mapping[str, Path], *, wrapped: bool = False) -> None:
-        """`wrapped`: its MCP server stands behind `interpose wrap`."""
-        self.agent, self._parts, self._wrapped = agent, parts, wrapped
+    def __init__(
+        self, root: Path, agent: Agent, parts: Mapping[str, Path], *, wrapped: bool = False, proxied: bool = False
+    ) -> None:
+        """`wrapped`: its MCP server stands behind `interpose wrap`; `proxied`: its model behind `interpose proxy`."""
+        self.agent, self._parts, self._wrapped, self._proxied = agent, parts, wrapped, proxied
+        self._proxy: subprocess.Popen[str] | None = None
         self.home, self.project = root / "home", root / "project"
         self._environment = clean_environment(self.home)
         self._model = FakeModel()
@@ -58,13 +62,33 @@ class Home:
         notes: tuple[str, ...] = (sys.executable, mcp_server.__file__, str(self.project))
         if self._wrapped:
             notes = (sys.executable, "-m", "interpose", "wrap", "--name", "notes", "--", *notes)
+        self._notes = notes
         self._started = self.agent.start(self._parts, Around(self._model.url, notes, str(self.project)))
         for path, content in self._started.files.items():
             self.write(path, content)
         return self
 
+    def _put_behind_proxy(self) -> None:
+        """As a user would do it: with the agent as the proxy's command, or with the address of a proxy that runs."""
+        ours = (sys.executable, "-m", "interpose", "proxy")
+        if self.agent.by_variable:
+            self._started = replace(self._started, command=(*ours, "--", *self._started.command))
+            return
+        command = [*ours, "--port", "0", "--upstream", f"openai={self._model.url}"]
+        self._proxy = subprocess.Popen(
+            command, cwd=self.project, env=self._environment, stdout=subprocess.PIPE, text=True
+        )
+        assert self._proxy.stdout is not None
+        address = next(line.split()[1] for line in self._proxy.stdout if line.split()[:1] == ["openai"])
+        started = self.agent.start(self._parts, Around(address, self._notes, str(self.project)))
+        for path, content in started.files.items():
+            self.write(path, content)
+
     def __exit__(self, *_error: object) -> None:
         self._model.__exit__()
+        if self._proxy is not None:
+            self._proxy.terminate()
+            self._proxy.communicate(timeout=30)
         with suppress(OSError, ValueError, IndexError):
             os.kill(int(self.address.read_text().split()[1]), signal.SIGKILL)
 
@@ -88,15 +112,27 @@ class Home:
         """Where a server says its port and its process."""
         return self.socket.with_name("hook.addr")
 
+    def model_saw(self, text: str) -> bool:
+        """Whether the model was ever sent a text, by a person or by the agent."""
+        return any(text in json.dumps(body, ensure_ascii=False) for _, body in self._model.requests)
+
+    def sub_agent(self, told: str, steps: Sequence[ToolUse]) -> None:
+        """What the model of a sub-agent wants that is told this before all else."""
+        self._model.sub_agents[told] = tuple(steps)
+
+    def sub_results(self, told: str) -> tuple[str, ...]:
+        """What the model of that sub-agent was shown."""
+        return tuple(self._model.sub_results.get(told, ()))
+
     def write(self, path: str, content: Any) -> None:
         """A file of the home; what is no text as JSON."""
         place = self.home / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
 
-    def configure(self, deadline: int, policy: str) -> None:
+    def configure(self, deadline: int, policy: str, more: str = "") -> None:
         """Write our own configuration and rules."""
-        self.write(".config/interpose/interpose.yaml", f"hooks:\n  deadline: {deadline}\n")
+        self.write(".config/interpose/interpose.yaml", f"hooks:\n  deadline: {deadline}\n{more}")
         self.write(".config/interpose/policy/agents.yaml", policy)
 
     @property
@@ -124,6 +160,8 @@ class Home:
         `arguments` take the place of those that the agent is started with otherwise; `screen`: in a terminal.
         """
         self._model.steps = tuple(steps)
+        if self._proxied:
+            self._put_behind_proxy()
         begun = monotonic()
         command = self._started.command
         if arguments:

@@ -58,6 +58,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """The model's wish to read a file, where the agent writes to no file that it has not read."""
     first_screens: tuple[tuple[str, str], ...] = ()
     """In a terminal: texts of what it wants to know beforehand, and the key that a person would press, once."""
+    by_variable: bool = True
+    """Whether a variable says where its model is. Else a file of its own does."""
     opens_when: frozenset[str] = frozenset()
     """The faults in which this host is known to run a call unasked, whatever a hook does."""
 
@@ -198,6 +200,7 @@ AGENTS = (
         write=_patching,
         note=lambda arguments: ToolUse("leave_note", arguments, namespace="mcp__notes"),
         start=_codex,
+        by_variable=False,
         opens_when=frozenset({"hook stuck"}),
     ),
     Agent(
@@ -238,5 +241,6 @@ AGENTS = (
         write=_writing("write", "filePath", "content"),
         note=lambda arguments: ToolUse("notes_leave_note", arguments),
         start=_opencode,
+        by_variable=False,
     ),
 )

@@ -14,6 +14,7 @@ from interpose.build import record_undecided
 from interpose.driving import drive
 from interpose.flow.hosted import (
     FAIL_OPEN,
+    RAN_REFUSED,
     REWRITTEN,
     Abilities,
     AskThem,
@@ -23,6 +24,7 @@ from interpose.flow.hosted import (
     Refuse,
     WaitFor,
 )
+from interpose.flow.run_flow import ToolRun
 from interpose.ledger import ran_unapproved, search
 from interpose.ledger.record import Record
 from interpose.service.service import Service
@@ -88,6 +90,7 @@ ANSWERS = [
     ("they can run other arguments", "rewrite", ALL, GoWith),
     ("they can't: refused, with what could run", "rewrite", NOTHING, Refuse),
     ("they would ask about the call as it came", "rewrite and ask", ALL, Refuse),
+    ("they show their person what would run", "rewrite and ask", replace(ALL, asks_rewritten=True), AskThem),
     ("our queue shows what would run", "rewrite and ask", NOTHING, WaitFor),
 ]
 
@@ -98,6 +101,10 @@ def test_the_closed_set_of_answers(service: Service, note: str, command: str, ca
     assert type(answer) is kind, note
     if isinstance(answer, GoWith):
         assert answer.arguments == {"command": "echo safe"}
+    if isinstance(answer, AskThem):
+        shown = answer.verdict.payload.arguments if answer.verdict.rewritten else None
+        assert answer.arguments == shown
+        assert (shown is None) is (command == "ask")
     if isinstance(answer, Refuse) and answer.other_form is not None:
         assert (answer.verdict.rule, answer.verdict.reason) == ("rewritten", REWRITTEN)
         assert answer.verdict.instead == answer.other_form.arguments["command"]
@@ -202,3 +209,30 @@ def test_what_is_let_through_undecided_is_in_the_ledger(tmp_path: Path) -> None:
         [record] = kept(service)
     assert (record.call_id, record.decision, record.rule) == (call.call_id, "allow", FAIL_OPEN)
     assert "let through undecided: the disk is full" in record.findings[0].reason
+
+
+def after(service: Service, command: str, key: str, result: str = "done") -> ToolRun:
+    outcome = ToolOutcome(ToolCall("Bash", {"command": command}), result)
+    return drive(service.hosted(HOOK, ALL).after(outcome, key=key))
+
+
+def test_what_was_refused_and_ran_all_the_same_is_withheld_and_an_alarm(service: Service) -> None:
+    refused = put(service, "deny", key="toolu_9")
+    done = after(service, "deny", "toolu_9", "what it printed")
+    assert done.response["status"] == "withheld"
+    assert "No. (r)" in done.response["reason"]
+    assert "what it printed" not in str(done.outcome.result)
+    service.ledger.flush()
+    [alarm] = ran_unapproved(service.store, 0)
+    assert (alarm.call_id, alarm.decision) == (refused.verdict.payload.call_id, "deny")
+    assert RAN_REFUSED in [finding.rule for finding in (alarm.after.said.findings if alarm.after else ())]
+    assert service.activity.snapshot().unapproved == 1
+
+
+def test_parallel_calls_never_get_each_others_refusal(service: Service) -> None:
+    put(service, "deny", key="toolu_a")
+    put(service, "ls", key="toolu_b")
+    assert after(service, "ls", "toolu_b", "a b").response == "a b"
+    assert after(service, "ls", "toolu_c", "unknown").response == "unknown", "a call that nobody asked about"
+    assert after(service, "deny", "toolu_a").response["status"] == "withheld"
+    assert after(service, "deny", "toolu_a", "again").response == "again", "a refusal is used up by its own call"

@@ -13,8 +13,8 @@ import pytest
 
 from interpose.build import open_ledger
 from interpose.engine import Engine
+from interpose.formats.log_file import LogFile
 from interpose.ledger import Ledger, LedgerSettings, LogSettings
-from interpose.ledger.logfile import LogFile
 from tests.ledgers import all_records, guarded, run, shell_call
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from interpose.errors import NoPinError, PinError, StoreError
 from interpose.pins.pin_desk import PinChoice, PinDesk, PinEvent, choices_of, reason_of
-from interpose.store.protocols import Counters
+from interpose.store.protocols import Counters, Spending
 from tests.unit.pins.servers import KEY, Toy, tool
 
 
@@ -267,7 +267,13 @@ class _Broken:
     def spend(self, counter: str, amount: int, *, budget: int) -> int | None:
         raise StoreError("the store is gone")
 
+    def spend_all(self, spendings: Sequence[Spending]) -> tuple[str, ...]:
+        raise StoreError("the store is gone")
+
     def spent(self, counter: str) -> int:
+        raise StoreError("the store is gone")
+
+    def spent_of(self, counters: Sequence[str]) -> dict[str, int]:
         raise StoreError("the store is gone")
 
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 import pytest
 
 from interpose.store import open_store
-from interpose.store.protocols import NEVER, Approval, Grant, Kind, SessionTally, Store, StoredEntry
+from interpose.store.protocols import NEVER, Approval, Grant, Kind, SessionTally, Spending, Store, StoredEntry
 
 R = TypeVar("R")
 WORKERS = 64
@@ -41,6 +41,16 @@ def test_a_session_is_changed_by_those_who_saw_it(store: Store) -> None:
     assert store.save_session("t", b"t", version=0, now_ns=9)
     assert [each.session for each in store.sessions()] == ["t", "s"]
     assert [each.session for each in store.sessions(since_ns=4)] == ["t"]
+
+
+def test_sessions_of_one_kind_are_found_however_many_others_there_are(store: Store) -> None:
+    for number in range(5):
+        store.save_session(f"hook:{number}", b"", version=0, now_ns=number + 10)
+    for name in ("gov:old", "gov:new", "gov%", "go"):
+        store.save_session(name, b"", version=0, now_ns=len(name))
+    assert [each.session for each in store.sessions(prefix="gov:", limit=2)] == ["gov:new", "gov:old"]
+    assert [each.session for each in store.sessions(prefix="gov%")] == ["gov%"], "no letter of it is a pattern"
+    assert len(store.sessions(limit=100)) == 9
 
 
 def test_no_change_of_a_session_is_lost(store: Store) -> None:
@@ -224,3 +234,45 @@ def test_a_counter_never_exceeds_its_budget(place: str, store: Store) -> None:
     second.close()
     assert sorted(got) == list(range(3, 100, 3))
     assert store.spent("c") == 99
+
+
+def test_several_counters_are_added_to_or_none_is(store: Store) -> None:
+    assert store.spend_all([]) == ()
+    assert store.spend_all([Spending("a", 2, 3), Spending("b", 1, 9)]) == ()
+    assert store.spend_all([Spending("b", 1, 9), Spending("a", 2, 3), Spending("c", 1, 1)]) == ("a",)
+    assert store.spend_all([Spending("d", 5, 4), Spending("b", 1, 9)]) == ("d",)
+    assert store.spend_all([Spending("c", 0, -1)]) == ("c",)
+    assert store.spent_of(["c", "b", "a", "d"]) == {"c": 0, "b": 1, "a": 2, "d": 0}
+    assert store.spend_all([Spending("a", 1, 3), Spending("b", 8, 9)]) == ()
+    assert set(store.spend_all([Spending("a", 0, 2), Spending("b", 1, 9), Spending("c", 1, 1)])) == {"a", "b"}
+    assert store.spent_of(["a", "b", "c"]) == {"a": 3, "b": 9, "c": 0}
+    assert store.spent_of([]) == {}
+    with pytest.raises(ValueError, match="negative"):
+        store.spend_all([Spending("a", -1, 5)])
+    with pytest.raises(ValueError, match="once"):
+        store.spend_all([Spending("a", 1, 5), Spending("a", 1, 9)])
+
+
+def test_a_counter_holds_any_name_and_the_largest_amount(store: Store) -> None:
+    hostile = "\0\ud800' OR 1=1 --"
+    assert store.spend_all([Spending(hostile, NEVER, NEVER), Spending("x" * 5000, 1, 1)]) == ()
+    assert store.spend_all([Spending(hostile, 1, NEVER)]) == (hostile,), "and never more than a number can be"
+    assert store.spent_of([hostile]) == {hostile: NEVER}
+
+
+def test_counters_that_are_taken_in_any_order_never_wait_for_each_other(place: str, store: Store) -> None:
+    """Everybody takes the same counters, each in another order: together they use up exactly what there is."""
+    second = open_store(place)
+    names = [f"c{number}" for number in range(6)]
+
+    def spend(number: int) -> int:
+        mine = names[number % 6 :] + names[: number % 6]
+        mine = mine[::-1] if number % 4 < 2 else mine
+        return sum(
+            (store, second)[number % 2].spend_all([Spending(name, 1, 150) for name in mine]) == () for _ in range(3)
+        )
+
+    got = race(spend)
+    second.close()
+    assert sum(got) == 150
+    assert set(store.spent_of(names).values()) == {150}

@@ -9,9 +9,9 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.errors import text_of
-from interpose.types import Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
+from interpose.types import Command, Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
 
-Payload = ToolCall | ToolOutcome | PermissionRequest | Message | Params
+Payload = ToolCall | ToolOutcome | PermissionRequest | Message | Params | Command
 
 
 class Operation(Struct, frozen=True):
@@ -57,6 +57,9 @@ def _shown(payload: Payload) -> tuple[HookPoint, dict[str, Any]]:
                 "extras": payload.extras, "message": payload.message,
             }  # fmt: skip
             return HookPoint.PARAMS_BEFORE, {**chosen, **_who(payload.context)}
+        case Command():
+            told = {"command": payload.name, "arguments": payload.arguments}
+            return HookPoint.COMMAND_BEFORE, {**told, **_who(payload.context)}
 
 
 def _call(call: ToolCall) -> dict[str, Any]:

@@ -23,6 +23,7 @@ _EVENTS: dict[HookPoint, str] = {
     HookPoint.PERMISSION_ASK: "a tool call that an AI agent wants to make, and what a person is being asked about it",
     HookPoint.MESSAGE_BEFORE: "a message on its way to an AI agent",
     HookPoint.PARAMS_BEFORE: "the model parameters of an AI agent's run",
+    HookPoint.COMMAND_BEFORE: "a command of an AI agent's host, which puts a prepared text before the agent",
 }
 
 _SYSTEM = """\

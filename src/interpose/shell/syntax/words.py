@@ -49,12 +49,12 @@ PARAMETER = late(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9]++|[@*#?$!-]", re.ASCII)
 OPERATOR = late(r":[-=?+]|[-=?+]|##?|%%?|//?|\^\^?|,,?|~~?|@|:")
 DIGITS_OR_NAME = late(r"[A-Za-z_][A-Za-z0-9_]*+|[0-9@*#?$!_-]", re.ASCII)
 SINGLE = late(r"[^']*+")
-ANSI = late(r"(?:[^'\\]|\\.)*+", re.DOTALL)
-BACKQUOTED = late(r"(?:[^`\\]|\\.)*+", re.DOTALL)
+ANSI = late(r"(?:[^'\\]|\\.)*", re.DOTALL)
+BACKQUOTED = late(r"(?:[^`\\]|\\.)*", re.DOTALL)
 BACKQUOTE_ESCAPES = late(r"\\([$`\\])")
 BACKQUOTE_ESCAPES_QUOTED = late(r'\\([$`\\"])')
 
-TEMPLATE = late(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*+\}\}")
+TEMPLATE = late(r"\{(?:[^{}'\"`$\\\n]|'[^'\n]*+')*\}\}")
 """The rest of `${{ matrix.python }}`, which workflows fill in before a shell sees it."""
 
 RUNS = {

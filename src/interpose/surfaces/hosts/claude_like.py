@@ -17,7 +17,7 @@ EVENTS: Points = {
     "SessionEnd": "session.end",
     "SubagentStart": "subagent.start",
     "PreCompact": "compact.before",
-    "SubagentStop": "ignored",
+    "SubagentStop": "subagent.stop",
     "Stop": "ignored",
 }
 """What all of them have."""
@@ -43,7 +43,7 @@ class ClaudeLike(Struct, frozen=True):
         match event.point:
             case "permission.ask":
                 return specific(event, decision={"behavior": "deny", "message": reason})
-            case "message.before":
+            case "message.before" | "command.before":
                 return spoken({"decision": "block", "reason": reason})
             case _:
                 return permission(event, "deny", reason)

@@ -114,9 +114,10 @@ class Cursor(Unable, frozen=True):
         """Another result of an MCP tool."""
         return spoken({"updated_mcp_tool_output": result})
 
-    def context(self, _event: HostEvent, text: str) -> Reply:
-        """A text beside the result."""
-        return spoken({"additional_context": text})
+    def context(self, event: HostEvent, text: str) -> Reply:
+        """A text beside the result. A message must be told to go on."""
+        goes_on = {"continue": True} if event.point == "message.before" else {}
+        return spoken({**goes_on, "additional_context": text})
 
     def broken(self, reason: str) -> Reply:
         """Exit code 2 refuses."""

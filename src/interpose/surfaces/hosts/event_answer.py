@@ -17,9 +17,10 @@ from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply, 
 from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
 from interpose.surfaces.hosts.session_switches import project_switches, told
-from interpose.types import ToolCall, ToolOutcome, Verdict
+from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
+    from interpose.flow.governing import SessionWords
     from interpose.service.service import Service
 
 
@@ -52,23 +53,49 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
             return (yield from _after(service, host, event))
         case "message.before":
             return (yield from _message(service, host, event))
+        case "command.before":
+            return (yield from _command(service, host, event))
         case "session.start":
             switches = yield from project_switches(event)
             yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
+            governed = yield from service.session_heard(event.context, _begins(event))
             paused = yield Block(service.paused)
-            return noticed(host.facts, told(host, event, switches), paused if isinstance(paused, str) else "")
-        case "session.end" | "compact.before" | "subagent.start":
+            return noticed(host.facts, told(host, event, switches, governed), paused if isinstance(paused, str) else "")
+        case "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
             yield from remember(service.store, event)
-            return host.allow(event)
+            text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point])
+            return host.context(event, text) if text and event.name in host.facts.hears else host.allow(event)
         case "ignored":
             return host.allow(event)
         case _:
             assert_never(event.point)
 
 
+_SESSION_WORDS: dict[str, SessionWords] = {
+    "session.end": "end",
+    "compact.before": "compact",
+    "compact.after": "compacted",
+    "subagent.start": "agent-start",
+    "subagent.stop": "agent-stop",
+}
+
+
+def _begins(event: HostEvent) -> SessionWords:
+    """How a session begins, in the host's own field: anew, where it was left, or after a compaction."""
+    match event.raw.get("source"):
+        case "compact":
+            return "compacted"
+        case "resume" | "fork":
+            return "resume"
+        case "clear":
+            return "clear"
+        case _:
+            return "start"
+
+
 def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
     match event.point:
-        case "tool.before" | "permission.ask" | "message.before":
+        case "tool.before" | "permission.ask" | "message.before" | "command.before":
             return host.broken(reason)
         case "tool.after":
             text = reply_texts.withheld_unseen(reason)
@@ -118,19 +145,49 @@ def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     return host.deny(event, reply_texts.refusal(answer.verdict))
 
 
-def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
-    verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
+def _command(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    """A command of the host. It is let through as it is or refused; a warning about it is told all the same."""
+    if event.command is None:
+        raise EventError(f"the event {event.name!r} carries no command")
+    verdict = yield from _commanded(service, event, event.command.name, event.command.arguments)
+    return _held(host, event, verdict) or _passed(host, event, reply_texts.warnings(verdict))
+
+
+def _commanded(service: Service, event: HostEvent, name: str, arguments: str) -> Flow[Verdict[Command]]:
+    return service.hosted(event.context, Abilities()).command(name, arguments)
+
+
+def _held(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply | None:
+    """The answer to what may not go on; None if it may."""
     match verdict.outcome:
-        case "allow":
-            return host.allow(event)
+        case "allow" | "rewrite":
+            return None
         case "deny":
             return host.deny(event, reply_texts.refusal(verdict))
         case "ask":
             return _waits(host, event, verdict)
-        case "rewrite":
-            return host.deny(event, reply_texts.changed_message(verdict))
         case _:
             assert_never(verdict.outcome)
+
+
+def _passed(host: Host, event: HostEvent, notes: str) -> Reply:
+    return host.context(event, notes) if notes else host.allow(event)
+
+
+def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    from interpose.flow.command_records import slash_command
+
+    notes = ""
+    # INVARIANT: a command is judged once. A host that tells of its commands tells of them there.
+    if not host.facts.commands and (typed := slash_command(event.text)) is not None:
+        command = yield from _commanded(service, event, *typed)
+        if (held := _held(host, event, command)) is not None:
+            return held
+        notes = reply_texts.warnings(command)
+    verdict = yield from service.hosted(event.context, Abilities()).message(event.text)
+    if verdict.outcome == "rewrite":
+        return host.deny(event, reply_texts.changed_message(verdict))
+    return _held(host, event, verdict) or (yield from _allowed(service, host, event, notes))
 
 
 def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
@@ -138,7 +195,7 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
-        return _with_word(service, host, event, done.verdict)
+        return (yield from _allowed(service, host, event, reply_texts.word(done.verdict)))
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
@@ -146,13 +203,13 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     return noticed(host.facts, _replaced(host, event, result, reply_texts.objection(after)), notice)
 
 
-def _with_word(service: Service, host: Host, event: HostEvent, before: Verdict[ToolCall]) -> Reply:
-    """The result as it is, and beside it what people said to the agent, where it hears that."""
-    if event.name not in host.facts.hears:
-        return host.allow(event)
-    texts = (reply_texts.word(before), service.news(event.context.session_id))
-    said = "\n".join(text for text in texts if text)
-    return host.context(event, said) if said else host.allow(event)
+def _allowed(service: Service, host: Host, event: HostEvent, notes: str = "") -> Flow[Reply]:
+    """No objection; and what the agent is still to be told, where it hears it: of its session, and by people."""
+    if event.name in host.facts.hears:
+        due = yield from service.session_due(event.context)
+        news = service.news(event.context.session_id)
+        notes = "\n\n".join(text for text in (notes, news, due) if text)
+    return _passed(host, event, notes)
 
 
 def _replaced(host: Host, event: HostEvent, result: Any, reason: str) -> Reply:

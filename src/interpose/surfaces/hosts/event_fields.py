@@ -11,7 +11,7 @@ from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.late_patterns import late
 from interpose.surfaces.hosts.events import EventError, HostEvent, HostFacts, Points
 from interpose.tools import normalize_tool_name
-from interpose.types import Context, ToolCall
+from interpose.types import Command, Context, ToolCall
 
 Names = tuple[str, ...]
 _MISSING = object()
@@ -25,6 +25,7 @@ class Fields(Struct, frozen=True, kw_only=True):
     event: Names = ("hook_event_name",)
     session: Names = ("session_id",)
     agent: Names = ("agent_id",)
+    agent_type: Names = ("agent_type",)
     cwd: Names = ("cwd",)
     tool: Names = ("tool_name",)
     arguments: Names = ("tool_input",)
@@ -32,6 +33,8 @@ class Fields(Struct, frozen=True, kw_only=True):
     error: Names = ("error",)
     key: Names = ("tool_use_id",)
     prompt: Names = ("prompt",)
+    command: Names = ("command_name",)
+    command_arguments: Names = ("command_args",)
     milliseconds: Names = ("duration_ms",)
     failures: Names = ("PostToolUseFailure", "postToolUseFailure")
     """Events after a tool that failed."""
@@ -47,6 +50,7 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
     context = Context(
         session_id=text(raw, fields.session),
         agent_id=text(raw, fields.agent),
+        agent_type=text(raw, fields.agent_type),
         cwd=directory(text(raw, fields.cwd)),
         source=f"hook:{facts.name}",
         unseen_input=" or ".join(facts.unasked_input),
@@ -56,6 +60,10 @@ def read_event(facts: HostFacts, points: Points, fields: Fields, raw: dict[str, 
         case "message.before":
             _present(raw, fields.prompt)  # it may be empty: Qwen Code tells of every call of its model
             return replace(event, text=text(raw, fields.prompt))
+        case "command.before":
+            name = text(raw, fields.command, needed=True)
+            _present(raw, fields.command_arguments)
+            return replace(event, command=Command(name, text(raw, fields.command_arguments), context))
         case "tool.before" | "permission.ask":
             return replace(event, call=_call(facts, fields, raw, context), call_key=text(raw, fields.key))
         case "tool.after":

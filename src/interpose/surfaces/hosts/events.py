@@ -11,11 +11,11 @@ from msgspec import Struct
 from interpose.errors import text_of
 from interpose.formats.plain_text import plain
 from interpose.surfaces.hosts.hook_places import HostSetup
-from interpose.types import Context, ToolCall, thaw
+from interpose.types import Command, Context, ToolCall, thaw
 
 Point = Literal[
-    "tool.before", "tool.after", "permission.ask", "message.before", "session.start", "session.end", "compact.before",
-    "subagent.start", "ignored",
+    "tool.before", "tool.after", "permission.ask", "message.before", "command.before", "session.start", "session.end",
+    "compact.before", "compact.after", "subagent.start", "subagent.stop", "ignored",
 ]  # fmt: skip
 """Where an event stands. `ignored` is known and needs no answer."""
 
@@ -43,6 +43,7 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     is_error: bool = False
     duration_ns: int = 0
     text: str = ""
+    command: Command | None = None
 
     @property
     def tool(self) -> ToolCall:
@@ -88,6 +89,9 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     """The key, beside a decision, whose text its person sees. Empty: none is known, or the person sees the reason."""
     replaces_tools: str = ""
     """How the names of the tools begin whose results can be replaced."""
+    commands: tuple[str, ...] = ()
+    """Events in which the host tells of its commands. A host without one tells of those that a person types as messages
+    that begin with a slash, if at all."""
     windows_shell: Literal["bash", "powershell"] = "powershell"
     """What the host's shell tool runs on Windows."""
 

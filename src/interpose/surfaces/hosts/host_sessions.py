@@ -42,8 +42,7 @@ def heard(store: Sessions, *, since_ns: int = 0, limit: int = 1000) -> list[Hook
     """The sessions of all hosts, the last heard first."""
     return [
         msgspec.json.decode(state.body, type=HookSession)
-        for state in store.sessions(since_ns=since_ns, limit=limit)
-        if state.session.startswith(PREFIX)
+        for state in store.sessions(since_ns=since_ns, limit=limit, prefix=PREFIX)
     ]
 
 

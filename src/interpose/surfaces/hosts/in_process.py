@@ -23,6 +23,8 @@ FIELDS = Fields(
     error=("error",),
     key=("call",),
     prompt=("text",),
+    command=("command",),
+    command_arguments=("arguments",),
     failures=(),
 )
 

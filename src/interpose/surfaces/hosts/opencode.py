@@ -34,11 +34,14 @@ HOST = InProcess(
         setup=SETUP,
         rewrites=("tool.execute.before",),
         replaces=("tool.execute.after",),
+        commands=("command.execute.before",),
     ),
     {
         "tool.execute.before": "tool.before",
         "tool.execute.after": "tool.after",
+        "command.execute.before": "command.before",
         "session.created": "session.start",
         "session.deleted": "session.end",
+        "session.compacted": "compact.after",
     },
 )

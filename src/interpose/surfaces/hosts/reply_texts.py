@@ -16,7 +16,7 @@ from interpose.types import Confirm, Deny, Finding, ToolCall, Verdict
 
 def refusal(verdict: Verdict[Any]) -> str:
     """Why not, and what to do instead."""
-    return f"Interpose refused this{_rule(verdict)}: {_reason(verdict, BLOCKED)}{_instead(verdict)}"
+    return f"Interpose refused this{_rule(verdict)}: {_reason(verdict, BLOCKED)}{_instead(verdict)}{_evidence(verdict)}"
 
 
 def question(verdict: Verdict[Any]) -> str:
@@ -93,10 +93,21 @@ def changed_message(verdict: Verdict[Any]) -> str:
     return f"Interpose refused this as it is: {rewriting(verdict)}. Send this instead:\n{verdict.payload.text}"
 
 
+def warnings(verdict: Verdict[Any]) -> str:
+    """What was noted about something that goes on all the same; empty if nothing was."""
+    said = [found for found in verdict.findings if found.said == "note" and found.mode == "enforce"]
+    return "\n".join(f"Interpose notes ({found.rule}): {one_line(found.reason)}{_then(found)}" for found in said)
+
+
+def _then(found: Finding) -> str:
+    return f"\nBetter: {one_line(found.instead.strip())}" if found.instead else ""
+
+
 def withheld(verdict: Verdict[Any]) -> str:
     """In the place of a result."""
     if verdict.outcome == "deny":
-        return f"Interpose withheld this result{_rule(verdict)}: {_reason(verdict, BLOCKED)}{_instead(verdict)}"
+        why = f"{_reason(verdict, BLOCKED)}{_instead(verdict)}{_evidence(verdict)}"
+        return f"Interpose withheld this result{_rule(verdict)}: {why}"
     return f"Interpose withheld this result until a person agrees.\n{waiting(verdict)}"
 
 
@@ -152,3 +163,11 @@ def _instead(verdict: Verdict[Any]) -> str:
         finding.instead for finding in verdict.findings if finding.instead and finding.mode == "enforce"
     )
     return "".join(f"\nSafer: {one_line(text.strip())}" for text in safer)
+
+
+def _evidence(verdict: Verdict[Any]) -> str:
+    """What a refusal of governance rests on: the agent reads what was blocked, what to do instead, and why."""
+    found = verdict.decided_by
+    if found is None or found.kind != "governance" or not found.detail:
+        return ""
+    return f"\nEvidence: {one_line(found.detail)}"

@@ -33,15 +33,17 @@ def _found(cwd: str) -> tuple[FoundSwitch, ...]:
     return tuple(found_switches(Path(cwd), levels=("project", "local")))[:_SHOWN]
 
 
-def told(host: Host, event: HostEvent, switches: tuple[FoundSwitch, ...]) -> Reply:
-    """The reply to the start of a session: a warning, where there is something to warn of.
+def told(host: Host, event: HostEvent, switches: tuple[FoundSwitch, ...], governed: str = "") -> Reply:
+    """The reply to the start of a session: its role and rules if it is `governed`, and a warning, where there is
+    something to warn of.
 
-    INVARIANT: only words of ours are in it. A repository must not speak to the agent through us.
+    INVARIANT: only words of ours and the operator's are in it. A repository must not speak to the agent through us.
     """
     switches = tuple(each for each in switches if each.key)
     if not switches:
-        return host.allow(event)
+        return host.context(event, governed) if governed else host.allow(event)
     for each in switches:
         log.warning("session %s of %s: %s: %s", event.context.session_id, event.host, each.host, each.text)
     lines = "\n".join(f"- {each.host}: {each.key} = {each.value} in its {each.level} settings" for each in switches)
-    return host.context(event, f"Interpose: this project switches agents' hooks off. Tell the user.\n{lines}")
+    warning = f"Interpose: this project switches agents' hooks off. Tell the user.\n{lines}"
+    return host.context(event, f"{warning}\n\n{governed}" if governed else warning)

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING
 from interpose.surfaces.http import (
     approvals,
     audit,
+    commands,
     events,
+    governed_sessions,
     health,
     intercept,
     metrics,
     pins,
     policy,
+    roles,
     sessions,
     validate,
 )
@@ -25,6 +28,16 @@ if TYPE_CHECKING:
     from interpose.service.service import Service
 
 
+def for_people(service: Service) -> tuple[Route, ...]:
+    """What a person answers and orders. The sockets have these, too: whoever comes to one proves who they are there."""
+    return (
+        *approvals.routes(service),
+        *pins.routes(service),
+        *commands.routes(service),
+        *governed_sessions.routes(service),
+    )
+
+
 def routes(
     service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
 ) -> tuple[Route, ...]:
@@ -33,11 +46,11 @@ def routes(
         *intercept.routes(service),
         *validate.routes(service),
         *events.routes(service),
-        *approvals.routes(service),
-        *pins.routes(service),
+        *for_people(service),
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
+        *roles.routes(service),
         *metrics.routes(service, traffic),
         *health.routes(service),
         *more,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 from msgspec import Meta, Struct
 
 from interpose.answers import ApproverRole
-from interpose.approvals.desk import NO_SERVER
 from interpose.errors import (
     AnsweredError,
     CrowdedError,
@@ -23,7 +22,7 @@ from interpose.errors import (
     VoteError,
     text_of,
 )
-from interpose.proof.proof import Answerer
+from interpose.surfaces.http import proving
 from interpose.surfaces.http.incoming import body_of, require_json
 from interpose.surfaces.http_server.messages import Refusal, Request
 
@@ -38,11 +37,6 @@ ANSWERING = (
     (400, "invalid_request"), (415, "invalid_content_type"), MISSING, (409, "already_answered"), (410, "too_late"),
     STORE,
 )  # fmt: skip
-PROVING = (
-    (403, "not_proven"), (403, "passphrase_needed"), (403, "passphrase_wrong"), (403, "code_needed"),
-    (403, "code_wrong"), (429, "too_many_attempts"), (503, "no_server"),
-)  # fmt: skip
-PROVING_STATUS = {code: status for status, code in PROVING}
 
 
 class Proving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -53,15 +47,8 @@ class Proving(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def prove(service: Service, request: Request, body: Proving, what: str) -> None:
-    """INVARIANT: nothing is approved over the wire that did not come through here. Blocks."""
-    if service.answering is None:
-        raise NotProvenError(NO_SERVER, "no_server")
-    peer = request.peer
-    who = Answerer(
-        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
-        passphrase=body.passphrase, code=body.code,
-    )  # fmt: skip
-    service.answering.proof.check(who, what)
+    """Raises NotProvenError unless a person answers. Blocks."""
+    proving.prove(service, proving.answerer_of(request, body.passphrase, body.code), what)
 
 
 def role_of(request: Request) -> ApproverRole:
@@ -84,7 +71,7 @@ async def done(work: Callable[[], T]) -> T:
     except NoQuestionError:
         raise Refusal(*MISSING, "there is no question of this id") from None
     except NotProvenError as error:
-        raise Refusal(PROVING_STATUS[error.code], error.code, text_of(error)) from None
+        raise proving.not_proven(error) from None
     except AnsweredError as error:
         raise Refusal(409, "already_answered", text_of(error)) from None
     except TooLateError as error:

@@ -17,13 +17,13 @@ from interpose.service.question_views import AnsweredQuestion, ShownQuestion, sh
 from interpose.surfaces.http import approval_events, pauses
 from interpose.surfaces.http.answering import (
     ANSWERING,
-    PROVING,
     Proving,
     body_with,
     done,
     prove,
     role_of,
 )
+from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
 

@@ -72,6 +72,13 @@ class ParamsBefore(_Event, frozen=True, kw_only=True):
     extras: Arguments | None = None
 
 
+class CommandBefore(_Event, frozen=True, kw_only=True):
+    """`command.before`: a command of the agent's host on its way. `/review 12` is `review` with the arguments `12`."""
+
+    name: Annotated[Name, Meta(pattern=VISIBLE)]
+    arguments: str = ""
+
+
 class EventAnswer(Struct, frozen=True, kw_only=True):
     """A verdict. `payload` is what should go on: it is there when the event may go on and was rewritten."""
 
@@ -143,6 +150,10 @@ async def _params_before(asked: _IncomingEvent, event: ParamsBefore) -> tuple[Ve
     }  # fmt: skip
 
 
+async def _command_before(asked: _IncomingEvent, event: CommandBefore) -> tuple[Verdict[Any], dict[str, Any]]:
+    return await _walk(asked, lambda hosted: hosted.command(event.name, event.arguments)), {}
+
+
 async def _walk(asked: _IncomingEvent, flow: Callable[[Hosted], Flow[Verdict[P]]]) -> Verdict[P]:
     return await deciding.walk(
         asked.service, asked.request, asked.context, flow, wait=asked.wait, asks=deciding.question_of
@@ -164,6 +175,7 @@ POINTS: tuple[tuple[HookPoint, type[Any], str, Put], ...] = (
     (HookPoint.TOOL_BEFORE, ToolBefore, "Judge a tool call before it runs", _tool_before),
     (HookPoint.PERMISSION_ASK, PermissionAsk, "Answer a question about a tool call, or leave it open", _permission_ask),
     (HookPoint.TOOL_AFTER, ToolAfter, "Judge the result of a tool call", _tool_after),
+    (HookPoint.COMMAND_BEFORE, CommandBefore, "Judge a command of the agent's host before it runs", _command_before),
 )
 
 
@@ -199,7 +211,7 @@ def handler(service: Service, point: HookPoint, body: type[Any], put: Put) -> Ca
         except Exception as error:  # noqa: BLE001 - deny by default: a caller gets a refusal, whatever broke
             verdict, payload = undecidable(error), {}
         goes_on = verdict.allowed and verdict.rewritten
-        return json_response(_answer(point, verdict, payload if goes_on else UNSET, request), headers=headers)
+        return json_response(event_answer(point, verdict, request, payload if goes_on else UNSET), headers=headers)
 
     return judge
 
@@ -209,9 +221,10 @@ async def _unknown(request: Request) -> Response:
     raise Refusal(404, "unknown_point", f"there is no hook point {request.params['point'][:64]!r}, only {known}")
 
 
-def _answer(
-    point: HookPoint, verdict: Verdict[Any], payload: dict[str, Any] | UnsetType, request: Request
+def event_answer(
+    point: HookPoint, verdict: Verdict[Any], request: Request, payload: dict[str, Any] | UnsetType = UNSET
 ) -> EventAnswer:
+    """A verdict as the caller reads it."""
     return EventAnswer(
         point=point, decision=verdict.outcome, allowed=verdict.allowed, reason=verdict.reason, payload=payload,
         findings=verdict.findings, questions=verdict.questions, approval_id=verdict.approval,

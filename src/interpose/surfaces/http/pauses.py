@@ -10,7 +10,8 @@ from msgspec import Meta, Struct
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import spoken_id
 from interpose.service import pause_records
-from interpose.surfaces.http.answering import MISSING, PROVING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 
 if TYPE_CHECKING:

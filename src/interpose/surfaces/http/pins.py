@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from msgspec import Meta, Struct
 
-from interpose.approvals.desk import NO_SERVER
 from interpose.errors import NoPinError, NotProvenError, PinError, text_of
 from interpose.pins.pin_desk import PinChoice
 from interpose.pins.pin_rows import PinRow, rows_of
-from interpose.proof.proof import Answerer
-from interpose.surfaces.http.answering import PROVING, PROVING_STATUS
 from interpose.surfaces.http.incoming import body_of, require_json
+from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
 
@@ -76,10 +74,11 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def approve(request: Request) -> Response:
         body = _body(request, PinsBody)
-        server, by, who = request.params["server"], request.caller.name, _answerer(request, body)
+        server, by = request.params["server"], request.caller.name
+        who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> list[PinRow]:
-            _prove(service, who, server)
+            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
             service.pins.approve(server, body.items, by)
             return rows_of(service.pins, server)
 
@@ -97,10 +96,11 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def forget(request: Request) -> Response:
         body = _body(request, ForgetBody)
-        server, by, who = request.params["server"], request.caller.name, _answerer(request, body)
+        server, by = request.params["server"], request.caller.name
+        who = answerer_of(request, body.passphrase, body.code)
 
         def answer() -> PinsForgotten:
-            _prove(service, who, server)
+            prove(service, who, f"pins:{server}", f"interpose pins approve {server}")
             service.pins.forget(server, by)
             return PinsForgotten(server)
 
@@ -126,25 +126,6 @@ def routes(service: Service) -> tuple[Route, ...]:
     )  # fmt: skip
 
 
-def _answerer(request: Request, body: PinsBody | ForgetBody) -> Answerer:
-    peer = request.peer
-    return Answerer(
-        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
-        passphrase=body.passphrase, code=body.code,
-    )  # fmt: skip
-
-
-def _prove(service: Service, who: Answerer, server: str) -> None:
-    """INVARIANT: nothing is trusted over the wire that did not come through here."""
-    if service.answering is None:
-        raise NotProvenError(NO_SERVER, "no_server")
-    try:
-        service.answering.proof.check(who, f"pins:{server}")
-    except NotProvenError as error:
-        said = text_of(error).replace("interpose approvals approve ID", f"interpose pins approve {server}")
-        raise NotProvenError(said, error.code) from None
-
-
 def _body(request: Request, kind: type[T]) -> T:
     require_json(request, 415)
     return body_of(request, kind)
@@ -155,7 +136,7 @@ async def _done(work: Callable[[], T]) -> T:
     try:
         return await asyncio.to_thread(work)
     except NotProvenError as error:
-        raise Refusal(PROVING_STATUS[error.code], error.code, text_of(error)) from None
+        raise not_proven(error) from None
     except NoPinError as error:
         raise Refusal(*_MISSING, text_of(error)) from None
     except PinError as error:

@@ -29,7 +29,8 @@ class ClientConnection(asyncio.Protocol):
         self._unread: asyncio.TimerHandle | None = None
         self._head_size = self._fields = 0
         self._headers: dict[str, str] = {}
-        self._closes = self._final = False
+        self._lines: list[tuple[str, str]] = []
+        self._closes = self._final = self._paused = False
         self.closed = False
         self.used = 0
         self.idle_since = loop.time()
@@ -45,6 +46,18 @@ class ClientConnection(asyncio.Protocol):
         self._final = False
         self.used += 1
         self._transport.write(request)
+
+    def pause(self) -> None:
+        """Read no more for now: whoever hears the answer has enough."""
+        if not self.closed and not self._paused:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if not self.closed and self._paused:
+            self._paused = False
+            self._transport.resume_reading()
 
     def abort(self) -> None:
         """End it now."""
@@ -98,7 +111,7 @@ class ClientConnection(asyncio.Protocol):
 
     def on_message_begin(self) -> None:
         """The first byte of an answer."""
-        self._headers, self._head_size, self._fields = {}, 0, 0
+        self._headers, self._lines, self._head_size, self._fields = {}, [], 0, 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """A header, or a trailer, which counts alike."""
@@ -108,6 +121,7 @@ class ClientConnection(asyncio.Protocol):
             raise ValueError("its head is too large")
         if not self._final:
             key, text = name.lower().decode("latin-1"), value.decode("latin-1").strip()
+            self._lines.append((name.decode("latin-1"), text))
             self._headers[key] = f"{self._headers[key]}, {text}" if key in self._headers else text
 
     def on_headers_complete(self) -> None:
@@ -126,7 +140,7 @@ class ClientConnection(asyncio.Protocol):
         ).isdigit():
             self.kept = min(60.0, max(0.0, int(seconds[:4]) - 1.0))
         if self._hearer is not None:
-            self._hearer.begun(AnswerHead(status, self._headers))
+            self._hearer.begun(AnswerHead(status, self._headers, tuple(self._lines)))
 
     def on_body(self, part: bytes) -> None:
         """A part of the body."""
@@ -142,6 +156,7 @@ class ClientConnection(asyncio.Protocol):
         if closes:
             self._transport.close()
         else:
+            self.resume()
             self.idle_since = self._loop.time()
             self._idle(self)
 

@@ -16,6 +16,8 @@ class AnswerHead(Struct, frozen=True):
 
     status: int
     headers: Mapping[str, str] = EMPTY
+    fields: tuple[tuple[str, str], ...] = ()
+    """The headers as they were written, one by one."""
 
     @property
     def media_type(self) -> str:

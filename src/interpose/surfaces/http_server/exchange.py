@@ -56,11 +56,13 @@ class Exchange(Struct):
             peer=peer,
             caller=caller,
             request_id=self.request_id,
-            query=parse_query(target.query) if target.query else None,
+            query=parse_query(target.query) if target.query and route.role != "relayed" else None,
             headers=head.headers,
             params=match.params,
             client=door.client_of(peer, head.headers),
             received_ns=self.began_ns,
+            target=target.path + (f"?{target.query}" if target.query else ""),
+            fields=head.fields,
         )
 
     async def ask(self) -> Response:

@@ -13,9 +13,12 @@ from interpose.types import EMPTY
 Role = Literal["agent", "auditor", "approver", "operator"]
 """`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
 
-Access = Role | Literal["open", "public"]
-"""The role that a route asks for. `open` routes ask for none of callers on this machine, `public` ones of nobody; Host
-and Origin hold for them too."""
+Access = Role | Literal["open", "public", "relayed"]
+"""The role that a route asks for. `open` routes ask for none of callers on this machine, `public` ones of nobody, and a
+`relayed` one of callers on this machine whose credentials are for somebody behind us; Host and Origin hold for all."""
+
+EVERY = "*"
+"""The path of a route for what no other has, and the method of one that answers all."""
 
 Headers = tuple[tuple[str, str], ...]
 
@@ -66,10 +69,12 @@ class Request:
 
     `path` is decoded, names in `headers` are lower-case, a field that came several times is joined by `, `.
     `client` is the address that the request came from: behind a trusted proxy, that of the proxy's client.
+    `target` and `fields` are the request line's target and the headers as they were written, for who passes them on.
     """
 
     __slots__ = (
-        "body", "caller", "client", "headers", "method", "params", "path", "peer", "query", "received_ns", "request_id",
+        "body", "caller", "client", "fields", "headers", "method", "params", "path", "peer", "query", "received_ns",
+        "request_id", "target",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +91,8 @@ class Request:
         params: dict[str, str] | None = None,
         client: str = "",
         received_ns: int = 0,
+        target: str = "",
+        fields: Headers = (),
     ) -> None:
         self.method = method
         self.path = path
@@ -98,18 +105,22 @@ class Request:
         self.params = params or {}
         self.client = client or peer.address
         self.received_ns = received_ns
+        self.target = target or path
+        self.fields = fields
 
 
 class Response(Struct, frozen=True):
     """What a handler says. With `stream` the body is sent in pieces as they come; `body` is then not used.
 
-    The content type is application/json unless `headers` say otherwise; length and connection are the server's.
+    The content type is application/json unless `headers` say otherwise; length and connection are the server's. In an
+    answer that is `relayed` nothing else is: it has the headers of whoever gave it.
     """
 
     status: int = 200
     body: bytes = b""
     headers: Headers = ()
     stream: AsyncIterator[bytes] | None = None
+    relayed: bool = False
 
 
 class Refusal(Exception):  # noqa: N818 - it is an answer, not a failure of ours
@@ -129,9 +140,9 @@ Handler = Callable[[Request], Awaitable[Response]]
 class Route(Struct, frozen=True):
     """One method of one path, and all that the API document says about it.
 
-    In a `path`, `{name}` stands for one segment, which the handler finds in `params`. `codes` are the error answers
-    that the handler gives by itself: status and error code. `answer` is the JSON of a success; `produces` are all
-    content types that it may have. `rules` is what the type of the body can't say of it, as a JSON Schema.
+    In a `path`, `{name}` stands for one segment, which the handler finds in `params`; see `EVERY`. `codes` are the
+    error answers that the handler gives by itself: status and error code. `answer` is the JSON of a success; `produces`
+    are all content types that it may have. `rules` is what the type of the body can't say of it, as a JSON Schema.
     """
 
     method: str

@@ -54,6 +54,8 @@ class RequestHead(Struct):
     modern: bool
     keep_alive: bool
     has_body: bool
+    fields: tuple[tuple[str, str], ...] = ()
+    """The headers as they were written, one by one."""
 
 
 class Sink(Protocol):
@@ -181,6 +183,7 @@ class Reader:
             return
         key = _NAMES.get(name) or name.lower().decode("ascii")
         text = value.decode("latin-1").rstrip(" \t")
+        self._lines.append((name, text))
         if key in self._headers:
             if key in _ONCE or key.startswith("mcp-"):
                 self._refuse(Refusal(400, "bad_request", f"the header {key} stands twice"))
@@ -250,6 +253,7 @@ class Reader:
             modern=modern,
             keep_alive=modern and self._parser.should_keep_alive(),
             has_body=coding is not None or length > 0,
+            fields=tuple((name.decode("ascii"), text) for name, text in self._lines),
         )
 
     def _enter(self, phase: Phase) -> None:
@@ -260,6 +264,7 @@ class Reader:
     def _clear(self) -> None:
         self._target = b""
         self._headers: dict[str, str] = {}
+        self._lines: list[tuple[bytes, str]] = []
         self._fields = 0
         self._head_bytes = 0
         self._unfinished = 0

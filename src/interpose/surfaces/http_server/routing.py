@@ -8,7 +8,7 @@ from urllib.parse import unquote_to_bytes
 
 from msgspec import Struct
 
-from interpose.surfaces.http_server.messages import Refusal, Route, Routes
+from interpose.surfaces.http_server.messages import EVERY, Refusal, Route, Routes
 
 _BROKEN_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -31,7 +31,7 @@ class RouteMatch(Struct, frozen=True):
 
     def route(self, method: str) -> Route:
         """The route of a method, or a refusal that says which there are. What answers GET answers HEAD."""
-        found = self.methods.get("GET" if method == "HEAD" else method)
+        found = self.methods.get("GET" if method == "HEAD" else method) or self.methods.get(EVERY)
         if found is None:
             raise Refusal(405, "method_not_allowed", f"{method} is not allowed here", (("Allow", self.allow),))
         return found
@@ -52,6 +52,7 @@ class Router:
             if route.method in methods:
                 raise ValueError(f"{route.method} {route.path} is routed twice")
             methods[route.method] = route
+        self._rest = tables.pop(EVERY, None)
         self._targets = {path.encode(): RequestTarget(path) for path in tables}
         self._exact = {path: RouteMatch(methods, {}) for path, methods in tables.items() if "{" not in path}
         self._by_length: dict[int, list[tuple[list[str], dict[str, Route]]]] = {}
@@ -74,6 +75,8 @@ class Router:
             params = _params(pattern, given)
             if params is not None:
                 return RouteMatch(methods, params)
+        if self._rest is not None:
+            return RouteMatch(self._rest, {})
         raise Refusal(404, "not_found", "there is nothing under this path")
 
 

@@ -238,6 +238,11 @@ class Door:
             )
         if access == "public":
             return Caller("agent", ANONYMOUS, anonymous=True)
+        if access == "relayed":
+            # INVARIANT: nobody's credentials are looked at that are for somebody else, and no other machine gets here.
+            if not self.loopback:
+                raise Refusal(403, "forbidden", "this is for callers on this machine alone")
+            return Caller("agent")
         authorization = headers.get("authorization")
         if authorization is not None:
             scheme, _, presented = authorization.partition(" ")

@@ -22,13 +22,14 @@ from interpose.driving import Flow, drive_in_server, drive_thread_of_server
 from interpose.driving.fair_workers import FairWorkers
 from interpose.errors import InvalidCallError, text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, HostedAnswer, Refuse, WaitFor
+from interpose.formats.value_sizes import is_large
 from interpose.secrets import Redactor
+from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.frames import INVALID_PARAMS
 from interpose.surfaces.mcp.gate_asides import MOST_LETTERS, aside
 from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
-from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
 from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
 from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, with_word, withheld
@@ -47,8 +48,6 @@ T = TypeVar("T")
 REFUSED = -32010
 """The code of a refusal of requests whose results can't say that they failed."""
 ANSWERS = "inputResponses"
-LARGE = 4 * 1024
-"""Letters above which a request or a result is looked at in a thread, so that nobody else waits for it."""
 _CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False, hears=True)
 _MOST_DESCRIBED = MOST_TASKS = 10_000
 _large = FairWorkers("mcp", 2)
@@ -296,24 +295,6 @@ def _ticket(asked: Asked, ticket: Any) -> tuple[ToolCall, str, int]:
     if isinstance(ticket, GateTicket):
         return ticket.call, ticket.key, perf_counter_ns() - ticket.started_ns
     return call_of(asked, asked.client.context), "", 0
-
-
-def is_large(value: Any, limit: int = LARGE) -> bool:
-    """Whether a value has more letters than this. Looks no further than it must."""
-    pending, seen = [value], 0
-    while pending:
-        one = pending.pop()
-        if isinstance(one, str):
-            seen += len(one)
-        elif isinstance(one, Mapping):
-            seen += 8 * len(one)
-            pending.extend(one.values())
-        elif isinstance(one, list | tuple):
-            seen += 8 * len(one)
-            pending.extend(one)
-        if seen > limit:
-            return True
-    return False
 
 
 def _refused(asked: Asked, text: str) -> AnswerNow | Fail | AskClient:

@@ -6,25 +6,15 @@ Base64 of a picture, a sound or an archive is shown as its size: searching that 
 
 from __future__ import annotations
 
-from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from typing import Any
 
-from msgspec import Struct
-
+from interpose.formats import base64_parts
+from interpose.formats.base64_parts import HeldPart, OpenedValue, Place, closed
 from interpose.surfaces.hosts.result_shapes import plain_text
 from interpose.surfaces.mcp.contract import Asked
 from interpose.surfaces.mcp.gate_schema import MOST_STEPS, SchemaSteps, misfit
-from interpose.types import MAX_DEPTH
 
-Place = tuple[str | int, ...]
-
-_SIGNATURES = (
-    b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a", b"RIFF", b"BM", b"II*\0", b"MM\0*", b"ID3",
-    b"\xff\xfb", b"\xff\xf3", b"OggS", b"fLaC", b"%PDF-", b"PK\3\4", b"\x1f\x8b", b"BZh", b"\xfd7zXZ\0", b"7z\xbc\xaf",
-    b"\x28\xb5\x2f\xfd", b"\0asm", b"\x7fELF", b"SQLite format 3\0", b"\x1aE\xdf\xa3",
-)  # fmt: skip
-_FTYP = b"ftyp"
 _PARTS = frozenset({"content", "contents", "messages", "task", "completion"})
 """One of these makes a result what it is."""
 _STATE = "requestState"
@@ -35,88 +25,24 @@ NOT_STRUCTURED = (
 )
 
 
-class HeldPart(Struct, frozen=True):
-    """A part of a result that is shown as something else. `is_text` says that it is shown as what it holds."""
-
-    came: str
-    shown: str
-    is_text: bool = False
-
-
-class OpenedResult(Struct, frozen=True):
-    """A result as the pipeline sees it."""
-
-    value: Any
-    held: Mapping[Place, HeldPart]
-
-
-def opened(result: Mapping[str, Any]) -> OpenedResult:
-    """A result with its base64 opened. What nests too deep is left as it is: the pipeline refuses it."""
-    held: dict[Place, HeldPart] = {}
-    value = _opened(dict(result), (), held)
+def opened(result: Mapping[str, Any]) -> OpenedValue:
+    """A result with its base64 opened."""
+    found = base64_parts.opened(dict(result), _kind_of)
     if result.get("resultType") == "input_required" and isinstance(state := result.get(_STATE), str):
-        held[_STATE,] = HeldPart(state, f"[{len(state)} letters of the server's own state]")
-        value = value | {_STATE: held[_STATE,].shown}
-    return OpenedResult(value, held)
+        part = HeldPart(state, f"[{len(state)} letters of the server's own state]")
+        return OpenedValue(found.value | {_STATE: part.shown}, {**found.held, (_STATE,): part})
+    return found
 
 
-def _opened(value: Any, at: Place, held: dict[Place, HeldPart]) -> Any:
-    """The same object if nothing in it is base64."""
-    if len(at) > MAX_DEPTH:
-        return value
-    if isinstance(value, list):
-        items = [_opened(item, (*at, place), held) for place, item in enumerate(value)]
-        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
-    if not isinstance(value, dict):
-        return value
-    changed: dict[str, Any] = {}
-    for key, item in value.items():
-        if isinstance(item, str):
-            if key == "blob" or (key == "data" and value.get("type") in ("image", "audio")):
-                part = _part(item, value.get("mimeType"))
-                if part is not None:
-                    held[(*at, key)] = part
-                    changed[key] = part.shown
-        elif (new := _opened(item, (*at, key), held)) is not item:
-            changed[key] = new
-    return value | changed if changed else value
-
-
-def _part(text: str, mime: object) -> HeldPart | None:
-    """What base64 holds; None if it is to be looked at as it stands: it is none, or nobody knows what it holds."""
-    try:
-        data = b64decode(text, validate=True)
-    except ValueError:
+def _kind_of(part: Mapping[str, Any], key: str) -> str | None:
+    if key != "blob" and (key != "data" or part.get("type") not in ("image", "audio")):
         return None
-    kind = mime if isinstance(mime, str) else "data"
-    if b"\0" not in data:
-        try:
-            return HeldPart(text, data.decode(), is_text=True)
-        except UnicodeDecodeError:
-            pass
-    if data.startswith(_SIGNATURES) or data[4:8] == _FTYP:
-        return HeldPart(text, f"[{len(data)} bytes of {kind}]")
-    return None
-
-
-def closed(opened: OpenedResult, new: Any) -> Any:
-    """What the pipeline made of an opened result, with its base64 closed again."""
-    return _closed(new, (), opened.held) if opened.held else new
-
-
-def _closed(value: Any, at: Place, held: Mapping[Place, HeldPart]) -> Any:
-    if isinstance(value, str):
-        part = held.get(at)
-        if part is None:
-            return value
-        return part.came if value == part.shown else b64encode(value.encode("utf-8", "surrogatepass")).decode()
-    if isinstance(value, dict):
-        return {key: _closed(item, (*at, key), held) for key, item in value.items()}
-    return [_closed(item, (*at, place), held) for place, item in enumerate(value)] if isinstance(value, list) else value
+    mime = part.get("mimeType")
+    return mime if isinstance(mime, str) else "data"
 
 
 def rewritten(
-    asked: Asked, result: Mapping[str, Any], shown: OpenedResult, new: Any, *, is_error: bool
+    asked: Asked, result: Mapping[str, Any], shown: OpenedValue, new: Any, *, is_error: bool
 ) -> Mapping[str, Any]:
     """The result that the client gets when the pipeline has changed it: in the shape that MCP knows."""
     value = closed(shown, new)

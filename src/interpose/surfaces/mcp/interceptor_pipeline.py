@@ -23,6 +23,7 @@ from interpose.driving import Flow, drive_in_server, drive_thread_of_server
 from interpose.driving.fair_workers import FairWorkers
 from interpose.errors import InvalidCallError
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
+from interpose.formats.value_sizes import is_large
 from interpose.interceptor_protocol.descriptors import InterceptorDescriptor, PhasePriority, both_phases
 from interpose.interceptor_protocol.invocations import (
     InterceptorInvocation,
@@ -33,11 +34,10 @@ from interpose.interceptor_protocol.invocations import (
     denied,
 )
 from interpose.interceptor_protocol.offering import OfferedInterceptor
+from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import Asked, Client
-from interpose.surfaces.mcp.gate import is_large
 from interpose.surfaces.mcp.gate_calls import CALL, PROMPT, RESOURCE, call_of
-from interpose.surfaces.mcp.gate_desk import RemoteDesk
 from interpose.surfaces.mcp.gate_results import opened, rewritten, text_result
 from interpose.surfaces.mcp.interceptor_methods import InvokingCaller
 from interpose.surfaces.mcp.interceptor_payloads import (

@@ -126,6 +126,50 @@ def _log(service: Scripted) -> list[tuple[str, str, bool]]:
     ]
 
 
+@pytest.mark.parametrize("verdict", ["allow", "deny", "warn"])
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_prompt_that_is_a_command_is_judged_as_one_and_once(host: str, verdict: str) -> None:
+    service = Scripted()
+    service.verdict = verdict
+    answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/review 12"))
+    assert service.commands == [("review", "12")]
+    answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/etc/passwd is a file"))
+    assert service.commands == [("review", "12")]
+
+
+@pytest.mark.parametrize("host", ["claude-code", "codex"])
+def test_a_command_that_is_refused_is_refused_although_the_message_is_fine(host: str) -> None:
+    service = Scripted()
+    service.verdict = "command"
+    assert refuses_message(answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="/review 12")))
+    assert not refuses_message(answered(service, HOSTS[host], _claude("UserPromptSubmit", prompt="review 12")))
+
+
+def refuses_message(reply: Reply) -> bool:
+    return bool(reply.stdout) and json.loads(reply.stdout).get("decision") == "block"
+
+
+def test_a_host_that_tells_of_its_commands_is_believed_there_alone() -> None:
+    """A text of OpenCode that begins with a slash is what its command says, and not the command."""
+    service, host = Scripted(), HOSTS["opencode"]
+    event = {"session": "s", "cwd": "/w"}
+    answered(
+        service, host, json.dumps(event | {"event": "command.execute.before", "command": "a", "arguments": ""}).encode()
+    )
+    assert service.commands == [("a", "")]
+    assert host.facts.commands == ("command.execute.before",)
+
+
+def test_a_message_is_judged_as_one_besides_the_command_in_it() -> None:
+    """A command that is fine says nothing about the message that it came in."""
+    service, seen = Scripted(), list[str]()
+    service.verdict = "rewrite"  # what the script does to messages only
+    reply = answered(service, HOSTS["codex"], _claude("UserPromptSubmit", prompt="/review 12"))
+    seen.append(reply.stdout.decode())
+    assert service.commands == [("review", "12")]
+    assert "safe words" in seen[0]
+
+
 def test_both_halves_are_one_record() -> None:
     service, host = Scripted(), HOSTS["claude-code"]
     answered(service, host, _claude("PreToolUse"))

@@ -13,7 +13,7 @@ from interpose.ledger.record import search
 from interpose.service.service import Service
 from interpose.store.protocols import Query
 from interpose.surfaces.http import events
-from interpose.types import Allow, HookPoint
+from interpose.types import Allow, Command, HookPoint
 from tests.servers import JSON, Running, running, service_in
 
 PATH = "/api/v1/events/"
@@ -42,6 +42,13 @@ class Chooser:
         return Transform(replace(params, temperature=0.0)) if params.temperature else Allow()
 
 
+class Commander:
+    """Looks at commands."""
+
+    def intercept(self, command: Command) -> Deny | Allow:
+        return Deny("not before the build") if command.name == "deploy" else Allow()
+
+
 class Doorkeeper:
     """Looks at questions."""
 
@@ -56,6 +63,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         registry.add(id="reader", name=HookPoint.MESSAGE_BEFORE, interceptor=Reader())
         registry.add(id="asker", name=HookPoint.MESSAGE_BEFORE, interceptor=Asker())
         registry.add(id="chooser", name=HookPoint.PARAMS_BEFORE, interceptor=Chooser())
+        registry.add(id="commander", name=HookPoint.COMMAND_BEFORE, interceptor=Commander())
         registry.add(id="doorkeeper", name=HookPoint.PERMISSION_ASK, interceptor=Doorkeeper())
         yield opened
 
@@ -80,6 +88,8 @@ EVENTS: list[tuple[str, str, dict[str, Any], str, Any]] = [
     ("a question", "tool.before", {"name": "Bash", "arguments": {"command": "git push --force"}}, "ask", None),
     ("a result", "tool.after", {"name": "Bash", "result": ["fine"], "duration_ms": 1.5}, "allow", None),
     ("an empty result", "tool.after", {"name": "Bash", "result": None}, "allow", None),
+    ("a command", "command.before", {"name": "/review", "arguments": "12"}, "allow", None),
+    ("a refused command", "command.before", {"name": "deploy"}, "deny", None),
     ("another's question", "permission.ask", {"name": "Bash", "arguments": {"command": "ls"}}, "ask", None),
     ("another's question about what is refused", "permission.ask",
      {"name": "Bash", "arguments": {"command": "rm -rf /"}}, "deny", None),
@@ -137,6 +147,8 @@ FAULTS: list[tuple[str, str, bytes, dict[str, str], int, str]] = [
     ("a blank name", "tool.before", b'{"name":" "}', JSON, 400, "invalid_request"),
     ("no result", "tool.after", b'{"name":"x"}', JSON, 400, "invalid_request"),
     ("a negative time", "tool.after", b'{"name":"x","result":1,"duration_ms":-1}', JSON, 400, "invalid_request"),
+    ("no name of a command", "command.before", b"{}", JSON, 400, "invalid_request"),
+    ("arguments that are no text", "command.before", b'{"name":"x","arguments":[]}', JSON, 400, "invalid_request"),
     ("no text", "message.before", b"{}", JSON, 400, "invalid_request"),
     ("a temperature that is text", "params.before", b'{"temperature":"hot"}', JSON, 400, "invalid_request"),
 ]  # fmt: skip

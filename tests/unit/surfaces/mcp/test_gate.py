@@ -11,9 +11,10 @@ import pytest
 from msgspec.structs import replace
 
 from interpose.config.gateway import GatewayDecisions
+from interpose.formats.value_sizes import is_large
 from interpose.service.service import Service
 from interpose.surfaces.mcp.contract import AnswerNow, Asked, Fail, Forward, Gated
-from interpose.surfaces.mcp.gate import REFUSED, McpGate, is_large
+from interpose.surfaces.mcp.gate import REFUSED, McpGate
 from interpose.tool_descriptions import forget_descriptions
 from tests.gating import call, client, forwarded, recorded, said, settings, watched
 from tests.servers import service_in

@@ -14,10 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from interpose.formats.base64_parts import closed
 from interpose.service.service import Service
 from interpose.surfaces.mcp.contract import Asked
 from interpose.surfaces.mcp.gate import McpGate
-from interpose.surfaces.mcp.gate_results import NOT_STRUCTURED, closed, fit, opened
+from interpose.surfaces.mcp.gate_results import NOT_STRUCTURED, fit, opened
 from interpose.surfaces.mcp.gate_schema import misfit
 from interpose.types import Confirm, Deny, ToolOutcome, Transform
 from tests.gating import KEY, call, client, forwarded, recorded, settings, watched

@@ -13,14 +13,19 @@ _LOOKING: dict[str, frozenset[str]] = {
     **dict.fromkeys(("check", "completion", "demo", "doctor", "explain", "help", "redact", "status"), frozenset()),
     "approvals": words("list show"),
     "audit": words("export search show stats tail verify"),
+    "command": words("bypasses check"),
     "config": words("check schema show"),
+    "governance": words("check report schema show"),
     "grants": words("list"),
     "pause": words("list"),
     "pins": words("list show"),
     "policy": words("lint list schema show test"),
+    "session": words("list show"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_CHANGING = words("approve deny defer end reject forget watch revoke add remove enable disable init")
+_CHANGING = words(
+    "approve bypass deny defer edit end reject forget halt lift watch revoke add remove enable disable init"
+)
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )

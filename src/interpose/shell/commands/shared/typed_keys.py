@@ -14,12 +14,12 @@ from interpose.shell.invocation import UNKNOWN, Lowering, Word
 
 _NAMED = re.compile(r"=?[A-Za-z_][\w-]*(?::[\w.-]*)?(?:\.[\w-]+)?")
 _ANSWER = re.compile(r"(?:y|n|yes|no|a|always|approve|allow|ok|okay|proceed|continue|\d{1,2}|[A-Za-z])?", re.IGNORECASE)
-_ANSWERING = re.compile(r"(?:[cms]-)*+(?:enter|kpenter|kp.|space|tab|btab)|c-[mjiy]|m-.", re.IGNORECASE)
+_ANSWERING = re.compile(r"(?:[cms]-)*(?:enter|kpenter|kp.|space|tab|btab)|c-[mjiy]|m-.", re.IGNORECASE)
 """Keys that take what is offered, or switch to another mode. Others move, end or clear something."""
 _ENTER = frozenset({"enter", "c-m", "c-j", "kpenter"})
 _KEY = re.compile(
-    r"(?:[cms]-)*+(?:enter|escape|space|tab|btab|bspace|up|down|left|right|home|end|ic|dc|insert|delete|ppage|npage|"
-    r"pageup|pagedown|pgup|pgdn|f\d{1,2}|kp.{1,5})|(?:[cms]-)++.",
+    r"(?:[cms]-)*(?:enter|escape|space|tab|btab|bspace|up|down|left|right|home|end|ic|dc|insert|delete|ppage|npage|"
+    r"pageup|pagedown|pgup|pgdn|f\d{1,2}|kp.{1,5})|(?:[cms]-)+.",
     re.IGNORECASE,
 )
 """The names of keys; every other word is typed as it stands."""

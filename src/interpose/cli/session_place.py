@@ -1,0 +1,124 @@
+"""Where sessions are looked at: in the store, at the server that runs here, or at one that is named."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol, TypeVar
+from urllib.parse import quote
+
+from msgspec import Struct
+
+from interpose.cli.approvals_desk import ServerDesk, listening_desk, server_named, started_desk
+from interpose.cli.call_arguments import UsageError
+from interpose.config.load import load
+from interpose.config.settings import Config
+from interpose.errors import StoreError
+from interpose.governance.session_keeper import SessionKeeper
+from interpose.governance.session_views import GovernedDetail, detail_of
+from interpose.ledger.times import moment_ns
+from interpose.service.seen_sessions import SeenSession, seen_sessions
+from interpose.service.session_desk import SessionDesk
+from interpose.store import open_store
+from interpose.store.protocols import Store
+
+T = TypeVar("T")
+
+
+class SessionPlace(Protocol):
+    """Where sessions are."""
+
+    def sessions(self, since: str, state: str, limit: int) -> list[SeenSession]:
+        """Sessions that were active since then, the last active first."""
+
+    def session(self, id: str) -> GovernedDetail:
+        """One governed session."""
+
+    def halt(self, id: str, reason: str) -> GovernedDetail:
+        """Stop its tools."""
+
+    def lift(self, id: str, comment: str) -> GovernedDetail:
+        """Let it go on."""
+
+
+class _SessionList(Struct, frozen=True):
+    sessions: list[SeenSession]
+
+
+class ServedSessions:
+    """The sessions of a server."""
+
+    def __init__(self, desk: ServerDesk) -> None:
+        self._desk = desk
+
+    def sessions(self, since: str, state: str, limit: int) -> list[SeenSession]:
+        """Sessions that were active since then, the last active first."""
+        wanted = f"since={quote(since, safe='')}&limit={limit}" + (f"&state={state}" if state else "")
+        return self._desk.ask("GET", f"sessions?{wanted}", _SessionList).sessions
+
+    def session(self, id: str) -> GovernedDetail:
+        """One governed session."""
+        return self._desk.ask("GET", f"sessions/{_segment(id)}/governance", GovernedDetail)
+
+    def halt(self, id: str, reason: str) -> GovernedDetail:
+        """Stop its tools. The server knows by whom."""
+        return self._desk.ask("POST", f"sessions/{_segment(id)}/halt", GovernedDetail, {"reason": reason})
+
+    def lift(self, id: str, comment: str) -> GovernedDetail:
+        """Let it go on. The server asks for proof."""
+        return self._desk.ask_proven(f"sessions/{_segment(id)}/lift", GovernedDetail, {"comment": comment})
+
+
+class OwnSessions:
+    """This user's sessions. The list is that of the store; what is said to a session, its server hears."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+
+    def sessions(self, since: str, state: str, limit: int) -> list[SeenSession]:
+        """Sessions that were active since then, the last active first."""
+        try:
+            since_ns = moment_ns(since, time.time())
+        except ValueError as error:
+            raise UsageError(f"--since: {error}") from None
+        return self._read(lambda store, desk: seen_sessions(store, desk, since_ns=since_ns, limit=limit, state=state))
+
+    def session(self, id: str) -> GovernedDetail:
+        """One governed session: as the server knows it, if one runs."""
+        if (desk := listening_desk(self._config)) is not None:
+            return ServedSessions(desk).session(id)
+        return self._read(lambda _store, desk: detail_of(desk.session(id)))
+
+    def halt(self, id: str, reason: str) -> GovernedDetail:
+        """Stop its tools, at a server that is started for it if none runs."""
+        return ServedSessions(started_desk(self._config)).halt(id, reason)
+
+    def lift(self, id: str, comment: str) -> GovernedDetail:
+        """Let it go on, in the same way.
+
+        INVARIANT: who does so is proven by a server, never by this process, which an agent could start.
+        """
+        return ServedSessions(started_desk(self._config)).lift(id, comment)
+
+    def _read(self, look: Callable[[Store, SessionDesk], T]) -> T:
+        config = self._config
+        where = config.store.url or str(Path(config.ledger.directory) / "ledger.db")
+        if not config.store.url and not Path(where).is_file():
+            raise StoreError(f"no session was ever seen: there is no ledger at {where}")
+        store = open_store(where, read_only=True)
+        try:
+            return look(store, SessionDesk(SessionKeeper(store)))
+        finally:
+            store.close()
+
+
+def session_place(args: argparse.Namespace) -> SessionPlace:
+    """The sessions that are meant. Raises UsageError or ConfigError."""
+    named = server_named(args)
+    return OwnSessions(load(args.config).config) if named is None else ServedSessions(named)
+
+
+def _segment(id: str) -> str:
+    return quote(id, safe="")

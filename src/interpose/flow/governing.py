@@ -1,0 +1,102 @@
+"""The steps of governance in the flow of a call. What happens in them is the governor's; when, is said here.
+
+    enter -> [pipeline: the rules look at the session] -> question -> admit -> [record, tool] -> finished
+
+An engine that is not governed has no governor and takes none of these steps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Protocol
+
+from interpose.driving import Flow
+from interpose.errors import text_of
+from interpose.flow.own_steps import refusing
+from interpose.interceptor import Registration
+from interpose.late_loggers import late_logger
+from interpose.types import Command, Context, Deny, PermissionRequest, ToolCall, ToolOutcome, Verdict, refused
+
+log = late_logger("interpose.governance")
+
+UNAVAILABLE = "governance-unavailable"
+"""The rule of calls that were refused because their session could not be read or charged."""
+_UNTOLD = "Whether this is allowed can't be told"
+
+
+SessionWords = Literal["start", "resume", "clear", "compact", "compacted", "end", "due", "agent-start", "agent-stop"]
+"""What hosts tell of sessions: `compact` is about to happen, `compacted` has; `due` is a place where agents read."""
+
+
+class Governing(Protocol):
+    """Who counts what interceptors can't: each step happens once for a call, and none of them when somebody only asks
+    what would be decided, except `enter`, which then changes nothing."""
+
+    def enter(self, call: ToolCall, *, only_look: bool) -> Flow[ToolCall]:
+        """The call with its role and session in its context. Raises what keeps them from being known."""
+
+    def enter_command(self, command: Command) -> Flow[Command]:
+        """The same for a command of the host."""
+
+    def question(self, request: PermissionRequest) -> Flow[Deny | None]:
+        """Called before a person is asked. A refusal if there is no question left."""
+
+    def admit(self, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
+        """Called when a call was decided, before it is recorded: it is charged, or refused. Raises what keeps it from
+        being charged."""
+
+    def finished(self, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
+        """Called when it is known what came of a call. Raises nothing that matters to the call."""
+
+    def heard(self, context: Context, event: SessionWords) -> Flow[str]:
+        """The host tells of a session. What the agent should be told of its role and rules; empty if nothing."""
+
+    def due(self, context: Context) -> Flow[str]:
+        """What the agent of this session is still to be told, once; empty if nothing."""
+
+    def rulebooks(self) -> tuple[Any, ...]:
+        """The rulebooks that hold now."""
+
+    def close(self) -> None:
+        """Write what waits to be told."""
+
+    def for_stranger(self) -> Governing:
+        """The same for somebody who did not say who they are: it neither reads nor leaves anything of a session."""
+
+
+Entries = tuple[Registration, ...]
+
+
+def entered(
+    governor: Governing, call: ToolCall, entries: Entries, *, only_look: bool = False
+) -> Flow[tuple[ToolCall, Entries]]:
+    """The call in its governed session, and who has a say in it. INVARIANT: whose session can't be known is refused."""
+    try:
+        return (yield from governor.enter(call, only_look=only_look)), entries
+    except Exception as error:  # noqa: BLE001 - as above, whatever keeps it from being known
+        return call, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
+
+
+def entered_command(governor: Governing, command: Command, entries: Entries) -> Flow[tuple[Command, Entries]]:
+    """The same for a command of the host."""
+    try:
+        return (yield from governor.enter_command(command)), entries
+    except Exception as error:  # noqa: BLE001 - as above
+        return command, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
+
+
+def admitted(governor: Governing, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:
+    """The verdict when it was charged. INVARIANT: what can't be charged does not run."""
+    try:
+        return (yield from governor.admit(verdict))
+    except Exception as error:  # noqa: BLE001 - as above
+        if not verdict.may_run_unseen:
+            return verdict
+        return refused(verdict, Deny(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), by="interpose:governance")
+
+
+def counted(governor: Governing, verdict: Verdict[ToolCall], outcome: ToolOutcome) -> Flow[None]:
+    """Let the session know what came of a call. The call has run: nothing is refused any more."""
+    try:
+        yield from governor.finished(verdict, outcome)
+    except Exception as error:  # noqa: BLE001 - the next call meets the same store, and is refused
+        log.warning("what came of %s could not be counted in its session: %s", outcome.call.name, text_of(error))

@@ -1,0 +1,125 @@
+"""Every kind of rule of governance as an interceptor, in the order in which they are asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from interpose.governance.bypasses import Bypass
+from interpose.governance.chains import call_chain_rulings, chain_rulings
+from interpose.governance.command_categories import command_rulings
+from interpose.governance.delegation import delegation_rulings
+from interpose.governance.first_tools import first_tool_rulings
+from interpose.governance.frontmatter import with_frontmatter
+from interpose.governance.governance_interceptors import PRIORITY, Rules, governance_entry
+from interpose.governance.governed_context import GovernedView, view_of
+from interpose.governance.halts import halt_rulings
+from interpose.governance.project_files import WalkedFiles
+from interpose.governance.project_root import project_root
+from interpose.governance.roles import role_rulings
+from interpose.governance.rulebook import Seat
+from interpose.governance.rulings import Ruling
+from interpose.governance.scopes import scope_rulings
+from interpose.governance.stalls import stall_rulings
+from interpose.interceptor import Registration
+from interpose.reading import home_directory
+from interpose.registration import registration
+from interpose.types import Allow, Command, HookPoint, ToolCall, Transform
+
+BypassWord = Callable[[str, str], Bypass | None]
+"""The operator's word by which a command passes in a session."""
+
+_LARGEST_FILE = 1 << 20
+
+
+def nobody(_command: str, _session: str) -> None:
+    """No operator gave their word."""
+    return
+
+
+def governance_entries(bypass_of: BypassWord = nobody) -> tuple[Registration, ...]:
+    """The interceptors. Each kind is one of its own: a rule that fails is a refusal, and touches no other."""
+    files = WalkedFiles()
+
+    def halted(_seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return halt_rulings(view.session, call)
+
+    def role(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return role_rulings(seat, call)
+
+    def first_tool(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return first_tool_rulings(seat, view.session, call)
+
+    def delegation(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return delegation_rulings(seat, view.session, call, view.now_ns)
+
+    def scope(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return scope_rulings(seat, call, home_directory())
+
+    def categories(seat: Seat, _view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return command_rulings(seat, call, home_directory())
+
+    def stalled(_seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        return stall_rulings(view.session, call.context.agent_id)
+
+    def chained_call(seat: Seat, view: GovernedView, call: ToolCall) -> tuple[Ruling, ...]:
+        chains, home = seat.book.chains, home_directory()
+        if not chains.rules:
+            return ()
+        return call_chain_rulings(
+            chains, call, project_root(call.context.cwd, home), view.session, view.now_ns, files, home=home,
+            bypass_of=lambda name: bypass_of(name, view.session.id),
+        )  # fmt: skip
+
+    def chained_command(seat: Seat, view: GovernedView, command: Command) -> tuple[Ruling, ...]:
+        chains = seat.book.chains
+        if not chains.rules:
+            return ()
+        return chain_rulings(
+            chains, command, project_root(command.context.cwd, home_directory()), view.session, view.now_ns, files,
+            bypass_of=lambda name: bypass_of(name, view.session.id),
+        )  # fmt: skip
+
+    rules: tuple[tuple[str, Rules], ...] = (
+        ("halt", halted), ("roles", role), ("first-tools", first_tool), ("delegation", delegation),
+        ("scopes", scope), ("commands", categories), ("chains", chained_call), ("stalls", stalled),
+    )  # fmt: skip
+    before = HookPoint.TOOL_BEFORE
+    return (
+        *(governance_entry(kind, before, rule, PRIORITY - at) for at, (kind, rule) in enumerate(rules)),
+        governance_entry("command-chains", HookPoint.COMMAND_BEFORE, chained_command),
+        # Below the guards and the policies of the organisation and the user: they see what would really be written.
+        registration(
+            id="governance:frontmatter", name=before, interceptor=Frontmattering(), priority=PRIORITY - len(rules),
+            tool_matcher="^(?:write|edit)$", kind="governance",
+        ),
+    )  # fmt: skip
+
+
+class Frontmattering:
+    """Gives managed markdown its frontmatter when it is written."""
+
+    def intercept(self, call: ToolCall) -> Allow | Transform[ToolCall]:
+        """The call with frontmatter in what it writes."""
+        view = view_of(call.context)
+        paths = [path for seat in (view.seats if view else ()) for path in seat.book.frontmatter.paths]
+        if view is None or not paths or not view.enforced:
+            return Allow()
+        agent = call.context.agent_type or call.context.agent_id or call.context.role
+        framed = with_frontmatter(paths, call, view.session.id, agent, _read_text, view.now_ns)
+        return (
+            Allow()
+            if framed is None
+            else Transform(framed, "frontmatter of managed markdown", "governance/frontmatter")
+        )
+
+
+def _read_text(path: str) -> str | None:
+    """A file as it is now, if it is one, and not too large to be a document."""
+    from interpose.formats.whole_files import read_bounded
+
+    try:
+        data = read_bounded(Path(path), _LARGEST_FILE)
+        return None if data is None else data.decode("utf-8")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,42 @@
+"""Commands of the host that an agent starts by itself, through a tool: `Skill`, `SlashCommand`, `activate_skill`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import json as fast
+
+from interpose.flow.command_records import plain_command
+from interpose.tools import plain_name
+from interpose.types import Command, ToolCall
+
+_TOOLS = frozenset({"skill", "slashcommand", "runslashcommand", "activateskill", "runskill", "useskill"})
+"""Names of such tools, without case and dashes."""
+_NAMES = frozenset({"skill", "skillname", "name", "command", "commandname", "slashcommand"})
+_ARGUMENTS = frozenset({"args", "arguments", "input", "params", "parameters"})
+_LONGEST = 20_000
+
+
+def commands_in(call: ToolCall) -> tuple[Command, ...]:
+    """The commands that a tool call would start. Which of several arguments the tool takes is not ours to guess."""
+    if plain_name(call.name) not in _TOOLS and plain_name(call.original_name) not in _TOOLS:
+        return ()
+    given = {plain_name(key): value for key, value in call.arguments.items()}
+    arguments = " ".join(_text(value) for key, value in given.items() if key in _ARGUMENTS)
+    named = [value for key, value in given.items() if key in _NAMES and isinstance(value, str)]
+    return tuple(_command(text[:_LONGEST], arguments[:_LONGEST], call) for text in named if plain_command(text))
+
+
+def _command(text: str, arguments: str, call: ToolCall) -> Command:
+    """`/review 12` may stand in one argument."""
+    name, _, rest = plain_command(text).partition(" ")
+    return Command(name, f"{rest} {arguments}".strip(), call.context)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return fast.encode(value).decode()
+    except (TypeError, ValueError, RecursionError):  # values of other types, which only a library's call can have
+        return ""

@@ -1,0 +1,223 @@
+"""What calls, their ends and a host's events make of a session. Pure: a session and what happened in, the next one out.
+
+arrived      a call came: the session is active, its agent is known
+let_through  it may run: a first tool was used, a delegation begun
+ended        what came of it: counted, looked at for stalls, a delegation over; and what is to be told of it
+heard_of     the host tells of the session: the next one, and what its agent should read
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from interpose.flow.governing import SessionWords
+from interpose.governance.budgets import Left
+from interpose.governance.chains import with_success
+from interpose.governance.check_rounds import round_of, round_stall, with_round
+from interpose.governance.delegation import with_agent, with_agent_stopped, with_delegation, with_delegation_ended
+from interpose.governance.file_model import SessionsForm
+from interpose.governance.first_tools import with_first_tool
+from interpose.governance.governed_context import GovernedView
+from interpose.governance.halts import with_halt
+from interpose.governance.host_commands import commands_in
+from interpose.governance.rulebook import Seat
+from interpose.governance.rulings import RULE_PREFIX
+from interpose.governance.session_states import SessionEvent, after_event, counted, new_session, strictest
+from interpose.governance.session_texts import session_text
+from interpose.governance.sessions import GovernedSession, SeenViolation
+from interpose.governance.spawns import delegation_of
+from interpose.governance.stalls import StallAnswer, reminded, reminder_of, stall_of, with_stall, with_step
+from interpose.governance.step_digests import step_of
+from interpose.reading import home_directory
+from interpose.types import Context, Finding, ToolCall, ToolOutcome, Verdict
+
+NewsWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task"]
+
+
+class SessionNews(Struct, frozen=True, kw_only=True):
+    """Something that happened in a session, for the log, and if it is a halt or a task for the ledger."""
+
+    word: NewsWord
+    at_ns: int
+    session: GovernedSession
+    context: Context
+    tool: str = ""
+    rule: str = ""
+    text: str = ""
+    failed: bool = False
+    would_halt: str = ""
+    """Why the session would have been halted by what is only watched."""
+
+
+def arrived(
+    last: GovernedSession | None, context: Context, seats: Sequence[Seat], form: SessionsForm, now_ns: int
+) -> GovernedSession:
+    """The session when a call comes."""
+    session = new_session(context, now_ns, form) if last is None else last
+    session = after_event(session, "call", now_ns, form, can_tell=False).session
+    return _known(session, context, seats, now_ns)
+
+
+def _known(session: GovernedSession, context: Context, seats: Sequence[Seat], now_ns: int) -> GovernedSession:
+    seat = next((one for one in seats if one.role is not None), seats[0] if seats else None)
+    return session if seat is None else with_agent(session, context, seat, now_ns)
+
+
+def let_through(last: GovernedSession | None, view: GovernedView, call: ToolCall) -> GovernedSession:
+    """The session when a call may run."""
+    session = last or view.session
+    for seat in view.seats:
+        session = with_first_tool(session, seat, call)
+        session = with_delegation(session, seat, call, call.call_id, view.now_ns)
+    return session
+
+
+def is_delegation(call: ToolCall) -> bool:
+    """Whether a call starts another agent."""
+    return delegation_of(call) is not None
+
+
+def ended(
+    last: GovernedSession | None,
+    view: GovernedView,
+    verdict: Verdict[ToolCall],
+    outcome: ToolOutcome,
+    now_ns: int,
+) -> tuple[GovernedSession, list[SessionNews]]:
+    """The session when it is known what came of a call, and what is to be told of it."""
+    session, call = last or view.session, outcome.call
+    ours = [found for found in verdict.findings if found.kind == "governance" and found.rule.startswith(RULE_PREFIX)]
+    told = [
+        SessionNews(
+            word=_word(found), at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=found.rule,
+            text=found.reason,
+        )
+        for found in ours
+    ]  # fmt: skip
+    refusals = [found for found in ours if found.said == "deny" and found.mode == "enforce"]
+    session = counted(
+        session, denials=outcome.denied, errors=outcome.is_error and not outcome.denied, violations=len(refusals),
+        questions=bool(verdict.questions),
+    )  # fmt: skip
+    session = replace(session, violations=(*session.violations, *_violations(refusals, call, now_ns)))
+    if not outcome.denied:
+        session = after_event(session, "result", now_ns, strictest([seat.book.sessions for seat in view.seats])).session
+        session, task = _with_task(session, call, outcome, now_ns)
+        told += task
+        if not outcome.is_error:
+            names = (call.original_name or call.name, *(command.name for command in commands_in(call)))
+            for seat in view.seats:
+                session = with_success(session, seat.book.chains, names, now_ns)
+    session, stalls = _with_stalls(session, view, call, outcome, now_ns)
+    return session, told + stalls
+
+
+def _word(found: Finding) -> NewsWord:
+    if found.mode == "watch":
+        return "watch"
+    return found.said if found.said in ("deny", "ask") else "note"
+
+
+def _violations(refusals: list[Finding], call: ToolCall, now_ns: int) -> Iterator[SeenViolation]:
+    for found in refusals:
+        yield SeenViolation(
+            at_ns=now_ns, call_id=call.call_id, agent=call.context.agent_id[:200], role=call.context.role[:200],
+            tool=call.name[:200], rule=found.rule[:200], said=found.said,
+        )  # fmt: skip
+
+
+def _with_task(
+    session: GovernedSession, call: ToolCall, outcome: ToolOutcome, now_ns: int
+) -> tuple[GovernedSession, list[SessionNews]]:
+    """A delegation that is over, by the result of the very call that began it."""
+    target = delegation_of(call)
+    if target is None:
+        return session, []
+    session = with_delegation_ended(session, call.call_id, failed=outcome.is_error, now_ns=now_ns)
+    told = SessionNews(
+        word="task", at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=f"{RULE_PREFIX}task",
+        text=f"{target}: {'failed' if outcome.is_error else 'done'}", failed=outcome.is_error,
+    )  # fmt: skip
+    return session, [told]
+
+
+def _with_stalls(
+    session: GovernedSession, view: GovernedView, call: ToolCall, outcome: ToolOutcome, now_ns: int
+) -> tuple[GovernedSession, list[SessionNews]]:
+    """The session with this step in it. Each rulebook says what it makes of it; the gravest of those that block counts,
+    and what others only watch is told."""
+    if session.halt is not None:
+        return session, []
+    step = step_of(call, outcome, home_directory())
+    session = with_step(session, step)
+    if (seen := round_of(call, outcome)) is not None:
+        session = with_round(session, seen)
+    found: list[tuple[Seat, StallAnswer]] = []
+    for seat in view.seats:
+        answers = [stall_of(seat.book.stalls, session, step)]
+        if seen is not None:
+            answers.append(round_stall(seat.book.stalls, session, step.agent))
+        found += [(seat, answer) for answer in answers if answer is not None]
+    told = [
+        SessionNews(
+            word="watch", at_ns=now_ns, session=session, context=call.context, tool=call.name,
+            rule=f"{RULE_PREFIX}stall/{answer.kind}", text=f"would {answer.word}: {answer.reason}",
+            would_halt=answer.reason if answer.word == "halt" else "",
+        )
+        for seat, answer in found
+        if seat.mode == "watch"
+    ]  # fmt: skip
+    blocking = [answer for seat, answer in found if seat.mode == "enforce"]
+    if not blocking:
+        return session, told
+    gravest = max(blocking, key=lambda answer: _GRAVITY[answer.word])
+    rule = f"{RULE_PREFIX}stall/{gravest.kind}"
+    if gravest.word == "halt":
+        session = with_halt(session, gravest.reason, rule, now_ns)
+    else:
+        session = with_stall(session, gravest)
+    word: NewsWord = "halt" if gravest.word == "halt" else "ask" if gravest.word == "ask" else "remind"
+    said = SessionNews(
+        word=word, at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=rule, text=gravest.reason
+    )
+    return session, [*told, said]
+
+
+_GRAVITY = {"remind": 0, "ask": 1, "halt": 2}
+
+_EVENTS: dict[SessionWords, SessionEvent] = {
+    "start": "start", "clear": "clear", "resume": "resume", "compact": "compact", "compacted": "compacted",
+    "end": "end", "due": "message", "agent-start": "message", "agent-stop": "message",
+}  # fmt: skip
+_TELLS = ("start", "clear", "resume", "compacted", "due")
+"""Events whose answer an agent can read."""
+
+
+def heard_of(
+    last: GovernedSession | None,
+    context: Context,
+    seats: Sequence[Seat],
+    event: SessionWords,
+    now_ns: int,
+    left: Sequence[Left] = (),
+) -> tuple[GovernedSession, str]:
+    """The session after an event of its host, and what its agent should read. `left` is what is left of its budgets."""
+    form = strictest([seat.book.sessions for seat in seats])
+    session = new_session(context, now_ns, form) if last is None else last
+    change = after_event(session, _EVENTS[event], now_ns, form, can_tell=event in _TELLS and not context.agent_id)
+    session = change.session
+    if event == "agent-start":
+        session = _known(session, context, seats, now_ns)
+    if event == "agent-stop":
+        session = with_agent_stopped(session, context.agent_id, now_ns)
+    texts = [session_text(change.tell, seats, session, context, now_ns, left)] if change.tell else []
+    if event in _TELLS and (reminder := reminder_of(session, context.agent_id)):
+        texts.append(reminder)
+        session = reminded(session)
+    if event == "agent-start":
+        texts.append(session_text("prefix", seats, session, context, now_ns, left))
+    return session, "\n\n".join(text for text in texts if text)

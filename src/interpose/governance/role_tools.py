@@ -1,0 +1,158 @@
+"""Whether a tool is in a list of a rulebook: by exact name, group or glob, never by a part of its name.
+
+Lists are read in two ways, and each is the strict one where it is used:
+
+- `own_names`: what the tool is called, by its host and by us (`Bash` is `exec`, `@github/merge` is
+  `mcp__github__merge`). What *lets a tool in* goes by these alone: `read` lets in no `mcp__files__read_file`, whoever
+  wants that lists it.
+- `work_names`: these, and what the call would do under another name (`mcp__x__run_command` does the work of `exec`).
+  What *keeps a tool out* goes by these: who may not `exec` may not do it through somebody else's shell either.
+
+So a glob lets in a foreign tool that does the work of `exec`, `write` and the like only where that one is let in, too;
+an exact name always does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from interpose.governance.file_model import Patterns
+from interpose.governance.name_patterns import LONGEST, fits, is_glob
+from interpose.governance.rulebook import Rulebook
+from interpose.reading import reading_of
+from interpose.tools import KNOWN_TOOL_NAMES, TOOL_GROUPS, mcp_name, normalize_tool_name
+from interpose.types import EffectKind, ToolCall
+
+GROUP = "group:"
+
+_KNOWN = frozenset(KNOWN_TOOL_NAMES)
+_ONLY_LOOK = frozenset({
+    "read", "glob", "grep", "list", "memory_search", "memory_get", "agents_list", "sessions_list", "sessions_history",
+    "session_status", "skill", "todo", "image",
+})  # fmt: skip
+"""Known tools whose work a glob may let in under any name."""
+_BY_EFFECT: dict[EffectKind, str] = {"fs.write": "write", "fs.delete": "delete"}
+_RUNNERS = frozenset({
+    "bash", "sh", "zsh", "dash", "fish", "pwsh", "powershell", "python", "python3", "node", "deno", "bun", "ruby",
+    "perl", "php", "lua", "R",
+})  # fmt: skip
+_LOOKS_LIKE_CODE = "(\n=;|"
+
+
+class CarriedScript(Protocol):
+    """A program text that a call carries (reading/)."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def counts(self) -> str: ...
+    @property
+    def sure(self) -> bool: ...
+
+
+def members(groups: dict[str, Patterns], patterns: Iterable[str]) -> Iterator[str]:
+    """The names and globs of a list, with its groups opened. `groups` are those of the file."""
+    for pattern in patterns:
+        named = pattern.strip().lower()
+        if named in TOOL_GROUPS:
+            yield from TOOL_GROUPS[named]
+        elif (own := groups.get(pattern.strip().removeprefix(GROUP))) is not None:
+            yield from own
+        else:
+            yield canonical_pattern(pattern)
+
+
+def canonical_pattern(pattern: str) -> str:
+    """A name or glob of a list as names are compared: `Bash` is `exec`, `@github/*` is `mcp__github__*`."""
+    plain = pattern.strip().lower()
+    if not is_glob(plain):
+        plain = normalize_tool_name(plain)
+    return _as_mcp(plain) or plain
+
+
+def tool_fits(book: Rulebook, patterns: Iterable[str], tool: ToolCall | str) -> bool:
+    """Whether a tool is in a list, by what it is called. For what lets something in: see above."""
+    names = own_names(tool)
+    return any(fits(pattern, name) for pattern in members(book.tools, patterns) for name in names)
+
+
+def is_let_in(book: Rulebook, patterns: Iterable[str], call: ToolCall, home: str) -> bool:
+    """Whether a list lets a call in: by exact name, or by a glob that lets in the work that it does, too."""
+    listed = tuple(members(book.tools, patterns))
+    names = own_names(call)
+    found = [pattern for pattern in listed if any(fits(pattern, name) for name in names)]
+    if not found:
+        return False
+    if any(not is_glob(pattern) for pattern in found):
+        return True
+    work = work_of(call, home) - _ONLY_LOOK
+    return all(any(fits(pattern, name) for pattern in listed) for name in work)
+
+
+def kept_out(book: Rulebook, patterns: Iterable[str], call: ToolCall, home: str) -> str:
+    """The name under which a list has a call, by what it is called or by what it would do; empty if it has not."""
+    listed = tuple(members(book.tools, patterns))
+    if not listed:
+        return ""
+    for name in own_names(call):
+        if any(fits(pattern, name) or _fits_flat(pattern, name) for pattern in listed):
+            return name
+    return next((name for name in sorted(work_of(call, home)) if any(fits(one, name) for one in listed)), "")
+
+
+def own_names(tool: ToolCall | str) -> tuple[str, ...]:
+    """What a tool is called: our name for it first."""
+    said = (tool,) if isinstance(tool, str) else (tool.name, tool.original_name)
+    found: dict[str, None] = {}
+    for name in said:
+        if name:
+            canonical = normalize_tool_name(name)
+            found[_as_mcp(canonical) or canonical] = None
+            found[canonical] = None
+            found[name.strip().lower()] = None
+    return tuple(found)
+
+
+def work_of(call: ToolCall, home: str) -> frozenset[str]:
+    """The known tools whose work the call of another tool does: by its name, its paths, the programs it carries."""
+    if call.name == "exec":
+        return frozenset()
+    reading = reading_of(call, home)
+    found = {reading.seen.name} & _KNOWN - {call.name}
+    if call.name != "sql" and reading.carried is not None and any(map(_is_program, reading.carried.scripts)):
+        found.add("exec")  # also what a schedule or another machine is given
+    if call.name not in _KNOWN:
+        found |= {_BY_EFFECT[effect.kind] for effect in reading.effects if effect.kind in _BY_EFFECT}
+        if found & {"edit", "apply_patch", "move", "copy"}:
+            found.discard("write")  # each of them writes, and is the better word for it
+        if "move" in found:
+            found.discard("delete")
+    return frozenset(found)
+
+
+def _is_program(script: CarriedScript) -> bool:
+    """Whether a text that a call carries is a program of the agent's choice, and not the words of one tool."""
+    if script.counts == "all":
+        return True
+    first, _, rest = script.text.partition(" ")
+    return first in _RUNNERS and (script.sure or any(sign in rest for sign in _LOOKS_LIKE_CODE))
+
+
+def _as_mcp(plain: str) -> str:
+    found = mcp_name(plain)
+    return f"mcp__{found.server}__{found.tool}" if found is not None and found.server and found.tool else ""
+
+
+def _fits_flat(pattern: str, name: str) -> bool:
+    """The same where a host writes one underscore for two: nobody can say where the server's name ends there.
+
+    INVARIANT: only for what keeps out. Two tools of two servers can have one such name.
+    """
+    if not (name.startswith("mcp_") and pattern.startswith("mcp_")):
+        return False
+    return fits(_flat(pattern), _flat(name))
+
+
+def _flat(name: str) -> str:
+    return "_".join(part for part in name[:LONGEST].split("_") if part)

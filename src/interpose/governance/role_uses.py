@@ -1,0 +1,38 @@
+"""Which tools a role may use, asked by name: for checking a file, and for telling people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from interpose.carried_calls import canonical
+from interpose.governance.name_patterns import is_glob
+from interpose.governance.role_tools import members
+from interpose.governance.roles import role_rulings
+from interpose.governance.rulebook import Role, Rulebook, Seat
+from interpose.types import ToolCall
+
+
+def may_use(book: Rulebook, role: Role, tool: str) -> bool:
+    """Whether a role may use a tool, by its name alone. A question counts as a yes: a person can answer it."""
+    call = ToolCall(tool, original_name=tool) if is_carrier(tool) else canonical(ToolCall(tool))
+    return all(ruling.said != "deny" for ruling in role_rulings(Seat(book=book, role=role), call))
+
+
+def is_carrier(tool: str) -> bool:
+    """Whether a tool only carries calls of others: by its name alone nothing can be said about those."""
+    from interpose.carried_calls import is_wrapper
+
+    return is_wrapper(tool)
+
+
+def unusable_first_tools(book: Rulebook) -> Iterator[tuple[str, str]]:
+    """Roles whose first tools they may not use: such an agent could do nothing at all."""
+    for role in book.roles.values():
+        first = role.first_tools
+        if first is None or first.mode == "off":
+            continue
+        named = [tool for tool in members(book.tools, first.any_of) if not is_glob(tool)]
+        barred = [tool for tool in named if not may_use(book, role, tool)]
+        said_here = role.place("first_tools").endswith(f"roles.{role.name}.first_tools")
+        if barred and (said_here or len(barred) == len(named)):
+            yield role.name, f"its first tool {barred[0]!r} is one that it may not use"

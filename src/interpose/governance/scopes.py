@@ -1,0 +1,124 @@
+"""Which files a role may write: everything that a call would write or delete is compared with the role's scopes.
+
+What counts as writing: `write`, `edit`, `apply_patch` (each file of it), `delete`, `move` (both ends), `copy` (where it
+ends), foreign tools that do the same, and all that a command would write, delete or change the mode of.
+
+- A file outside of the scopes is denied, whatever way leads there: `..`, `~`, links, another case, another spelling.
+- A file of which only the beginning is known (`src/$NAME`) is a question, if its directory lies inside. Where nothing
+  is known (`> $FILE`) it is denied: the agent can say the name. Code that nobody can read (`eval "$X"`) is a question.
+- A set of files (`rm -rf src`, `sed -i ... *.py`) must lie inside as a whole. Of what is only deleted or edited, the
+  files that are there count; of what is unpacked or copied somewhere, all that could come.
+- Temporary files and devices that keep nothing (`/dev/null`) are everybody's, unless a scope has them.
+- What a program that is started writes by itself is not seen. Who must not start any has `commands` for it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from interpose.formats.plain_text import one_line
+from interpose.governance.roles import instead_of
+from interpose.governance.rulings import RULE_PREFIX, Ruling
+from interpose.governance.scope_files import Files, Spot, could_be_in, surely_in
+from interpose.governance.written_files import Written, written_by
+from interpose.paths import FileSystem, Lookup, Place, place_of
+
+if TYPE_CHECKING:
+    from interpose.governance.rulebook import Role, Rulebook, Seat
+    from interpose.types import ToolCall
+
+SCOPE_RULE = f"{RULE_PREFIX}scope"
+
+_FILES = FileSystem()
+_SHOWN = 200
+_VERBS = {"fs.delete": "delete", "fs.permission": "change the mode of", "vcs.discard": "undo changes of"}
+_EVERYBODYS = frozenset({Place.IN_TEMP, Place.DEVICE_SAFE})
+
+
+class Refused(Struct, frozen=True):
+    """A file that may not be written, or of which nobody can say whether it may."""
+
+    written: Written
+    why: str
+    is_question: bool = False
+
+
+def scope_rulings(
+    seat: Seat, call: ToolCall, home: str, *, project: str = "", lookup: Lookup = _FILES
+) -> tuple[Ruling, ...]:
+    """What a role's scopes, and the ceilings above it, say about what a call would write.
+
+    `project` is the directory that globs are relative to; left out, it is found from where the call would run.
+    """
+    role = seat.role
+    if role is None:
+        return ()
+    limits = [(role.write, role.place("write"))] if role.write is not None else []
+    for ceiling, place in zip(role.ceilings, role.ceiling_places, strict=True):
+        if ceiling.write is not None:
+            limits.append((ceiling.write, f"{place}.write"))
+    if not limits:
+        return ()
+    files = Files.of(call, home, project, lookup)
+    written = tuple(written_by(call, home, files))
+    found = (_ruling(seat, role, written, files, scopes, place) for scopes, place in limits)
+    return tuple(ruling for ruling in found if ruling is not None)
+
+
+def _ruling(
+    seat: Seat, role: Role, written: tuple[Written, ...], files: Files, scopes: tuple[str, ...], place: str
+) -> Ruling | None:
+    refused = [found for one in written if (found := _judged(seat.book, one, files, scopes)) is not None]
+    if not refused:
+        return None
+    worst = next((one for one in refused if not one.is_question), refused[0])
+    more = len({one.written.named for one in refused}) - 1
+    others = f" and {more} more" if more else ""
+    verb = _VERBS.get(worst.written.kind, "write")
+    what = one_line(files.shown(worst.written.named)[:_SHOWN])
+    return Ruling(
+        said="ask" if worst.is_question else "deny", rule=SCOPE_RULE,
+        reason=f"The role {role.name} {'asks before it may' if worst.is_question else 'may not'} {verb} {what}{others}",
+        instead=role.instead or worst.written.instead or _instead(role, scopes),
+        evidence=f"{place} is {', '.join(scopes) or 'empty'}; {worst.why}", watch=seat.mode == "watch",
+    )  # fmt: skip
+
+
+def _instead(role: Role, scopes: tuple[str, ...]) -> str:
+    return f"Write only in {' and '.join(scopes)}" if scopes else instead_of(role)
+
+
+def _judged(book: Rulebook, written: Written, files: Files, scopes: tuple[str, ...]) -> Refused | None:
+    if written.unknown:
+        return Refused(written, written.unknown, written.is_question)
+    is_question = False
+    for spot in files.spots(written):
+        if spot.trouble:
+            return Refused(written, f"nobody can say where that leads: {spot.trouble}")
+        is_question = is_question or spot.is_partly_known
+        if _is_everybodys(book, spot, files):
+            continue
+        if not any(surely_in(book, book.scopes[name], spot, files) for name in scopes):
+            return Refused(written, _lies(book, spot, files))
+    return Refused(written, "only the beginning of its name is known", is_question=True) if is_question else None
+
+
+def _is_everybodys(book: Rulebook, spot: Spot, files: Files) -> bool:
+    if files.is_below(spot.parts):
+        return False
+    inside = f"{spot.path.rstrip('/')}/x" if spot.is_partly_known else spot.path
+    if place_of(inside, cwd=files.cwd, home=files.home, workspace=files.root) not in _EVERYBODYS:
+        return False
+    return not any(could_be_in(book, scope, spot, files) for scope in book.scopes.values())
+
+
+def _lies(book: Rulebook, spot: Spot, files: Files) -> str:
+    """Where a file lies that lies outside, in words."""
+    shown = one_line(files.shown(spot.path)[:_SHOWN])
+    at = [name for name, scope in book.scopes.items() if surely_in(book, scope, spot, files)]
+    if at:
+        return f"{shown} lies in {' and '.join(at)}"
+    near = [name for name, scope in book.scopes.items() if could_be_in(book, scope, spot, files)]
+    return f"{shown} may touch {' and '.join(near)}" if near else f"{shown} lies in no scope"

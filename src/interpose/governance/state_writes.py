@@ -1,0 +1,77 @@
+"""What a tool call would make of the project's state file: known for tools that write and edit, unknown for commands.
+
+Chain rules with `becomes` ask for it: the state that a write leads to is what they hold back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from msgspec import Struct
+
+from interpose.governance.name_patterns import fits_any
+from interpose.governance.prerequisites import StateContent
+from interpose.governance.project_files import state_data
+from interpose.paths import FileSystem
+from interpose.reading import reading_of
+from interpose.tools import content_of, replaced_of
+from interpose.types import ToolCall
+
+_DEFAULT = "/"
+
+
+class NextState(Struct, frozen=True):
+    """The content that the state file would have. With `unknown`, nobody can say it before it is written."""
+
+    data: Any = None
+    unknown: str = ""
+
+
+def writes_state(call: ToolCall, *, project: str, state_file: str, state_tools: tuple[str, ...], home: str) -> bool:
+    """Whether a call changes the state file. Asked of every call: who writes nothing is soon known."""
+    if _is_state_tool(call, state_tools):
+        return True
+    written = [effect.resource for effect in reading_of(call, home).effects if effect.kind == "fs.write"]
+    if not written or not project.startswith("/"):
+        return False
+    lookup, cwd = FileSystem(), call.context.cwd or _DEFAULT
+    wanted = set(lookup.spellings(f"{project.rstrip('/')}/{state_file}", cwd=_DEFAULT, home=home).paths)
+    return any(not wanted.isdisjoint(lookup.spellings(path, cwd=cwd, home=home).paths) for path in written)
+
+
+def next_state(call: ToolCall, *, state_file: str, state_tools: tuple[str, ...], now: StateContent) -> NextState:
+    """The content that the file would have after a call that writes it. `now` is what it has."""
+    return (
+        _merged(now, dict(call.arguments))
+        if _is_state_tool(call, state_tools)
+        else _written(call, state_file, now.text)
+    )
+
+
+def _is_state_tool(call: ToolCall, patterns: tuple[str, ...]) -> bool:
+    return fits_any(patterns, call.name) or bool(call.original_name and fits_any(patterns, call.original_name))
+
+
+def _merged(now: StateContent, changes: dict[str, Any]) -> NextState:
+    before = now.data if not now.problem and isinstance(now.data, dict) else {}
+    return NextState({**before, **changes})
+
+
+def _written(call: ToolCall, state_file: str, text_now: str) -> NextState:
+    match call.name:
+        case "write":
+            return _read(content_of(call), state_file)
+        case "edit":
+            old = replaced_of(call)
+            if not old or old not in text_now:
+                return NextState(unknown="It is not known what this edit makes of the state file")
+            return _read(text_now.replace(old, content_of(call)), state_file)
+        case _:
+            return NextState(unknown=f"It is not known what {call.name} writes into the state file")
+
+
+def _read(text: str, state_file: str) -> NextState:
+    try:
+        return NextState(state_data(text.encode("utf-8", "surrogatepass"), state_file))
+    except ValueError as error:
+        return NextState(unknown=f"What would be written into the state file can't be read: {error}")

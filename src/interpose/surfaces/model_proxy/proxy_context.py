@@ -1,0 +1,36 @@
+"""Whose request it is. INVARIANT: what an agent says about itself never loosens a decision.
+
+A session comes from the configuration, from a header, or is that of the command that the proxy was started for. Those
+of a header have our name before them: nobody gets into the session of a hook or a gateway by naming it.
+"""
+
+from __future__ import annotations
+
+from interpose.config.proxy import ProxySettings
+from interpose.formats.plain_text import one_line
+from interpose.observability.trace_context import parse_traceparent
+from interpose.surfaces.http_server.messages import Request
+from interpose.surfaces.model_proxy.upstream_headers import SESSION
+from interpose.types import Context
+
+SOURCE = "proxy:"
+LOCAL = "proxy:local"
+"""The session of all who name none."""
+_LONGEST = 256
+
+
+def proxy_context(settings: ProxySettings, request: Request, dialect: str, *, own_session: str, cwd: str) -> Context:
+    """The context of one request. `own_session` is that of the command that was started with the proxy."""
+    headers = request.headers
+    said = _text(headers.get(SESSION, ""))
+    trace, span = parse_traceparent(headers.get("traceparent", "")[:_LONGEST])
+    return Context(
+        session_id=settings.session or (f"{SOURCE}{said}" if said else own_session or LOCAL),
+        agent_id=settings.agent, role=settings.role, cwd=cwd, trace_id=trace, span_id=span,
+        source=f"{SOURCE}{dialect}", request_id=request.request_id, claimed=_text(headers.get("user-agent", "")),
+    )  # fmt: skip
+
+
+def _text(said: str) -> str:
+    """A text that an agent chose: short, and with nothing in it that can't be shown."""
+    return one_line(said.strip())[:_LONGEST]

@@ -1,0 +1,43 @@
+"""What passes when a budget is used up, and what only looks like it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from interpose.carried_calls import canonical
+from interpose.governance.file_model import SaveWorkForm
+from interpose.governance.rulebook import Rulebook
+from interpose.governance.save_work import saves_work
+from interpose.types import Context, ToolCall
+from tests.noted import noted
+
+CASES = yaml.safe_load((Path(__file__).parents[2] / "cases/governance/save_work.yaml").read_text(encoding="utf-8"))
+
+
+DEFAULTS = SaveWorkForm()
+
+
+def saves(tool: str, arguments: dict[str, Any], form: SaveWorkForm = DEFAULTS) -> bool:
+    call = canonical(ToolCall(tool, arguments, context=Context(cwd="/p")))
+    return saves_work(Rulebook(file="governance.yaml", save_work=form), call, "/home/u")
+
+
+@pytest.mark.parametrize("case", noted((case["note"], (case,)) for case in CASES))
+def test_what_saves_work(case: dict[str, Any]) -> None:
+    assert saves(case["tool"], case["arguments"]) == case["saves"]
+
+
+def test_an_operator_says_what_saves_work() -> None:
+    form = SaveWorkForm(tools=("exec",), commands=(), writes=("~/journal/**", "/var/notes/*"))
+    assert saves("Bash", {"command": "make save"}, form)
+    assert saves("Write", {"file_path": "~/journal/2026/a.txt", "content": ""}, form)
+    assert saves("Write", {"file_path": "/home/u/journal/a", "content": ""}, form)
+    assert saves("Write", {"file_path": "/var/notes/a", "content": ""}, form)
+    assert not saves("Write", {"file_path": "/var/notes/a/b", "content": ""}, form)
+    assert not saves("Write", {"file_path": "notes.md", "content": ""}, form)
+    assert not saves("Read", {"file_path": "notes.md"}, form)
+    assert not saves("Bash", {"command": "git status"}, SaveWorkForm(tools=(), commands=(), writes=()))
