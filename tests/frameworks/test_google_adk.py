@@ -285,6 +285,20 @@ def test_all_that_a_tool_returns_is_judged(note: str, result: Any) -> None:
     assert HIDDEN in returned(model)
 
 
+def test_an_argument_can_be_taken_away() -> None:
+    ran: list[Any] = []
+
+    def keep(text: str, where: str = "here") -> str:
+        """Keep it."""
+        ran.append((text, where))
+        return "kept"
+
+    take = Saying(lambda call: Transform(call.with_arguments({"text": call.arguments["text"]})))
+    agent = LlmAgent(name="a", model=calling("keep", text="milk", where="/etc"), tools=[keep])
+    Talk(agent).say(guard(engine=engine_of(before=take)))
+    assert ran == [("milk", "here")]
+
+
 def test_a_result_can_become_nothing() -> None:
     from msgspec.structs import replace
 

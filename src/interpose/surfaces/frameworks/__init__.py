@@ -7,4 +7,5 @@ __all__ = [
     "langchain",
     "openai_agents",
     "pydantic_ai",
+    "strands",
 ]

@@ -212,10 +212,8 @@ class InterposePlugin(BasePlugin):
         match ending:
             case Told(text):
                 return {"error": text}
-            case Result(value) if value is result:
-                return None
             case Result(value):
-                return {"result": None} if value is None else value  # None would leave the old one
+                return None if value is result else value  # which is never None if the result was something
             case _:
                 assert_never(ending)
 
