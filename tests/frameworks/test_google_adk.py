@@ -217,6 +217,18 @@ def test_an_agent_in_a_tool_is_judged_under_its_name_in_the_outer_session() -> N
     assert "not the inner one" in returned(tool.agent.model)
 
 
+def test_an_agent_for_a_single_turn_is_judged_under_its_name() -> None:
+    ran, model = Ran(), calling("note", text="milk")
+    heard = Saying(lambda call: Deny("not the inner one") if call.context.agent_id == "inner" else Allow())
+    inner_agent = LlmAgent(name="inner", mode="single_turn", model=model, tools=[ran.note])
+    outer = LlmAgent(name="outer", model=calling("inner", request="take a note"), sub_agents=[inner_agent])
+    Talk(outer).say(guard(engine=engine_of(before=heard)))
+    who = [(call.name, call.context.agent_id, call.context.session_id) for call in heard.heard]
+    assert who == [("inner", "outer", "s"), ("note", "inner", "s")]
+    assert ran == []
+    assert "not the inner one" in returned(model)
+
+
 def test_a_question_outlives_its_guard() -> None:
     """Everything that a yes needs is in the session: the process may be another one."""
     ran, model = Ran(), calling("note", text="milk")

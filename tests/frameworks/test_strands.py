@@ -21,6 +21,7 @@ from strands.middleware import ExecuteToolContext, ExecuteToolStage
 from strands.multiagent import Swarm
 from strands.plugins import Plugin
 from strands.session.file_session_manager import FileSessionManager
+from strands.tools.executors import SequentialToolExecutor
 
 from interpose import Confirm, Deny, Engine, FrameworkLimitError, Transform, create_interceptor_registry
 from interpose.frameworks.strands import guard
@@ -178,6 +179,23 @@ def test_an_agent_that_a_tool_calls_acts_in_the_outer_session() -> None:
     assert heard.heard[-1].context.session_id == helper.session_id
 
 
+def test_one_agent_after_another_is_a_session_after_another() -> None:
+    heard = Saying(lambda _call: Allow())
+    ours = guard(engine=engine_of(before=heard))
+    agents = [
+        agent_of(calling("note", text="milk"), Ran().tool, plugins=[ours], tool_executor=SequentialToolExecutor())
+        for _ in range(2)
+    ]
+
+    async def both() -> None:
+        for agent in agents:
+            async for _event in agent.stream_async("go"):
+                pass
+
+    asyncio.run(both())
+    assert [call.context.session_id for call in heard.heard] == [agent.session_id for agent in agents]
+
+
 def test_agents_of_a_swarm_are_judged_under_their_names() -> None:
     heard, ran = Saying(lambda call: Deny("not you") if call.context.agent_id == "second" else Allow()), Ran()
     ours = guard(engine=engine_of(before=heard), session="s")
@@ -289,6 +307,15 @@ def test_what_a_tool_yields_is_judged_with_its_result(note: str, after: Any, pie
     assert [one for one in seen if one != f"found {SECRET}"][: len(pieces)] == pieces
     assert (SECRET in str(seen)) == (note == "nobody objects")
     assert (SECRET in returned(model)) == (note == "nobody objects")
+
+
+def test_a_tool_that_yields_without_end_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("interpose.surfaces.frameworks.strands.MOST_PIECES", 1)
+    heard = Saying(lambda _outcome: Allow())
+    model = calling("search", text="milk")
+    streamed(agent_of(model, search, plugins=[guard(engine=engine_of(after=heard))]))
+    assert heard.heard[0].result["pieces"] == ["looking"]
+    assert "found milk" in returned(model)
 
 
 def test_all_that_a_tool_returns_is_judged_and_pictures_stay_pictures() -> None:
@@ -419,3 +446,30 @@ def test_arguments_that_are_no_object_are_refused() -> None:
     ran, model = Ran(), ScriptedModel(("c1", "note", ["milk"]))
     agent_of(model, ran.tool, plugins=[guard(engine=engine_of())])("go")
     assert ran == []
+    assert "no JSON object" in returned(model)
+
+
+def test_what_a_failed_call_says_is_known_to_be_an_error() -> None:
+    @tool
+    def fail() -> str:
+        """Fail."""
+        raise LookupError("gone")
+
+    heard = Saying(lambda _outcome: Allow())
+    model = calling("fail")
+    agent_of(model, fail, plugins=[guard(engine=engine_of(after=heard))])("go")
+    assert heard.heard[0].is_error
+    assert "gone" in returned(model)
+
+
+def test_only_what_the_user_says_is_a_message() -> None:
+    heard = Saying(lambda _message: Allow())
+    agent = agent_of(ScriptedModel(), plugins=[guard(engine=engine_of(message=heard))])
+    agent(
+        [
+            {"role": "user", "content": [{"text": "one"}]},
+            {"role": "assistant", "content": [{"text": "two"}]},
+            {"role": "user", "content": [{"text": "three"}]},
+        ]
+    )
+    assert [message.text for message in heard.heard] == ["one", "three"]

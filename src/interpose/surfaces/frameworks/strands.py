@@ -51,6 +51,9 @@ NO_MESSAGE = (
     "messages=False"
 )
 
+MOST_PIECES = 10_000
+"""How many pieces of a tool's result are held back. What it yields beyond them nobody gets."""
+
 _NOT_ASKED = "interpose: nobody was asked"
 _TOOL_LISTS = ("tools", "anthropic_tools", "gemini_tools")
 """Where the configuration of a model names tools that its provider runs."""
@@ -152,7 +155,7 @@ class InterposeAgentPlugin(Plugin):
                 if isinstance(event, ToolResultEvent):
                     came = event
                 elif _is_piece(event):
-                    pieces.append(event)  # held back: it is judged with the result
+                    pieces += [event] if len(pieces) < MOST_PIECES else []  # held back: judged with the result
                 else:
                     yield event
         except InterruptException:
