@@ -93,7 +93,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 @pytest.fixture(scope="module")
-def places(service: Service) -> ours.Holdings:  # noqa: ARG001 - it is what puts them there
+def places(service: Service) -> ours.Holdings:
     return ours._held
 
 

@@ -26,6 +26,7 @@ from strands.middleware import ExecuteToolContext, ExecuteToolStage
 from strands.plugins import Plugin
 from strands.types.events import ToolResultEvent
 
+from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import FrameworkLimitError, text_of
 from interpose.surfaces.frameworks.facts import FrameworkFacts
@@ -42,7 +43,10 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Deny, same
+from interpose.types import (
+    Deny,
+    same,
+)
 
 FACTS = FrameworkFacts(name="strands", title="Strands Agents", asks="interrupt", messages=True)
 NO_OBJECT = "Interpose refused this: its arguments are no JSON object"
