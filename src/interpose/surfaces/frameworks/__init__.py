@@ -5,6 +5,7 @@ __all__ = [
     "ag2",
     "claude_agent_sdk",
     "langchain",
+    "llama_index",
     "openai_agents",
     "pydantic_ai",
 ]
