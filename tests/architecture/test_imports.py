@@ -188,7 +188,7 @@ CONFINED = {
         "fastmcp": ("fastmcp",),
         "google_adk": ("google",),
         "langchain": ("langchain", "langchain_core", "langgraph"),
-        "llama_index": ("llama_index",),
+        "llama_index": ("llama_index", "workflows"),
         "mcp_sdk": ("mcp",),
         "openai_agents": ("agents", "openai"),
         "pydantic_ai": ("pydantic_ai",),

@@ -2,9 +2,11 @@
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
+    "ag2",
     "claude_agent_sdk",
     "google_adk",
     "langchain",
+    "llama_index",
     "openai_agents",
     "pydantic_ai",
     "strands",
