@@ -36,6 +36,7 @@ from ag2.utils import AGENT_CONTEXT_DEPENDENCY_KEY
 from msgspec.json import Encoder
 from pydantic_core import to_jsonable_python
 
+from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import FrameworkLimitError
 from interpose.formats import strict_json
@@ -51,7 +52,9 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Deny
+from interpose.types import (
+    Deny,
+)
 
 FACTS = FrameworkFacts(name="ag2", title="AG2", asks="ToolApprovalRequest", messages=True)
 NO_OBJECT = "Interpose refused this: its arguments are no JSON object"

@@ -27,6 +27,7 @@ from msgspec import Struct
 from msgspec.json import Encoder
 from workflows.runtime.types.results import WaitingForEvent
 
+from interpose.answers import Approved
 from interpose.driving import Flow, drive, drive_async
 from interpose.errors import FrameworkLimitError
 from interpose.surfaces.frameworks.facts import FrameworkFacts
@@ -42,7 +43,10 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Deny, new_id
+from interpose.types import (
+    Deny,
+    new_id,
+)
 
 FACTS = FrameworkFacts(name="llama_index", title="LlamaIndex", asks="InputRequiredEvent", messages=True)
 
