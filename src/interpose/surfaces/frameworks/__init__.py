@@ -2,6 +2,7 @@
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
+    "agent_framework",
     "claude_agent_sdk",
     "langchain",
     "openai_agents",
