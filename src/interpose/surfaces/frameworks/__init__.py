@@ -4,6 +4,7 @@
 __all__ = [
     "agent_framework",
     "claude_agent_sdk",
+    "crewai",
     "langchain",
     "openai_agents",
     "pydantic_ai",
