@@ -31,6 +31,7 @@ from agent_framework import (
 from agent_framework.exceptions import UserInputRequiredException
 from pydantic_core import to_jsonable_python
 
+from interpose.answers import Approved
 from interpose.driving import drive_async, is_awaitable
 from interpose.errors import RefusedError, text_of
 from interpose.surfaces.frameworks.facts import FrameworkFacts
@@ -46,7 +47,10 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Deny, same
+from interpose.types import (
+    Deny,
+    same,
+)
 
 FACTS = FrameworkFacts(
     name="agent_framework", title="Microsoft Agent Framework", asks="function_approval_request", messages=True

@@ -24,6 +24,7 @@ from crewai.hooks import (
 )
 from msgspec.json import Encoder
 
+from interpose.answers import Approved
 from interpose.driving import drive
 from interpose.errors import FrameworkLimitError, text_of
 from interpose.flow.hosted import undecidable
@@ -39,7 +40,10 @@ from interpose.surfaces.frameworks.guarding import (
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.result_shapes import plain_text
-from interpose.types import MAX_DEPTH, Approved, Deny
+from interpose.types import (
+    MAX_DEPTH,
+    Deny,
+)
 
 FACTS = FrameworkFacts(name="crewai", title="CrewAI", asks="request_human_input", messages=True)
 YES = "yes"
