@@ -2,15 +2,11 @@
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
 __all__ = [
-<<<<<<< HEAD
     "ag2",
-    "claude_agent_sdk",
-    "google_adk",
-=======
     "agent_framework",
     "claude_agent_sdk",
     "crewai",
->>>>>>> w-ad3
+    "google_adk",
     "langchain",
     "llama_index",
     "openai_agents",
