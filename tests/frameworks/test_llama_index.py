@@ -13,6 +13,7 @@ pytest.importorskip("llama_index.core.agent.workflow", reason="run by scripts/fr
 from llama_index.core.agent.workflow import AgentWorkflow, CodeActAgent, FunctionAgent, ReActAgent
 from llama_index.core.base.llms.types import ChatMessage, ImageBlock, TextBlock
 from llama_index.core.llms.mock import MockFunctionCallingLLM
+from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.tools import FunctionTool
 from llama_index.core.workflow import (
     Context,
@@ -352,6 +353,38 @@ def test_a_call_that_changed_since_it_was_asked_about_is_asked_about_again() -> 
     questions, _ = run(guard(agent_of(model, notes.tool), engine=Engine(registry)), saying("yes"), saying("no"))
     assert [one.tool_kwargs["text"] for one in questions] == ["milk", "poison"]
     assert notes.ran == []
+
+
+@pytest.mark.parametrize(
+    ("note", "first", "then", "runs"),
+    [
+        ("the answer", "mine", "", True),
+        ("an answer to another question, then the answer", "another", "mine", True),
+        ("an answer to no question, then a no", "", "no", False),
+    ],
+)
+def test_a_run_that_was_kept_takes_no_answer_to_another_question(note: str, first: str, then: str, runs: bool) -> None:
+    """LlamaIndex forgets what a kept run waits for, and gives it any answer."""
+    notes = Notes()
+    model = ScriptedModel(called("note", 0, text="milk"))
+    agent = guard(agent_of(model, notes.tool), engine=engine_of(before=ASKING))
+
+    async def play() -> None:
+        begun = agent.run(user_msg="go")
+        async for event in begun.stream_events():
+            if isinstance(event, InputRequiredEvent):
+                break
+        kept = begun.ctx.to_dict()
+        await begun.cancel_run()
+        context = Context.from_dict(agent, kept)
+        resumed = agent.run(ctx=context)
+        await resumed.ctx.store.set("memory", ChatMemoryBuffer.from_defaults())  # LlamaIndex does not keep it
+        name = event.question_id if first == "mine" else first
+        resumed.ctx.send_event(HumanResponseEvent(response="yes", **({"question_id": name} if name else {})))
+        await answered(resumed, *[saying("no" if then == "no" else "yes")] * 3)
+
+    asyncio.run(play())
+    assert bool(notes.ran) is runs
 
 
 # results

@@ -289,14 +289,17 @@ async def _asked(call: FrameworkCall, context: Any, question: AskPerson) -> Pers
     """
     arguments = question.then.arguments
     name = hashlib.sha256(_encode((call.call_id, call.name, arguments, question.question))).hexdigest()[:32]
-    answer = await context.wait_for_event(
-        HumanResponseEvent, requirements={"question_id": name}, timeout=None,
-        waiter_event=InputRequiredEvent(
-            prefix=question.question, question_id=name, tool_name=call.name, tool_kwargs=arguments
-        ),
-    )  # fmt: skip
-    said = answer.get("response")
-    return Approved(FACTS.name) if isinstance(said, str) and said.strip().lower() in _YES else Deny("")
+    asked = InputRequiredEvent(prefix=question.question, question_id=name, tool_name=call.name, tool_kwargs=arguments)
+    # A run that was kept and restored has forgotten what its answers must name: then it is asked once more.
+    for again in (None, f"interpose:{name}"):
+        answer = await context.wait_for_event(
+            HumanResponseEvent, waiter_event=asked, waiter_id=again, requirements={"question_id": name}, timeout=None
+        )
+        if answer.get("question_id") == name:
+            said = answer.get("response")
+            yes = isinstance(said, str) and said.strip().lower() in _YES
+            return Approved(FACTS.name) if yes else Deny("")
+    return Deny("the answer was to another question")
 
 
 def _new(ev: Any) -> list[ChatMessage]:
