@@ -8,4 +8,5 @@ __all__ = [
     "mcp_sdk",
     "openai_agents",
     "pydantic_ai",
+    "smolagents",
 ]
