@@ -17,7 +17,7 @@ from interpose.frameworks.smolagents import guard
 from interpose.types import Allow, Transform
 from tests.frameworks.behaviours import BEHAVIOURS, Behaviour, Play
 from tests.frameworks.drivers import smolagents as driver
-from tests.frameworks.drivers.smolagents import Noting, ScriptedModel, called
+from tests.frameworks.drivers.smolagents import Noting, ScriptedModel, called, told
 from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 from tests.frameworks.known import KNOWN
 from tests.frameworks.playing import Mode, NoteTool
@@ -51,7 +51,7 @@ def coding(code: str, *tools: Any, engine: Any, **options: Any) -> tuple[Any, st
     agent = CodeAgent(list(tools), ScriptedModel([code, 'final_answer("done")']), **QUIET, **options)
     assert guard(agent, engine=engine) is agent
     agent.run("go")
-    return agent, str(agent.model.given[1][-1].content)
+    return agent, told(agent)
 
 
 def calling(agent_kind: Any, calls: list[Any] | str, *tools: Any, **options: Any) -> Any:
@@ -99,7 +99,7 @@ def test_a_sub_agent_that_writes_code_is_known_by_its_own_name() -> None:
     messages = Saying(lambda _message: Allow())
     guard(agent, engine=engine_of(before=heard, message=messages)).run("buy milk")
     assert note.ran == []
-    assert "not you" in str(helper.model.given[1][-1].content)
+    assert "not you" in told(helper)
     assert [(call.name, call.context.agent_id) for call in heard.heard][:4] == [
         ("python_interpreter", "main"), ("helper", "main"), ("python_interpreter", "helper"), ("note", "helper"),
     ]  # fmt: skip
@@ -112,10 +112,10 @@ def test_handing_over_can_be_refused() -> None:
     agent = calling(ToolCallingAgent, [called("helper", {"task": "go"}, "h1")], managed_agents=[helper])
     guard(agent, engine=engine_of(before=only("helper", lambda _call: Deny("do it yourself")))).run("go")
     assert helper.model.given == []
-    assert "do it yourself" in str(agent.model.given[1][-1].content)
+    assert "do it yourself" in told(agent)
 
 
-FAILING = f"print('{SECRET}')\nprint(1 / 0)"
+FAILING = f"print('{SECRET[:4]}' + '{SECRET[4:]}')\nprint(1 / 0)"
 
 
 def test_what_code_printed_before_it_failed_is_judged() -> None:
@@ -126,15 +126,15 @@ def test_what_code_printed_before_it_failed_is_judged() -> None:
 
 
 def test_what_code_printed_before_it_failed_is_withheld() -> None:
-    _, seen = coding(FAILING, engine=engine_of(after=Saying(lambda _outcome: Deny("no"))))
+    _, seen = coding(FAILING, engine=engine_of(after=Saying(lambda _outcome: Deny("not for you"))))
     assert SECRET not in seen
+    assert "not for you" in seen
 
 
 def test_what_code_printed_before_it_failed_is_seen_if_nobody_objects() -> None:
-    agent, _ = coding(FAILING, engine=engine_of())
-    step = agent.memory.steps[1]
-    assert SECRET in step.observations
-    assert "ZeroDivisionError" in str(step.error)
+    _, seen = coding(FAILING, engine=engine_of())
+    assert SECRET in seen
+    assert "ZeroDivisionError" in seen
 
 
 HOSTILE = [
@@ -227,9 +227,9 @@ def test_a_tool_that_is_added_later_stands_behind_the_guard() -> None:
 
 def test_an_executor_that_is_put_in_later_stands_behind_the_guard() -> None:
     note = NoteTool()
-    agent = calling(CodeAgent, "note('milk')", Noting(note))
+    agent = calling(CodeAgent, "note('milk')")
     guard(agent, engine=engine_of(before=only("note", lambda _call: Deny("no"))))
-    agent.python_executor = LocalPythonExecutor([])
+    agent.python_executor, agent.tools["note"] = LocalPythonExecutor([]), Noting(note)
     agent.run("go")
     assert note.ran == []
 
@@ -304,4 +304,4 @@ def test_an_agent_keeps_its_name_and_its_guard() -> None:
     assert type(agent).__name__ == "ToolCallingAgent"
     assert isinstance(agent, ToolCallingAgent)
     agent.run("go")
-    assert "first" in str(agent.model.given[1][-1].content)
+    assert "first" in told(agent)

@@ -139,11 +139,17 @@ def _coding(script: Script) -> tuple[Any, Any]:
     return first, worker
 
 
+def told(worker: Any) -> str:
+    """All that the model was told after its first answer: what came of it, and the error if there was one."""
+    messages = [one for one in worker.model.given[1] if one.role == MessageRole.TOOL_RESPONSE]
+    return "\n".join(str(part["text"]) for one in messages for part in one.content)
+
+
 def seen_by(worker: Any, script: Script) -> list[str]:
     """What the model was really given, call by call."""
     if len(worker.model.given) < 2:
         return []
-    given = "\n".join(str(part["text"]) for part in worker.model.given[1][-1].content)
+    given = told(worker)
     if isinstance(worker, CodeAgent):
         return given.split(MARK)[1:] or [given]
     if not worker.seen:

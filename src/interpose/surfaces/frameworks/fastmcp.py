@@ -72,7 +72,7 @@ class InterposeFastMCPMiddleware(Middleware):
         """A prompt that is filled in."""
         return await self._judged(_PROMPT, context, call_next)
 
-    async def _judged(self, kind: _Kind, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
+    async def _judged(self, kind: _RequestKind, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
         current, came = _round(context), _Came()
         call = called(self._name or _server(context), kind.method, current)
         answers = current.continued()
@@ -111,7 +111,7 @@ class _Came:
     wire: Any = None
 
 
-class _Kind(Struct, frozen=True):
+class _RequestKind(Struct, frozen=True):
     """What is asked of a server, and how its result goes to the wire and back."""
 
     method: str
@@ -175,11 +175,13 @@ def _prompt_closed(value: dict[str, Any]) -> PromptResult:
     return PromptResult(messages, description=out.description, meta=out.meta)
 
 
-_TOOL = _Kind("tools/call", ToolResult, _tool_opened, _tool_closed, InputRequiredToolResult, ToolError)
-_RESOURCE = _Kind(
+_TOOL = _RequestKind("tools/call", ToolResult, _tool_opened, _tool_closed, InputRequiredToolResult, ToolError)
+_RESOURCE = _RequestKind(
     "resources/read", ResourceResult, _resource_opened, _resource_closed, InputRequiredResourceResult, ResourceError
 )
-_PROMPT = _Kind("prompts/get", PromptResult, _prompt_opened, _prompt_closed, InputRequiredPromptResult, PromptError)
+_PROMPT = _RequestKind(
+    "prompts/get", PromptResult, _prompt_opened, _prompt_closed, InputRequiredPromptResult, PromptError
+)
 
 
 def _round(context: MiddlewareContext[Any]) -> Round:

@@ -195,7 +195,7 @@ class QuestionPut(Exception):  # noqa: N818 - no error: the client is asked, and
         self.result = result
 
 
-class _OpenQuestion(Struct, frozen=True):
+class _PutToClient(Struct, frozen=True):
     key: bytes
     at: float
     held: Mapping[str, Any]
@@ -210,7 +210,7 @@ class ClientQuestions:
     """
 
     def __init__(self) -> None:
-        self._open: OrderedDict[str, _OpenQuestion] = OrderedDict()
+        self._open: OrderedDict[str, _PutToClient] = OrderedDict()
 
     def asked(self, current: Round, question: AskPerson) -> PersonsAnswer | Awaitable[PersonsAnswer]:
         """The person's answer. Raises QuestionPut."""
@@ -241,7 +241,7 @@ class ClientQuestions:
 
     def _paused(self, key: bytes, question: AskPerson, held: Mapping[str, Any]) -> InputRequiredResult:
         state = f"{REQUEST}:{secrets.token_urlsafe(24)}"
-        self._keep(state, _OpenQuestion(key, monotonic(), held))
+        self._keep(state, _PutToClient(key, monotonic(), held))
         form = ElicitRequest(params=ElicitRequestFormParams(message=_shown(question), requested_schema=_FORM))
         return InputRequiredResult(input_requests={REQUEST: form}, request_state=state)
 
@@ -249,9 +249,9 @@ class ClientQuestions:
         """A tool that asks by itself will be called again: the person who agreed is not asked twice."""
         state = result.get("requestState") if isinstance(result, Mapping) else None
         if current.approved and isinstance(state, str) and state:
-            self._keep(state, _OpenQuestion(current.approved, monotonic(), {}, is_answered=True))
+            self._keep(state, _PutToClient(current.approved, monotonic(), {}, is_answered=True))
 
-    def _keep(self, state: str, question: _OpenQuestion) -> None:
+    def _keep(self, state: str, question: _PutToClient) -> None:
         self._open[state] = question
         if len(self._open) > _MOST:
             self._open.popitem(last=False)
