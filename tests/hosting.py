@@ -13,6 +13,7 @@ import yaml
 from msgspec.structs import replace
 
 from interpose import Engine, create_interceptor_registry
+from interpose.answers import Approved, Edited, Pending
 from interpose.config.settings import ApprovalSettings, Config
 from interpose.driving import drive
 from interpose.service.activity import Activity
@@ -28,7 +29,6 @@ from interpose.types import (
     Deny,
     Finding,
     Message,
-    Pending,
     PermissionRequest,
     Report,
     ToolCall,
@@ -70,10 +70,19 @@ def unhidden(facts: HostFacts, tool: str, reason: str) -> str:
 
 
 class Queue:
-    """Every question goes to a queue in which it waits."""
+    """Every question goes to a queue in which it waits, or in which a test has answered it."""
 
-    async def confirm(self, _request: PermissionRequest) -> Pending:
-        return Pending("K3M9QX2A")
+    def __init__(self) -> None:
+        self.answer: Approved | Pending | Edited = Pending("K3M9QX2A")
+        self.news = SimpleNamespace(take=lambda _session: "")
+
+    def waiting(self, _seconds: float, **_can: bool) -> Queue:
+        return self
+
+    async def confirm(self, request: PermissionRequest) -> Approved | Pending | Edited:
+        answer = self.answer
+        # As at a real desk: the call that a person wrote is the one that they agreed to.
+        return Approved(answer.by) if isinstance(answer, Edited) and request.arguments == answer.arguments else answer
 
 
 class Memory:
@@ -118,10 +127,10 @@ class Scripted(Service):
     def __init__(self, *, ask: str = "host") -> None:
         self.verdict = "allow"
         self.commands: list[tuple[str, str]] = []
-        self.recorder = Recording()
+        self.recorder, self.queue = Recording(), Queue()
         parts: dict[str, Any] = {
             "store": Memory(), "ledger": SimpleNamespace(open_call=lambda *_: ""),
-            "desk": lambda: SimpleNamespace(waiting=lambda _seconds: Queue()),
+            "desk": lambda: self.queue,
             "policies": SimpleNamespace(engine=self._chosen), "activity": Activity(),
         }  # fmt: skip
         super().__init__(Config(approvals=ApprovalSettings(ask=cast("Any", ask))), **parts)

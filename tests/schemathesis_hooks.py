@@ -24,8 +24,27 @@ def readable(value: Any) -> bool:
             return True
 
 
+_YES = {
+    "scope",
+    "uses",
+    "until",
+    "kind",
+    "sessions",
+    "arguments",
+    "comment",
+    "passphrase",
+    "code",
+    "ids",
+    "answer",
+    "reason",
+}
+"""The fields of a yes."""
+
+
 @schemathesis.hook
 def filter_body(_context: object, body: Any) -> bool:
-    # Whether a time lies ahead, and whether a question came out of a session, can't be said in a schema either.
-    depends = isinstance(body, dict) and body.get("scope") in ("until", "session")
+    # Whether a time lies ahead, whether a question came out of a session, what it can be widened to and what it can be
+    # edited to can't be said in a schema either.
+    answers = isinstance(body, dict) and body.keys() <= _YES
+    depends = answers and (body.get("scope") in ("until", "session", "kind") or "arguments" in body or "until" in body)
     return readable(body) and not depends

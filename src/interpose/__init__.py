@@ -11,6 +11,7 @@ from interpose.late_names import late_names
 TYPE_CHECKING = False  # as in `typing`, without importing it
 
 if TYPE_CHECKING:
+    from interpose.answers import Approved, Edited, Pending
     from interpose.approvals import (
         AutoApprove,
         AutoDeny,
@@ -72,7 +73,6 @@ if TYPE_CHECKING:
     from interpose.toolsets import ToolSet
     from interpose.types import (
         Allow,
-        Approved,
         Command,
         Confirm,
         Context,
@@ -83,7 +83,6 @@ if TYPE_CHECKING:
         HookPoint,
         Message,
         Params,
-        Pending,
         PermissionRequest,
         Report,
         ToolCall,
@@ -113,6 +112,7 @@ __all__ = [
     "Decision",
     "Deny",
     "DuplicateIdError",
+    "Edited",
     "Effect",
     "Engine",
     "ExecutionFailedError",
@@ -176,6 +176,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "answers": ("Approved", "Edited", "Pending"),
     "approvals": (
         "AutoApprove", "AutoDeny", "BatchAnswer", "CallbackConfirmation", "ConfirmationHandler",
         "InteractiveConfirmation", "StandingAnswer",
@@ -203,9 +204,8 @@ _HOMES = {
     ),
     "toolsets": ("ToolSet",),
     "types": (
-        "Allow", "Approved", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint",
-        "Message", "Params", "Pending", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform",
-        "Verdict",
+        "Allow", "Command", "Confirm", "Context", "Decision", "Deny", "Effect", "Finding", "HookPoint", "Message",
+        "Params", "PermissionRequest", "Report", "ToolCall", "ToolOutcome", "Transform", "Verdict",
     ),
 }  # fmt: skip
 """Where each name is at home. A module is imported when one of its names is asked for: a hook needs few of them."""

@@ -420,6 +420,7 @@ def _desk(config: Config, store: Store, ledger: Ledger, answering: Answering | N
     own: dict[str, Any] = {} if answering is None else answering.of_desk()
     return Desk(
         store, timeout=config.approvals.timeout, key=ledger.keys.digests, on_question=tell,
+        on_escalated=None if tell is None else tell.escalated,
         waiters=max(1, config.server.limits.max_connections // 4), **own,
     )  # fmt: skip
 

@@ -28,6 +28,10 @@ InterposeError
 │   ├── AnsweredError         somebody has answered it
 │   ├── TooLateError          it timed out
 │   ├── ScopeError            a yes can't count for so much, or says nothing
+│   ├── EditError             a call can't be edited so, or what it was edited to would be refused
+│   ├── VoteError             whoever answers is none of those who must, or has answered
+│   ├── UnlikeError           questions that can't be answered together, as they are of different kinds
+│   ├── CrowdedError          more of these than anybody could look through
 │   └── NotProvenError        whoever answers did not prove to be no agent
 ├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
@@ -183,6 +187,22 @@ class TooLateError(ApprovalError):
 
 class ScopeError(ApprovalError, ValueError):
     """A yes can't count for that."""
+
+
+class EditError(ApprovalError):
+    """The call can't be edited so."""
+
+
+class VoteError(ApprovalError):
+    """This answer is not one of those that are needed."""
+
+
+class UnlikeError(ApprovalError):
+    """These questions are not alike."""
+
+
+class CrowdedError(ApprovalError):
+    """There are too many of these already."""
 
 
 class NotProvenError(ApprovalError):

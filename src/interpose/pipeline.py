@@ -22,8 +22,10 @@ from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any, cast, get_args
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Approvers, Edited, Pending
 from interpose.driving import Failure, Flow, ask
 from interpose.errors import logged, name_of, text_of
 from interpose.interceptor import Registration
@@ -37,7 +39,6 @@ from interpose.types import (
     Deny,
     Finding,
     Outcome,
-    Pending,
     Raised,
     Report,
     Severity,
@@ -49,8 +50,8 @@ from interpose.types import (
 MAX_ROUNDS = 3
 """How often guards may look again at one rewrite before a chain that keeps rewriting is refused."""
 
-Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Deny | Pending"]]
-"""Puts the question: the approver's name, why not, or that nobody has answered yet."""
+Approve = Callable[[Any, tuple[Finding, ...]], Flow["str | Approved | Deny | Pending | Edited"]]
+"""Puts the question: who approves, why not, that nobody has answered yet, or that another call should run."""
 
 
 _SEVERITIES = get_args(Severity)
@@ -62,14 +63,15 @@ class _Chain:
     """The state of one decision."""
 
     __slots__ = (
-        "approval", "approver", "asks", "decided_by", "denied", "errors", "findings", "original", "payload", "policies",
-        "timings",
+        "approval", "approver", "asks", "decided_by", "denied", "edit", "errors", "findings", "original", "payload",
+        "policies", "timings", "word",
     )  # fmt: skip
 
     def __init__(self, payload: Any) -> None:
         self.payload = payload
         self.original: Any = _UNCHANGED
-        self.approver = self.approval = ""
+        self.approver = self.approval = self.word = ""
+        self.edit: Edited | None = None
         self.findings: list[Finding] = []
         self.errors: list[BaseException] = []
         self.asks: list[Finding] = []
@@ -108,8 +110,12 @@ def decide(
         match answer:
             case Deny():
                 _deny(chain, _refused_question(chain.asks[0], answer))
-            case Pending(approval):
-                chain.approval = approval
+            case Pending(approval, word):
+                chain.approval, chain.word = approval, word
+            case Edited(approval=approval):  # no answer to this payload: whoever decides about the other one says yes
+                chain.approval, chain.edit = approval, answer
+            case Approved(approver, word):
+                chain.approver, chain.word = approver, word
             case approver:
                 chain.approver = approver
     verdict = _verdict(chain, perf_counter_ns() - start)
@@ -143,8 +149,9 @@ def _take(chain: _Chain, entry: Registration, answer: object) -> bool:
                 chain.original = chain.payload
             chain.payload, chain.decided_by = new, said
             return True
-        case Confirm(message, rule, severity, part, instead, detail, summary):
-            _note(chain, entry, _finding(entry, "ask", message, rule, severity, part, instead, detail, summary))
+        case Confirm(message, rule, severity, part, instead, detail, summary, approvers):
+            said = _finding(entry, "ask", message, rule, severity, part, instead, detail, summary)
+            _note(chain, entry, said if approvers is UNSET else replace(said, approvers=approvers))
         case Deny(reason, rule, severity, part, instead, detail, summary):
             said = _finding(entry, "deny", reason, rule, severity, part, instead, detail, summary)
             _note(chain, entry, said)
@@ -184,11 +191,21 @@ def _problem(entry: Registration, payload: Any, answer: object) -> str:
         return text_of(answer.error)  # type: ignore[attr-defined]  # mypy does not narrow by a type held in a name
     if kind is Transform:
         return _misfit(entry, payload, answer.payload)  # type: ignore[attr-defined]  # as above
-    if kind is Allow or kind is Confirm or kind is Deny:
+    if kind is Confirm:
+        return _misasked(answer)  # type: ignore[arg-type]  # as above
+    if kind is Allow or kind is Deny:
         return ""
     if kind is Report:
         return _misreport(answer)  # type: ignore[arg-type]  # as above
     return f"answered {name_of(answer)} instead of Allow, Transform, Confirm or Deny"
+
+
+def _misasked(confirm: Confirm) -> str:
+    """Why a question is none that people could answer: who must agree has to be said in so many words."""
+    approvers: object = confirm.approvers
+    if approvers is UNSET or (type(approvers) is Approvers and type(approvers.count) is int and approvers.count > 0):
+        return ""
+    return "answered a Confirm whose approvers are none"
 
 
 def _misreport(report: Report[Any]) -> str:
@@ -338,6 +355,6 @@ def _verdict(chain: _Chain, elapsed_ns: int) -> Verdict[Any]:
         outcome=outcome, decision=decision, payload=chain.payload, findings=tuple(chain.findings),
         questions=tuple(ask.reason for ask in chain.asks), rewritten=chain.rewritten,
         approver=chain.approver, elapsed_ns=elapsed_ns, policy="+".join(chain.policies), timings=tuple(chain.timings),
-        original=chain.original if chain.rewritten else None, approval=chain.approval,
+        original=chain.original if chain.rewritten else None, approval=chain.approval, word=chain.word, edit=chain.edit,
         decided_by=decided_by, errors=Raised(chain.errors) if chain.errors else NOTHING_RAISED,
     )  # fmt: skip

@@ -452,6 +452,12 @@ def spellings(call: ToolCall, name: str) -> tuple[str, ...]:
     return tuple(key for key in call.arguments if _plain_key(key) in known)
 
 
+def content_arguments(call: ToolCall) -> tuple[str, ...]:
+    """The arguments that say what a file tool writes and what it takes out, where each of them is one text."""
+    named = _CONTENT | _REPLACED
+    return tuple(key for key, value in call.arguments.items() if _plain_key(key) in named and isinstance(value, str))
+
+
 def replaced_of(call: ToolCall) -> str:
     """The text that a file tool would take out."""
     return "\n".join(_named_texts(call.arguments, _REPLACED))

@@ -1,4 +1,4 @@
-"""The values that cross layers: calls, contexts, decisions, verdicts, effects. Frozen, and importing nothing of ours.
+"""The values that cross layers: calls, contexts, decisions, verdicts, effects. Frozen, and standing on answers alone.
 
 A changed call is a new object. Arguments are frozen deeply when a call is made, so an interceptor that tries to change
 what it was shown gets an error instead of changing what others see.
@@ -10,8 +10,10 @@ import os
 from enum import StrEnum
 from typing import Any, Generic, Literal, NoReturn, TypeVar, cast
 
-from msgspec import Struct, field
+from msgspec import UNSET, Struct, UnsetType, field
 from msgspec.structs import force_setattr, replace
+
+from interpose.answers import Approvers, Edited
 
 T = TypeVar("T")
 
@@ -285,6 +287,8 @@ class PermissionRequest(Struct, frozen=True):
     message: str
     subject: Any = None
     findings: tuple[Finding, ...] = ()
+    original: Any = None
+    """What came in, if what is asked about was made of it."""
 
     @property
     def tool(self) -> str:
@@ -338,6 +342,8 @@ class Confirm(Struct, frozen=True):
     """More than the reason says by itself, such as a judge's own words."""
     summary: str = ""
     """The reason without its detail. Empty means the reason itself."""
+    approvers: Approvers | UnsetType = UNSET
+    """Who must agree, where it is not enough that anybody does."""
 
 
 class Deny(Struct, frozen=True):
@@ -359,18 +365,6 @@ InterceptorKind = Literal["guard", "cel", "ai", "governance"]
 """What kind of interceptor speaks: code, a rule in CEL, a rule that a model judges, or a rule of governance."""
 
 
-class Approved(Struct, frozen=True):
-    """A question was answered with yes. `by` is who said so, for the record."""
-
-    by: str
-
-
-class Pending(Struct, frozen=True):
-    """A question still waits for its answer. `approval` is its id in the queue; empty where another asks the person."""
-
-    approval: str = ""
-
-
 class Finding(Struct, frozen=True, kw_only=True):
     """One interceptor's contribution to a verdict."""
 
@@ -385,6 +379,7 @@ class Finding(Struct, frozen=True, kw_only=True):
     detail: str = ""
     summary: str = ""
     kind: InterceptorKind = "guard"
+    approvers: Approvers | UnsetType = UNSET
 
 
 class Report(Struct, Generic[T], frozen=True):
@@ -428,6 +423,10 @@ class Verdict(Struct, Generic[T], frozen=True, kw_only=True):
     """What interceptors raised. Each is a finding, too."""
     decided_by: Finding | None = None
     """What the decision is made of: the refusal, the first question, the last rewrite. None if nobody objected."""
+    word: str = ""
+    """What the person who answered, or put the answer off, says to the agent."""
+    edit: Edited | None = None
+    """The question was answered by another call: the flow decides about that one. With this alone nothing runs."""
 
     @property
     def allowed(self) -> bool:

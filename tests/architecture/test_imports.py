@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "interpose"
 
 EVERYWHERE = {"late_loggers", "late_names", "late_patterns"}
-LEAVES = {"types", "errors"}
+LEAVES = {"answers", "types", "errors"}
 CORE = {
     *LEAVES,
     "driving",
@@ -38,7 +38,8 @@ READ_BY_PEOPLE = {"reading", "shell", "paths", "secrets", "store", "ledger", "fo
 # rooms: a server that knows nothing of us, the routes of our API, the agents' languages, the programs agents start.
 # A module is a room of its own where its neighbours stand on both sides of a room between them.
 MAY_USE: dict[str, set[str]] = {
-    "types": set(),
+    "answers": set(),
+    "types": {"answers"},
     "errors": set(),
     "late_loggers": set(),
     "late_names": set(),
@@ -55,7 +56,7 @@ MAY_USE: dict[str, set[str]] = {
     "interceptor": {"types", "errors", "points", "driving"},
     "registration": {"types", "errors", "driving", "tools", "interceptor"},
     "registry": {"types", "errors", "interceptor", "registration", "tools", "tool_descriptions"},
-    "pipeline": {"types", "errors", "points", "interceptor", "driving"},
+    "pipeline": {"answers", "types", "errors", "points", "interceptor", "driving"},
     "paths": {"types", "agents"},
     "secrets.kinds": set(),
     "secrets": {"types", "secrets.kinds", "formats"},
@@ -81,7 +82,8 @@ MAY_USE: dict[str, set[str]] = {
     "foreign_tools": {"types", "tools", "tool_words", "tool_descriptions", "secrets"},
     "reading": {"types", "tools", "tool_descriptions", "foreign_tools", "shell", "paths"},
     "pins": LEAVES | {"store"},
-    "approvals": LEAVES | {"formats", "pipeline", "driving", "secrets", "store"},
+    "call_kinds": LEAVES | {"formats", "reading", "tools"},
+    "approvals": LEAVES | {"call_kinds", "formats", "pipeline", "driving", "secrets", "store"},
     "flow": CORE | {"formats", "pipeline", "approvals", "secrets"},
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
@@ -98,7 +100,7 @@ MAY_USE: dict[str, set[str]] = {
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
-    "service": FLOW | POLICY | {"config", "governance", "ledger", "pins", "proof", "store"},
+    "service": FLOW | POLICY | {"call_kinds", "config", "formats", "governance", "ledger", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
     "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
@@ -139,7 +141,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
-    | {"build", "config", "driving", "ledger", "observability", "service"}
+    | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
     | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
@@ -186,7 +188,7 @@ CONFINED = {
         "fastmcp": ("fastmcp",),
         "google_adk": ("google",),
         "langchain": ("langchain", "langchain_core", "langgraph"),
-        "llama_index": ("llama_index",),
+        "llama_index": ("llama_index", "workflows"),
         "mcp_sdk": ("mcp",),
         "openai_agents": ("agents", "openai"),
         "pydantic_ai": ("pydantic_ai",),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pwd
 import re
@@ -9,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -107,3 +109,54 @@ def _another_user_alone_answers(home: Path) -> None:
         assert done.stdout == "200\n", done.stderr
         assert server.ask("GET", f"/api/v1/approvals/{id}").body["answer"]["by"] == NAME
         assert runs(server)
+
+
+def test_a_pause_needs_the_proof_of_a_yes_and_ends_without(tmp_path: Path) -> None:
+    """The default proof: a token alone pauses nothing from this machine, a person's own terminal does."""
+    configured(tmp_path)
+    with ServerProcess(tmp_path) as server, terminal(server) as own:
+        refused = server.ask("POST", "/api/v1/pause", {"minutes": 10})
+        assert (refused.status, refused.body["error"]) == (403, "not_proven")
+        asked(server)
+        code, shown = own.run(*interpose("pause", "10m", "--reason", "moving"))
+        assert (code, "paused: " in shown) == (0, True), shown
+        assert runs(server)
+        (pause,) = server.ask("GET", "/api/v1/pause").body["pauses"]
+        assert server.ask("DELETE", f"/api/v1/pause/{pause['id']}").status == 200
+        assert not runs(server)
+
+
+def test_an_edited_call_from_the_hook_to_the_record(tmp_path: Path) -> None:
+    """A real hook asks, a person edits in their own terminal, the hook is told the edited call, the record has both."""
+    configured(tmp_path)
+    event = {
+        "session_id": "s", "cwd": str(tmp_path), "hook_event_name": "PreToolUse", "tool_name": "Bash",
+        "tool_use_id": "t1", "permission_mode": "bypassPermissions",
+        "tool_input": {"command": "git push --force origin feature", "description": "publish"},
+    }  # fmt: skip
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    # An agent in a terminal of its own, which is younger than the person's.
+    agent = tmp_path / "agent.sh"
+    agent.write_text(f"{' '.join(interpose('hook', 'claude-code'))} <event.json >said.json\ntrue\n")
+    with ServerProcess(tmp_path) as server, terminal(server) as own, terminal(server) as other:
+
+        def hook() -> dict[str, Any]:
+            assert other.run("bash", str(agent))[0] == 0
+            told: dict[str, Any] = json.loads((tmp_path / "said.json").read_text())["hookSpecificOutput"]
+            return told
+
+        assert hook()["permissionDecision"] == "deny"
+        (question,) = server.ask("GET", "/api/v1/approvals").body["approvals"]
+        edited = "'command=git push --force-with-lease origin feature'"
+        code, shown = own.run(*interpose("approvals", "approve", question["id"], "--set", edited))
+        assert (code, "APPROVED" in shown) == (0, True), shown
+        told = hook()
+        assert (told["permissionDecision"], told["updatedInput"]["command"]) == (
+            "allow", "git push --force-with-lease origin feature",
+        )  # fmt: skip
+        assert hook()["permissionDecision"] == "deny", "once"
+        records = server.ask("GET", "/api/v1/audit?decision=rewrite").body["records"]
+        (record,) = [one for one in records if one["rewritten"]]
+        assert record["original_arguments"]["command"] == "git push --force origin feature"
+        assert record["arguments"]["command"] == "git push --force-with-lease origin feature"
+        assert record["approver"].startswith(f"grant:{question['id']} of ")

@@ -13,12 +13,13 @@ from typing import Any
 
 import pytest
 
+from interpose.answers import Approved, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.scopes import scope
 from interpose.approvals.seal import open_seal
 from interpose.store import open_store
 from interpose.store.protocols import Store
-from interpose.types import Approved, Context, Pending, PermissionRequest, ToolCall
+from interpose.types import Context, PermissionRequest, ToolCall
 from tests.postgres import Server
 
 KEY = b"shared"
@@ -64,7 +65,8 @@ from pathlib import Path
 from interpose.approvals.desk import Desk
 from interpose.approvals.seal import open_seal
 from interpose.store import open_store, postgres, sqlite
-from interpose.types import Approved, Context, PermissionRequest, ToolCall
+from interpose.answers import Approved
+from interpose.types import Context, PermissionRequest, ToolCall
 
 store = open_store({place!r})
 desk = Desk(store, timeout=300, key={KEY!r}, seal=open_seal(Path({str(key_file)!r})))

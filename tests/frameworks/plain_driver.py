@@ -5,10 +5,13 @@ from __future__ import annotations
 import asyncio
 from typing import Any, assert_never
 
+from interpose.answers import Approved
 from interpose.driving import drive, drive_async
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import AskPerson, Ending, FrameworkCall, FrameworkGuard, Result, Told
-from interpose.types import Approved, Deny
+from interpose.types import (
+    Deny,
+)
 from tests.frameworks.playing import DONE, HELPER, MAIN, SESSION, Mode, Played, Script
 
 FACTS = FrameworkFacts(name="plain", title="a plain loop", asks="a function", messages=True)

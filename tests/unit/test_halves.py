@@ -15,7 +15,8 @@ from interpose import (
     ToolOutcome,
     create_interceptor_registry,
 )
-from interpose.types import Approved, Deny, Pending, Verdict
+from interpose.answers import Approved, Pending
+from interpose.types import Deny, Verdict
 
 LS = ToolCall("Bash", {"command": "ls"})
 

@@ -3,13 +3,17 @@
 from typing import TYPE_CHECKING
 
 from interpose.approvals.handlers import (
+    EDITED,
+    PAUSE,
     AutoApprove,
     AutoDeny,
     CallbackConfirmation,
     ConfirmationHandler,
+    Put,
     StandingAnswer,
     as_handler,
     ask_person,
+    needs_people,
     put_question,
     question,
     standing_answer,
@@ -23,6 +27,8 @@ if TYPE_CHECKING:
 # The modules are named and not imported, so that each is loaded by who needs it.
 __all__ = [
     "BATCH_DENIED",
+    "EDITED",
+    "PAUSE",
     "AutoApprove",
     "AutoDeny",
     "BatchAnswer",
@@ -30,15 +36,19 @@ __all__ = [
     "CallbackConfirmation",
     "ConfirmationHandler",
     "InteractiveConfirmation",
+    "Put",
     "StandingAnswer",
     "alarms",
     "as_handler",
     "ask_for_batch",
     "ask_person",
+    "asks_again",
     "binding",
     "desk",
+    "edits",
     "grants",
     "latest_time",
+    "needs_people",
     "put_question",
     "question",
     "questions",
@@ -46,6 +56,7 @@ __all__ = [
     "seal",
     "standing_answer",
     "uses",
+    "votes",
     "webhook",
 ]
 

@@ -7,12 +7,24 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
 
+from interpose.approvals.handlers import EDITED
 from interpose.errors import UnboundError, text_of
-from interpose.types import Command, Context, HookPoint, Message, Params, PermissionRequest, ToolCall, ToolOutcome
+from interpose.types import (
+    Command,
+    Context,
+    Finding,
+    HookPoint,
+    Message,
+    Params,
+    PermissionRequest,
+    ToolCall,
+    ToolOutcome,
+)
 
 
 class Subject(Struct, frozen=True):
@@ -72,6 +84,32 @@ def bound(subject: Subject, key: bytes) -> Bound:
     if context.claimed:  # callers that share a credential say for whom they act: what one was granted is not all theirs
         for_principal = (*for_principal, context.claimed)
     return Bound(digest(key, b"session", *for_principal, context.session_id), digest(key, b"principal", *for_principal))
+
+
+def kind_bound(subject: Subject, key: bytes) -> Bound:
+    """What a grant for a kind of call is bound to besides its kind: who asks, from where, with which tool.
+
+    The same agent of the same principal, in the same directory; `session` in this session alone.
+    """
+    context = subject.context
+    whose = (
+        subject.point, subject.tool, subject.said, context.cwd, context.principal, context.claimed, context.agent_id,
+        context.role, context.source,
+    )  # fmt: skip
+    return Bound(digest(key, b"kind-session", *whose, context.session_id), digest(key, b"kind", *whose))
+
+
+def asked_by(findings: Sequence[Finding], key: bytes) -> tuple[str, ...]:
+    """Who asks a question: a digest for each rule. Whoever names no rule is known by what it says.
+
+    The question that every edited call ends with is none of theirs.
+    """
+    named = (
+        (found.interceptor, found.rule, "" if found.rule else found.reason)
+        for found in findings
+        if found.interceptor != EDITED
+    )
+    return tuple(dict.fromkeys(digest(key, b"rule", *names) for names in named))
 
 
 def digest(key: bytes, use: bytes, *parts: str) -> str:

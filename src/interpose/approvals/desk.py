@@ -1,13 +1,12 @@
 """The desk: one queue of questions for all surfaces and all servers, in the store.
 
     ask -> waiting -> approved -> a grant, taken by whoever waits or by who asks again
+                   -> edited   -> a grant for the call that a person wrote; whoever asks again is told that one
+                   -> put off  -> waits on, and the agent is told to go on with other work
                    -> denied, or expired: a no that stands for a moment before the same may be asked again
 
-INVARIANT: a call runs only by a use of a grant that the store took away in one transaction. Whoever is faster gets it,
-be it a thread, a process or a server: once is once. Nothing in a call can name a question or a grant.
-
-INVARIANT: only a desk that has the seal asks, answers and takes: the server's. A grant counts if the seal is under all
-that it binds and its uses are more than those that are known to be spent. What else is in the store is an alarm.
+INVARIANT: only a desk that has the seal asks, answers and takes: the server's. Nothing in a call can name a question or
+a grant. How grants are used up is in taking.py, who must agree in votes.py, how it is answered in answering.py.
 """
 
 from __future__ import annotations
@@ -15,20 +14,26 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from time import monotonic
-from typing import Protocol
+from typing import Any, Protocol
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
+from interpose.answers import Approved, ApproverRole, Edited, Pending
 from interpose.approvals.alarms import GrantAlarms
-from interpose.approvals.binding import Bound, Subject, bound, digest, subject_of
-from interpose.approvals.grants import Given, given_of, grant_of, signed_of
+from interpose.approvals.answer_book import AnswerBook
+from interpose.approvals.binding import Subject, asked_by, bound, digest, kind_bound, subject_of
+from interpose.approvals.edits import edit_subject, edited_call
+from interpose.approvals.grants import Given
 from interpose.approvals.latest_time import LatestTime
+from interpose.approvals.news import News
+from interpose.approvals.onlookers import Onlookers
+from interpose.approvals.pauses import Pauses
 from interpose.approvals.questions import (
     Answer,
     Kept,
     Question,
     answer_of,
-    answer_text,
+    approvers_of,
     kept_of,
     moment,
     question_id,
@@ -39,14 +44,15 @@ from interpose.approvals.questions import (
 )
 from interpose.approvals.scopes import ONCE, Scope
 from interpose.approvals.seal import Seal, Verifier
+from interpose.approvals.taking import GrantTaker, Wanted
 from interpose.approvals.uses import REVOKED, Uses
+from interpose.approvals.votes import Vote, VoteBook, escalates
 from interpose.approvals.waiters import MOST_WAITERS, Waiters
-from interpose.errors import AnsweredError, NoQuestionError, NotProvenError, TooLateError, UnboundError
-from interpose.formats.plain_text import plain
+from interpose.errors import NoQuestionError, NotProvenError, UnboundError
 from interpose.late_loggers import late_logger
 from interpose.secrets import Redactor
-from interpose.store.protocols import Approval, Approvals, Counters, Grant, Grants
-from interpose.types import Approved, Deny, Pending, PermissionRequest
+from interpose.store.protocols import Approval, Approvals, Counters, Grants, Sessions
+from interpose.types import Deny, PermissionRequest, ToolCall
 
 log = late_logger("interpose.approvals")
 
@@ -60,29 +66,28 @@ MOST_OF_A_SESSION = 100
 KEPT_SECONDS = 31 * 24 * 3600
 """How long questions and grants are kept when they are over."""
 
-MOST_OF_A_SUBJECT = 100
-"""Grants for one call that are looked at."""
-
 NO_SERVER = (
     "no server runs, and only a server can take the answer of a person: start one with `interpose serve` (a hook "
     "starts one by itself), then try again"
 )
 
-_AHEAD_NS = 300 * 1_000_000_000
-"""How far the clocks of servers that share a store may be apart."""
+Happened = Callable[[str, str], object]
+"""Hears what happened to a question: `opened`, `answered`, `voted` or `deferred`, and its id. Comes back at once."""
+
 _TIDY_SECONDS = 3600.0
 _SECOND = 1_000_000_000
 
 
-class ApprovalStore(Approvals, Grants, Counters, Protocol):
+class ApprovalStore(Approvals, Grants, Counters, Sessions, Protocol):
     """What the desk needs of a store."""
 
 
 class _OpenQuestion(Struct, frozen=True):
-    """A question that waits."""
+    """A question that waits. `word` is there if somebody put it off."""
 
     id: str
     expires_ns: int
+    word: str = ""
 
 
 class Desk:
@@ -99,29 +104,39 @@ class Desk:
         uses: Uses | None = None,
         alarms: GrantAlarms | None = None,
         on_question: Callable[[Question], object] | None = None,
+        on_escalated: Callable[[Question], object] | None = None,
         clock: Callable[[], int] | None = None,
         waiters: int = MOST_WAITERS,
     ) -> None:
         """`timeout` is in seconds. `key` and `seal` must be the same for all who share the store.
 
         Without a `seal` it shows what the `verifier` accepts, and neither asks nor answers nor takes. `uses` are those
-        of grants that are known beside the store. `on_question` hears of each new question once. `waiters` is how many
-        callers may wait for answers at a time.
+        of grants that are known beside the store. `on_question` hears of each new question once, `on_escalated` of each
+        that goes to others, as nobody answered. `waiters` is how many callers may wait for answers at a time.
         """
         self._store, self._key, self._clock = store, key, clock or LatestTime()
         self._seal, self._verifier = seal, seal or verifier or Verifier()
         self.alarms = alarms or GrantAlarms()
         self._uses = uses or Uses(alarm=self.alarms)
         self._timeout_ns = round(timeout * _SECOND)
-        self._on_question = on_question
+        self._on_question, self._on_escalated = on_question, on_escalated
         self._redactor = Redactor(digest(key, b"redaction").encode())
         self._waiters = Waiters(lambda ids: store.settled(ids, now_ns=self._clock()), waiters)
+        self._taker = GrantTaker(store, self._verifier, self._uses, self.alarms, self._clock)
+        self._votes = VoteBook(store, self._verifier, self.alarms)
+        self._book = AnswerBook(store, self._votes, self._verifier, self._clock, key, self._redactor)
+        self.pauses = Pauses(store, self._taker, self._clock, key)
+        self.news, self.onlookers = News(), Onlookers()
+        self.happened: Happened = lambda _word, _id: None
         self._tidying = threading.Lock()
         self._tidied = -_TIDY_SECONDS
 
-    def waiting(self, seconds: float = 0.0) -> Waiting:
-        """A confirmation handler that puts questions on the desk and waits so long for their answers."""
-        return Waiting(self, seconds)
+    def waiting(self, seconds: float = 0.0, *, hears: bool = False, rewrites: bool = True) -> Waiting:
+        """A confirmation handler that puts questions on the desk and waits so long for their answers.
+
+        `hears` says whether a word with a yes reaches the agent, `rewrites` whether another call than it made can run.
+        """
+        return Waiting(self, seconds, hears=hears, rewrites=rewrites)
 
     @property
     def crowded(self) -> bool:
@@ -149,30 +164,56 @@ class Desk:
             raise NoQuestionError(f"there is no question {id}")
         return found
 
-    def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:
-        """Say yes. Raises NoQuestionError, AnsweredError, TooLateError or ScopeError.
+    def kept(self, id: str) -> tuple[Kept, tuple[Vote, ...]]:
+        """A question as it is kept, and who has agreed so far. NoQuestionError if there is none."""
+        row, kept = self._book.asked(id)
+        return kept, self._votes.of(row, kept) if kept.question.approvers else ()
+
+    def kinds_granted(self, kept: Kept) -> list[tuple[Given, str]]:
+        """Grants for kinds of calls that whoever asks has, each with what of this call it has not."""
+        call = (
+            edited_call(kept.question, kept.question.arguments) if isinstance(kept.question.arguments, dict) else None
+        )
+        wanted = Wanted(kept.bound, kept.kind_bound, call, kept.asked)
+        return [(given, self._taker.outside(given, wanted)) for given in self._taker.of_kinds(kept.kind_bound)]
+
+    def approve(
+        self,
+        id: str,
+        by: str,
+        scope: Scope = ONCE,
+        *,
+        comment: str = "",
+        arguments: dict[str, Any] | None = None,
+        kind: str = "",
+        role: ApproverRole = "approver",
+    ) -> Question:
+        """Say yes; with other `arguments`, to the call that they make. `kind` is the widening of a scope `kind`.
+
+        Where several must agree it is one vote of them, and the question may wait on. Raises NoQuestionError,
+        AnsweredError, TooLateError, ScopeError, EditError or VoteError.
 
         INVARIANT: who asks for this has shown that `by` is a person and no agent.
         """
-        now, seal = self._clock(), self._own_seal()
-        row, kept = self._asked(id)
-        grant = grant_of(kept, scope, seal, by=by, comment=comment, now_ns=now)
-        answer = Answer(approved=True, by=by, at=moment(now), scope=scope, comment=comment)
-        text = answer_text(answer, row, seal)
-        return self._answered(row.id, self._store.approve(row.id, text, grant, approver=by, now_ns=now))
+        seal = self._own_seal()
+        done = self._book.approve(
+            id, by, scope, seal, comment=comment, arguments=arguments, kind=kind, role=role
+        )  # fmt: skip
+        return self._told(done, "answered" if done.answer is not None else "voted")
 
-    def deny(self, id: str, by: str, reason: str = "") -> Question:
+    def deny(self, id: str, by: str, reason: str = "", *, comment: str = "") -> Question:
         """Say no. Raises NoQuestionError, AnsweredError or TooLateError."""
-        now, seal = self._clock(), self._own_seal()
-        row, _kept = self._asked(id)
-        text = answer_text(Answer(approved=False, by=by, at=moment(now), comment=reason), row, seal)
-        return self._answered(row.id, self._store.answer(row.id, text, approver=by, now_ns=now))
+        return self._told(self._book.deny(id, by, self._own_seal(), reason=reason, comment=comment), "answered")
+
+    def defer(self, id: str, by: str, comment: str = "") -> Question:
+        """Answer later: the agent is told to go on with other work. Raises as `deny` does."""
+        return self._told(self._book.defer(id, by, self._own_seal(), comment=comment), "deferred")
 
     def grants(self, *, limit: int = 1000) -> list[Given]:
-        """Grants that can still be used, the oldest first. Those with a `problem` are none."""
+        """Grants that can still be used, pauses among them, the oldest first. Those with a `problem` are none."""
         known = self._uses.known()  # before the rows: what is used meanwhile must not look as if they were set back
         rows = self._store.grants(now_ns=self._clock(), limit=limit)
-        return [self._given(row, known.get(row.id, 0)) for row in rows]
+        return [self._taker.given(row, known.get(row.id, 0)) for row in rows]
 
     def revoke(self, id: str) -> bool:
         """Take a grant back. False if there is none. It stays taken back when the store is set back."""
@@ -197,54 +238,45 @@ class Desk:
         for key, text in self.flaws().items():
             self.alarms(key, text)
 
+    def escalate(self) -> None:
+        """Tell of questions that go to others now, as nobody answered. Each is told once, whoever looks."""
+        now = moment(self._clock())
+        for question in self.asked():
+            for at, to in escalates(question):
+                if at <= now and self._store.spend(f"escalated:{question.id}:{to}", 1, budget=1) is not None:
+                    log.warning("question %s goes to the role %s, too: nobody answered in time", question.id, to)
+                    if self._on_escalated is not None:
+                        self._on_escalated(question)
+                    self.happened("escalated", question.id)
+
+    def seal(self) -> Seal:
+        """What only a server signs with. NotProvenError if this is none."""
+        return self._own_seal()
+
+    def paused(self, request: PermissionRequest) -> Approved | None:
+        """The yes of a pause to a question, if one answers it. Blocks."""
+        return None if self._seal is None else self.pauses.answering(request)
+
     def _own_seal(self) -> Seal:
         if self._seal is None:
             raise NotProvenError(NO_SERVER, "no_server")
         return self._seal
 
-    def _asked(self, id: str) -> tuple[Approval, Kept]:
-        row = self._store.approval(spoken_id(id))
-        kept = None if row is None else kept_of(row, self._verifier)
-        if row is None or kept is None:
-            raise NoQuestionError(f"there is no question {id}")
-        return row, kept
-
-    def _given(self, row: Grant, known: int) -> Given:
-        given = given_of(row, self._verifier)
-        problem = given.problem or self._flaw(row)
-        signed = signed_of(row, self._verifier)
-        if not problem and signed is not None and signed.uses_left is not None and signed.uses_left - row.uses < known:
-            problem = f"the store has more uses left than there are: {known} of {signed.uses_left} are spent"
-        return structs.replace(given, problem=problem) if problem else given
-
-    def _flaw(self, row: Grant) -> str:
-        """Why a grant that was signed is none any more."""
-        if self._uses.spent(row.id) >= REVOKED:
-            return "it was revoked, and an older copy of the store brought it back"
-        if row.created_ns <= self._uses.void_until_ns:
-            return "it was given before uses of grants were removed from their file"
-        if row.created_ns > self._clock() + _AHEAD_NS:
-            return "it is from a time that has not come yet"
-        return ""
-
     def _forged(self, id: str) -> str:
         return f"the answer to question {id} in the store is INVALID: {self._verifier.doubt}"
 
-    def _answered(self, id: str, counts: bool) -> Question:
-        question = self.question(id)
-        if not counts:
-            if question.state == "invalid":
-                raise AnsweredError(f"question {id} has an answer in the store that no server wrote: it counts as a no")
-            if (answer := question.answer) is not None:
-                word = "approved" if answer.approved else "denied"
-                raise AnsweredError(f"question {id} was {word} by {answer.by} already")
-            raise TooLateError(f"question {id} timed out at {question.expires:%Y-%m-%d %H:%M:%S} UTC")
-        self._waiters.wake([id])
-        _log_answer(question)
+    def _told(self, question: Question, word: str) -> Question:
+        if word != "voted":
+            self._waiters.wake([question.id])
+        if word == "answered":
+            self.news.add(question)
+        self.happened(word, question.id)
         return question
 
-    def _consult(self, request: PermissionRequest, waited_for: str) -> Approved | Deny | _OpenQuestion:
-        """What is known about a call: a grant, a no, or a question that waits. Blocks."""
+    def _consult(
+        self, request: PermissionRequest, waited_for: str, *, hears: bool, rewrites: bool
+    ) -> Approved | Deny | Edited | _OpenQuestion:
+        """What is known about a call: a pause, a grant, a no, or a question that waits. Blocks."""
         self._tidy()
         try:
             subject = subject_of(request)
@@ -255,73 +287,75 @@ class Desk:
             return Deny(
                 f"Nobody can be asked now: {NO_SERVER}. Asked was: {request.message}", rule="approval-no-server"
             )
-        if (approved := self._take(bound_to, waited_for)) is not None:
+        call = request.subject if isinstance(request.subject, ToolCall) else None
+        wanted = Wanted(
+            bound_to,
+            kind_bound(subject, self._key),
+            call,
+            asked_by(request.findings, self._key),
+            approvers_of(request.findings),
+        )
+        if (approved := self.pauses.answering(request) or self._taker.take(wanted, waited_for)) is not None:
             return approved
-        return self._put(request, subject, bound_to, waited_for)
-
-    def _take(self, bound_to: Bound, waited_for: str) -> Approved | None:
-        now = self._clock()
-        for digested in (bound_to.session, bound_to.principal):
-            rows = self._store.grants(digested, now_ns=now, limit=MOST_OF_A_SUBJECT)
-            for row in sorted(rows, key=lambda row: (row.expires_ns, row.created_ns, row.id)):
-                if (by := self._used(row, now)) is not None:
-                    return Approved(by if row.id == waited_for else f"grant:{row.id} of {by}")
-        return None
-
-    def _used(self, row: Grant, now: int) -> str | None:
-        """Whose grant was used, if it is one."""
-        given = signed_of(row, self._verifier)
-        if given is None or (flaw := self._flaw(row)):
-            why = self._verifier.doubt if given is None else flaw
-            self.alarms(f"grant:{row.id}", f"grant {row.id} in the store is INVALID and was not used: {why}")
-            return None
-        if given.uses_left is None:
-            return None if self._store.use(row.id, now_ns=now) is None else given.by
-        with self._uses.held():
-            known = self._uses.spent(row.id)
-            while (taken := self._store.use(row.id, now_ns=now)) is not None:
-                spent = given.uses_left - taken.uses
-                if spent > known:
-                    # INVARIANT: a use is kept outside the store before anything runs by it.
-                    self._uses.note(row.id, spent, ends_ns=row.expires_ns, now_ns=now)
-                    return given.by
-                self.alarms(
-                    f"set-back:{row.id}",
-                    f"grant {row.id}: the store had more uses left than there are; {known} of {given.uses_left} are "
-                    "spent, as was kept beside it",
-                )
-                self._store.lower(row.id, max(0, given.uses_left - known))
-        return None
+        return self._put(request, subject, wanted, waited_for, hears=hears, rewrites=rewrites)
 
     def _put(
-        self, request: PermissionRequest, subject: Subject, bound_to: Bound, waited_for: str
-    ) -> Approved | Deny | _OpenQuestion:
+        self,
+        request: PermissionRequest,
+        subject: Subject,
+        wanted: Wanted,
+        waited_for: str,
+        *,
+        hears: bool,
+        rewrites: bool,
+    ) -> Approved | Deny | Edited | _OpenQuestion:
         """The question about a call. Whoever asks the same at the same time, here or elsewhere, gets the same one.
 
         Questions about a call are numbered. Of several who see that the last one is over, one counts on.
         """
-        counter = f"question:{bound_to.session}"
+        counter = f"question:{wanted.bound.session}"
         while True:
             number, now = self._store.spent(counter), self._clock()
-            id = question_id(digest(self._key, b"question", bound_to.session, str(number)))
+            id = question_id(digest(self._key, b"question", wanted.bound.session, str(number)))
             row = self._store.approval(id)
             if row is None:
                 if (refused := self._refused(request, subject, now)) is not None:
                     return refused
-                expires = now + self._timeout_ns
-                question = written(id, request, subject, redactor=self._redactor, asked_ns=now, expires_ns=expires)
-                if self._store.ask(
-                    row_of(Kept(question, bound_to), self._own_seal(), asked_ns=now, expires_ns=expires)
-                ):
-                    if self._on_question is not None:
-                        self._on_question(question)
-                    return _OpenQuestion(id, expires)
+                if (opened := self._ask(id, request, subject, wanted, now, hears=hears, rewrites=rewrites)) is not None:
+                    return opened
                 continue  # somebody was faster
-            if (kept := kept_of(row, self._verifier)) is not None and kept.bound == bound_to:
-                standing = self._standing(row, bound_to, waited_for)
+            if (kept := kept_of(row, self._verifier)) is not None and kept.bound == wanted.bound:
+                standing = self._standing(row, kept, wanted, waited_for)
                 if standing is not None:
                     return standing
             self._store.spend(counter, 1, budget=number + 1)
+
+    def _ask(
+        self,
+        id: str,
+        request: PermissionRequest,
+        subject: Subject,
+        wanted: Wanted,
+        now: int,
+        *,
+        hears: bool,
+        rewrites: bool,
+    ) -> _OpenQuestion | None:
+        """Put a new question. None if there is one of this id."""
+        from interpose.approvals.known_calls import known_of
+
+        # INVARIANT: a question that goes to others after a time waits long enough for them, too.
+        later = max((one.escalate_after for one in approvers_of(request.findings)), default=0.0)
+        expires = now + self._timeout_ns + round(later * _SECOND)
+        known = known_of(request, self._redactor, hears=hears, rewrites=rewrites)
+        question = written(id, request, subject, redactor=self._redactor, asked_ns=now, expires_ns=expires, known=known)
+        kept = Kept(question, wanted.bound, wanted.asked, known.kinds, wanted.kind_bound)
+        if not self._store.ask(row_of(kept, self._own_seal(), asked_ns=now, expires_ns=expires)):
+            return None
+        if self._on_question is not None:
+            self._on_question(question)
+        self.happened("opened", id)
+        return _OpenQuestion(id, expires)
 
     def _refused(self, request: PermissionRequest, subject: Subject, now: int) -> Deny | None:
         """INVARIANT: who asks without end is refused, and does not hide what others ask."""
@@ -334,14 +368,17 @@ class Desk:
             rule="approval-queue-full",
         )
 
-    def _standing(self, row: Approval, bound_to: Bound, waited_for: str) -> Approved | Deny | _OpenQuestion | None:
+    def _standing(
+        self, row: Approval, kept: Kept, wanted: Wanted, waited_for: str
+    ) -> Approved | Deny | Edited | _OpenQuestion | None:
         """What the last question about a call says now; None if it says nothing any more."""
         now = self._clock()
         if not row.answer and row.expires_ns > now:
-            return _OpenQuestion(row.id, row.expires_ns)
+            return _OpenQuestion(row.id, row.expires_ns, put_off(kept.question))
         answer = answer_of(row, self._verifier)
         if answer is not None and answer.approved:
-            return self._take(bound_to, waited_for)  # it may have been approved since we looked for a grant
+            # It may have been approved since we looked for a grant.
+            return self._taker.take(wanted, waited_for) or self._edited(row, kept, answer)
         ended = row.answered_ns if row.answer else row.expires_ns
         if ended + REST_SECONDS * _SECOND <= now:
             return None
@@ -351,7 +388,17 @@ class Desk:
             self.alarms(f"answer:{row.id}", self._forged(row.id))
             return Deny(f"The answer to question {row.id} was not given through a server", rule="approval-invalid")
         why = f": {answer.comment}" if answer.comment else ""
-        return Deny(f"Denied by {answer.by} (question {row.id}){why}", rule="approval-denied")
+        word = f"\n{answer.by} says: {answer.word}" if answer.word else ""
+        return Deny(f"Denied by {answer.by} (question {row.id}){why}{word}", rule="approval-denied")
+
+    def _edited(self, row: Approval, kept: Kept, answer: Answer) -> Edited | None:
+        """The call that a person wrote instead, as long as nobody has made it."""
+        if answer.arguments is None:
+            return None
+        subject = edit_subject(kept, answer.arguments, self._key)
+        if not self._taker.is_left(row.id, subject):
+            return None
+        return Edited(answer.arguments, answer.by, row.id)
 
     def _seen(self, rows: list[Approval], now_ns: int) -> list[Question]:
         return [question for row in rows if (question := seen(row, now_ns, self._verifier)) is not None]
@@ -368,39 +415,37 @@ class Desk:
             self._tidying.release()
 
 
+def put_off(question: Question) -> str:
+    """What the agent is told of a question that somebody will answer later; empty if nobody said so."""
+    if (deferred := question.deferred) is None:
+        return ""
+    said = f" {deferred.by} says: {deferred.comment}" if deferred.comment else ""
+    return f"{deferred.by} will answer this later. Go on with other work, and make the same call again then.{said}"
+
+
 class Waiting:
     """A confirmation handler whose questions are answered at the desk."""
 
-    def __init__(self, desk: Desk, seconds: float) -> None:
-        self._desk, self._seconds = desk, seconds
+    counts_votes = True
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
-        """A grant first, else a question. Pending if nobody answers in the time that there is."""
+    def __init__(self, desk: Desk, seconds: float, *, hears: bool = False, rewrites: bool = True) -> None:
+        self._desk, self._seconds = desk, seconds
+        self._can = {"hears": hears, "rewrites": rewrites}
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
+        """A grant first, else a question. Pending if nobody answers in the time that there is, or somebody puts it
+        off."""
         import asyncio
 
         desk, end, waited_for = self._desk, monotonic() + self._seconds, ""
         while True:
-            known = await asyncio.to_thread(desk._consult, request, waited_for)  # noqa: SLF001 - one desk, two halves
+            known = await asyncio.to_thread(desk._consult, request, waited_for, **self._can)  # noqa: SLF001 - one desk, two halves
             if not isinstance(known, _OpenQuestion):
                 return known
             left = end - monotonic()
-            if left <= 0:
-                return Pending(known.id)
+            if left <= 0 or known.word:
+                return Pending(known.id, known.word)
             waited_for = known.id
             until_expiry = (known.expires_ns - desk._clock()) / _SECOND  # noqa: SLF001 - as above
             if not await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry))):  # noqa: SLF001 - as above
                 return Pending(known.id)
-
-
-def _log_answer(question: Question) -> None:
-    if (answer := question.answer) is None:
-        return
-    scope = "" if answer.scope is None else answer.scope.text()
-    log.info(
-        "question %s about %s was %s by %s%s", question.id, plain(question.tool) or question.point.value,
-        question.state, plain(answer.by), f" ({scope})" if scope else "",
-        extra={
-            "question": question.id, "state": question.state, "approver": answer.by, "scope": scope,
-            "session": question.session, "tool": question.tool,
-        },
-    )  # fmt: skip

@@ -8,16 +8,20 @@ from typing import Any
 from msgspec import MsgspecError, Struct, structs
 from msgspec import json as fast
 
+from interpose.answers import Approvers
 from interpose.approvals.questions import Kept, moment
 from interpose.approvals.scopes import ONCE, UNLIMITED, Scope, end_of
 from interpose.approvals.seal import Seal, Sealed, Verifier
+from interpose.call_kinds.kind_values import CallKind
 from interpose.store.protocols import Grant
 
 
 class Given(Struct, frozen=True, kw_only=True):
-    """A grant as people see it. It has the id of the question that it answers.
+    """A grant as people see it. It has the id of the question that it answers; a pause has one of its own.
 
     `uses_left` is None where only time ends it. With a `problem` it is no grant: nothing runs by it.
+    `kind` are the calls that it is for, if not this one alone. `asked` is who asked: where it is there, nobody else's
+    question is answered. `edited` says that a person wrote these arguments.
     """
 
     id: str
@@ -34,27 +38,61 @@ class Given(Struct, frozen=True, kw_only=True):
     comment: str = ""
     agent: str = ""
     problem: str = ""
+    kind: CallKind | None = None
+    asked: tuple[str, ...] = ()
+    edited: bool = False
+    approvers: tuple[Approvers, ...] = ()
+    """Who had to agree, and did."""
 
 
 _sealed = fast.Decoder(Sealed).decode
 _given = fast.Decoder(Given).decode
 
 
-def grant_of(kept: Kept, scope: Scope, seal: Seal, *, by: str, comment: str, now_ns: int) -> Grant:
-    """What a yes grants, signed with all that it binds. ScopeError if it can't be granted so."""
+def grant_of(
+    kept: Kept,
+    scope: Scope,
+    seal: Seal,
+    *,
+    by: str,
+    comment: str,
+    now_ns: int,
+    kind: CallKind | None = None,
+    edited: tuple[dict[str, Any], str] | None = None,
+) -> Grant:
+    """What a yes grants, signed with all that it binds. ScopeError if it can't be granted so.
+
+    `edited` are other arguments, and what they are bound to.
+    """
     question, now = kept.question, moment(now_ns)
     ends = end_of(scope, question.session, now)
-    uses = scope.uses if scope.kind in ("once", "uses") else UNLIMITED
+    uses = scope.uses if scope.kind in ("once", "uses", "kind") else UNLIMITED
     given = Given(
-        id=question.id, by=by, given=now, ends=ends, scope=scope, tool=question.tool, arguments=question.arguments,
+        id=question.id, by=by, given=now, ends=ends, scope=scope, tool=question.tool,
+        arguments=question.arguments if edited is None else edited[0],
         session=question.session, principal=question.principal, cwd=question.cwd, agent=question.agent, comment=comment,
-        uses_left=None if uses == UNLIMITED else uses,
+        uses_left=None if uses == UNLIMITED else uses, kind=kind, edited=edited is not None,
+        approvers=question.approvers,
+        asked=kept.asked if kind is not None or edited is not None else (),
     )  # fmt: skip
-    subject = kept.bound.principal if scope.kind == "until" else kept.bound.session
-    expires_ns = now_ns + round((ends - now).total_seconds() * 1e9)
-    sealed = seal.sealed("grant", fast.encode(given), question.id, subject, expires_ns, now_ns)
+    return sealed_grant(given, _subject(kept, scope, edited), seal, now_ns=now_ns)
+
+
+def _subject(kept: Kept, scope: Scope, edited: tuple[dict[str, Any], str] | None) -> str:
+    if edited is not None:
+        return edited[1]
+    if scope.kind == "kind":
+        return kept.kind_bound.session if scope.sessions == "this" else kept.kind_bound.principal
+    return kept.bound.principal if scope.kind == "until" else kept.bound.session
+
+
+def sealed_grant(given: Given, subject: str, seal: Seal, *, now_ns: int) -> Grant:
+    """A grant on its way into the store."""
+    expires_ns = now_ns + round((given.ends - given.given).total_seconds() * 1e9)
+    sealed = seal.sealed("grant", fast.encode(given), given.id, subject, expires_ns, now_ns)
+    uses = UNLIMITED if given.uses_left is None else given.uses_left
     return Grant(
-        id=question.id, subject=subject, uses=uses, expires_ns=expires_ns, created_ns=now_ns, body=fast.encode(sealed)
+        id=given.id, subject=subject, uses=uses, expires_ns=expires_ns, created_ns=now_ns, body=fast.encode(sealed)
     )
 
 

@@ -5,16 +5,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol, cast
 
+from msgspec import UNSET
+
+from interpose.answers import Approved, Edited, Pending
 from interpose.driving import Ask, Failure, Flow, called, is_async
 from interpose.errors import name_of, text_of
 from interpose.pipeline import Approve
-from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest
+from interpose.types import Deny, Finding, PermissionRequest
 
+EDITED = "interpose:edit"
+"""Who asks about a call that a person wrote in the place of another."""
+PAUSE = "pause:"
+"""How the name of an approver begins where a pause answered."""
 NO_HANDLER = "Interceptor requested permission but no confirmation handler configured: {message}"
 
 
-Answer = bool | Approved | Deny | Pending
-"""True and Approved let the call run. Pending leaves the question open."""
+Answer = bool | Approved | Deny | Pending | Edited
+"""True and Approved let the call run. Pending leaves the question open. Edited is for another call than this one."""
+
+Put = str | Approved | Deny | Pending | Edited
+"""What came of a question: the approver's name, or one of the answers."""
 
 
 class ConfirmationHandler(Protocol):
@@ -82,7 +92,12 @@ class StandingAnswer(Protocol):
 
 
 def standing_answer(answers: Sequence[StandingAnswer], request: PermissionRequest) -> str:
-    """The first that answers. One that fails, or says anything but a name, has not answered."""
+    """The first that answers. One that fails, or says anything but a name, has not answered.
+
+    INVARIANT: what certain people must agree to is answered by nobody in advance.
+    """
+    if needs_people(request):
+        return ""
     for standing in answers:
         name = called(_answer_of, (standing, request))  # a broken grant grants nothing, and the next is asked
         if type(name) is str and name:
@@ -94,30 +109,43 @@ def _answer_of(standing: StandingAnswer, request: PermissionRequest) -> object:
     return standing.answer(request)
 
 
+def needs_people(request: PermissionRequest) -> bool:
+    """Whether certain people must agree to what is asked."""
+    return any(found.approvers is not UNSET for found in request.findings)
+
+
 def ask_person(handler: ConfirmationHandler | None) -> Approve:
     """The approval step of the law with nothing but a handler."""
 
-    def approve(payload: object, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
+    def approve(payload: object, asks: tuple[Finding, ...]) -> Flow[Put]:
         return (yield from put_question(handler, question(payload, asks)))
 
     return approve
 
 
-def question(payload: object, asks: Sequence[Finding]) -> PermissionRequest:
-    """One question for all that was asked about a payload."""
-    return PermissionRequest("\n".join(dict.fromkeys(ask.reason for ask in asks)), payload, tuple(asks))
+def question(payload: object, asks: Sequence[Finding], came: object = None) -> PermissionRequest:
+    """One question for all that was asked about a payload. `came` is what it was made of."""
+    message = "\n".join(dict.fromkeys(ask.reason for ask in asks))
+    return PermissionRequest(message, payload, tuple(asks), None if came is payload else came)
 
 
-def put_question(handler: ConfirmationHandler | None, request: PermissionRequest) -> Flow[str | Deny | Pending]:
-    """Ask the handler. The approver's name, why not, or that the answer is still to come."""
+def put_question(handler: ConfirmationHandler | None, request: PermissionRequest) -> Flow[Put]:
+    """Ask the handler. Who approves, why not, that the answer is still to come, or another call."""
     if handler is None:
         return Deny(NO_HANDLER.format(message=request.message), rule="no-confirmation-handler")
+    # INVARIANT: one person at a prompt is not several, and may be the one who asked.
+    if needs_people(request) and called(getattr, (handler, "counts_votes", False)) is not True:
+        return Deny(
+            f"Certain people must agree, and here nobody counts them: {request.message}", rule="needs-approvers"
+        )
     answer = yield Ask(handler, request)
     # Exact types only: a garbage answer must not get to compare itself.
     if type(answer) is Deny or type(answer) is Pending:
         return answer
     if type(answer) is Approved and type(answer.by) is str and answer.by:
-        return answer.by
+        return answer
+    if type(answer) is Edited and type(answer.by) is str and answer.by and type(answer.arguments) is dict:
+        return answer
     if type(answer) is Failure:
         reason = f"Confirmation failed ({text_of(answer.error)}): {request.message}"
         return Deny(reason, rule="confirmation-failed")

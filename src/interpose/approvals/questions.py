@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal
 
-from msgspec import MsgspecError, Struct, structs, to_builtins
+from msgspec import UNSET, MsgspecError, Struct, structs, to_builtins
 from msgspec import json as fast
 
+from interpose.answers import Approvers
 from interpose.approvals.binding import Bound, Subject
 from interpose.approvals.scopes import Scope
 from interpose.approvals.seal import Seal, Sealed, Verifier
+from interpose.call_kinds.kind_values import CallKind
 from interpose.late_patterns import late
 from interpose.secrets import Redactor
 from interpose.store.protocols import Approval
-from interpose.types import Finding, HookPoint, PermissionRequest, thaw
+from interpose.types import Certainty, EffectKind, Finding, HookPoint, PermissionRequest, ToolCall, thaw
 
 State = Literal["waiting", "approved", "denied", "expired", "invalid"]
 """`invalid`: the store says that somebody said yes, and no server of ours wrote that down."""
@@ -31,15 +34,55 @@ _MISREAD = str.maketrans({"i": "1", "l": "1", "o": "0", "-": "", " ": ""})
 _QUOTING = ("reason", "part", "instead", "detail", "summary")
 """Texts of a finding that may repeat what a call holds."""
 _HALF = late("[\ud800-\udfff]")
+_MOST_EFFECTS = 50
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """What a person said. `scope` belongs to a yes."""
+    """What a person said. `scope` belongs to a yes, `comment` is why; `word` is for the agent.
+
+    `arguments` are those that the person wrote in the place of the call's own, `kind` is the widening that was chosen.
+    """
 
     approved: bool
     by: str
     at: datetime
     scope: Scope | None = None
+    comment: str = ""
+    word: str = ""
+    arguments: dict[str, Any] | None = None
+    kind: str = ""
+
+
+class ShownEffect(Struct, frozen=True):
+    """What a call would do, and the same in words."""
+
+    kind: EffectKind
+    resource: str
+    certainty: Certainty
+    text: str
+
+
+class WouldHaveLet(Struct, frozen=True, kw_only=True):
+    """What a widening would have let through of what was asked about before. `of` calls were looked at."""
+
+    count: int
+    of: int
+    examples: tuple[str, ...] = ()
+
+
+class Widening(Struct, frozen=True, kw_only=True):
+    """A kind of call that may be granted. `would_have_let_through` is there where somebody looks at one question."""
+
+    id: str
+    text: str
+    would_have_let_through: WouldHaveLet | None = None
+
+
+class Deferral(Struct, frozen=True, kw_only=True):
+    """Somebody wants to answer later. `comment` is for the agent."""
+
+    by: str
+    at: datetime
     comment: str = ""
 
 
@@ -47,6 +90,9 @@ class Question(Struct, frozen=True, kw_only=True):
     """A question to a person, without its secrets. `arguments` are those that would really be used.
 
     `instead` is a safer way, if somebody knows one. Arguments that are too long to be shown are a text that was cut.
+    `said` is the agent's own name for the tool, `original_arguments` are those that came in if they are others.
+    `hears` says whether a word with a yes reaches the agent, `rewrites` whether a call that was edited runs by itself:
+    else the agent is shown it. `approvers` are those who must agree, where it is not enough that anybody does.
     """
 
     id: str
@@ -56,7 +102,10 @@ class Question(Struct, frozen=True, kw_only=True):
     message: str
     point: HookPoint
     tool: str
+    said: str = ""
     arguments: Any
+    original_arguments: Any = None
+    effects: tuple[ShownEffect, ...] = ()
     session: str = ""
     agent: str = ""
     role: str = ""
@@ -66,15 +115,42 @@ class Question(Struct, frozen=True, kw_only=True):
     source: str = ""
     instead: str = ""
     findings: tuple[Finding, ...] = ()
+    widenings: tuple[Widening, ...] = ()
+    approvers: tuple[Approvers, ...] = ()
+    hears: bool = False
+    rewrites: bool = False
+    deferred: Deferral | None = None
     answer: Answer | None = None
+
+    @property
+    def rules(self) -> tuple[str, ...]:
+        """Who asks."""
+        return tuple(dict.fromkeys(found.rule or found.interceptor for found in self.findings))
 
 
 class Kept(Struct, frozen=True):
-    """A question as the store has it."""
+    """A question as the store has it.
+
+    `asked` is who asks, `kinds` are its widenings, and `kind_bound` what a grant for one of them is bound to.
+    """
 
     question: Question
     bound: Bound
+    asked: tuple[str, ...] = ()
+    kinds: tuple[CallKind, ...] = ()
+    kind_bound: Bound = Bound("", "")
 
+
+class Asking(Struct, frozen=True, kw_only=True):
+    """What is known of a call when it is asked about, besides the call itself."""
+
+    effects: tuple[ShownEffect, ...] = ()
+    kinds: tuple[CallKind, ...] = ()
+    hears: bool = False
+    rewrites: bool = False
+
+
+NOTHING_KNOWN = Asking()
 
 _sealed = fast.Decoder(Sealed).decode
 _kept = fast.Decoder(Kept).decode
@@ -102,7 +178,14 @@ _LAST = datetime(9999, 12, 31, tzinfo=UTC).timestamp()
 
 
 def written(
-    id: str, request: PermissionRequest, subject: Subject, *, redactor: Redactor, asked_ns: int, expires_ns: int
+    id: str,
+    request: PermissionRequest,
+    subject: Subject,
+    *,
+    redactor: Redactor,
+    asked_ns: int,
+    expires_ns: int,
+    known: Asking = NOTHING_KNOWN,
 ) -> Question:
     """A question as it is shown: without secrets, and cut where nobody would read on."""
 
@@ -111,8 +194,7 @@ def written(
         return shown if len(shown) <= WORDS_LIMIT else shown[:WORDS_LIMIT] + "…"
 
     context = subject.context
-    arguments, _ = redactor.redact_value(thaw(subject.content))
-    text = json.dumps(arguments)
+    original = request.original.arguments if isinstance(request.original, ToolCall) else None
     fields = {
         "id": id,
         "asked": moment(asked_ns).isoformat(),
@@ -120,7 +202,13 @@ def written(
         "message": hidden(request.message),
         "point": subject.point,
         "tool": subject.tool,
-        "arguments": arguments if len(text) <= SHOWN_LIMIT else text[:SHOWN_LIMIT] + "…",
+        "said": subject.said,
+        "arguments": _shown(subject.content, redactor),
+        "original_arguments": None if original is None else _shown(original, redactor),
+        "effects": [
+            to_builtins(one) | {"resource": hidden(one.resource), "text": hidden(one.text)}
+            for one in known.effects[:_MOST_EFFECTS]
+        ],
         "session": context.session_id,
         "agent": context.agent_id,
         "role": context.role,
@@ -132,10 +220,25 @@ def written(
         "findings": [
             to_builtins(found) | {name: hidden(getattr(found, name)) for name in _QUOTING} for found in request.findings
         ],
+        "widenings": [{"id": kind.id, "text": kind.text} for kind in known.kinds],
+        "approvers": to_builtins(approvers_of(request.findings)),
+        "hears": known.hears,
+        "rewrites": known.rewrites,
     }
     # Half a character has no UTF-8: it is spelled out, so that a person sees that something is there.
     whole = _HALF.sub(lambda half: f"\\\\u{ord(half[0]):04x}", json.dumps(fields, ensure_ascii=False))
     return _question(whole)
+
+
+def _shown(content: object, redactor: Redactor) -> object:
+    arguments, _ = redactor.redact_value(thaw(content))
+    text = json.dumps(arguments)
+    return arguments if len(text) <= SHOWN_LIMIT else text[:SHOWN_LIMIT] + "…"
+
+
+def approvers_of(findings: Sequence[Finding]) -> tuple[Approvers, ...]:
+    """Who must agree to all that is asked."""
+    return tuple(dict.fromkeys(found.approvers for found in findings if found.approvers is not UNSET))
 
 
 def row_of(kept: Kept, seal: Seal, *, asked_ns: int, expires_ns: int) -> Approval:

@@ -46,16 +46,23 @@ class Webhook:
         """With a `secret`, each request is signed: see `signature`."""
         self._address = urlsplit(url)
         self._headers, self._secret, self._pauses = dict(headers or {}), secret.encode(), tuple(pauses)
-        self._queue: queue.Queue[Question] = queue.Queue(WAITING_LIMIT)
+        self._queue: queue.Queue[WebhookBody] = queue.Queue(WAITING_LIMIT)
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
 
     def __call__(self, question: Question) -> None:
         """Tell of a question, some time soon."""
+        self._add(WebhookBody(question))
+
+    def escalated(self, question: Question) -> None:
+        """Tell that a question goes to others, as nobody answered."""
+        self._add(WebhookBody(question, "approval.escalated"))
+
+    def _add(self, told: WebhookBody) -> None:
         try:
-            self._queue.put_nowait(question)
+            self._queue.put_nowait(told)
         except queue.Full:
-            log.warning("webhook: %d questions wait to be told, %s is not", WAITING_LIMIT, question.id)
+            log.warning("webhook: %d questions wait to be told, %s is not", WAITING_LIMIT, told.question.id)
             return
         with self._lock:
             if self._thread is None or not self._thread.is_alive():
@@ -66,14 +73,14 @@ class Webhook:
         while True:
             with self._lock:
                 try:
-                    question = self._queue.get_nowait()
+                    told = self._queue.get_nowait()
                 except queue.Empty:
                     self._thread = None
                     return
-            self._tell(question)
+            self._tell(told)
 
-    def _tell(self, question: Question) -> None:
-        body, pause, problem = fast.encode(WebhookBody(question)), threading.Event(), ""
+    def _tell(self, told: WebhookBody) -> None:
+        body, pause, problem = fast.encode(told), threading.Event(), ""
         for seconds in (0.0, *self._pauses):
             pause.wait(seconds)
             try:
@@ -86,7 +93,7 @@ class Webhook:
             problem = f"it answered {status}"
             if 300 <= status < 500 and status not in (408, 429):
                 break  # the same again would be answered alike
-        log.warning("webhook: nobody was told of question %s: %s", question.id, problem)
+        log.warning("webhook: nobody was told of question %s: %s", told.question.id, problem)
 
     def _post(self, body: bytes) -> int:
         address = self._address

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import argparse
-import re
 import shutil
 import sys
-from datetime import UTC, datetime, timedelta
+from collections.abc import Sequence
 
 import msgspec
 
+from interpose.approvals.desk import NO_SERVER
 from interpose.approvals.questions import Question
-from interpose.approvals.scopes import ONCE, SESSION, Scope, scope
-from interpose.cli.approvals_desk import EPILOG, AnyDesk, LatestDesk, add_place, answered, opened
+from interpose.cli.approvals_desk import (
+    EPILOG,
+    EXIT_NOT_DONE,
+    AnyDesk,
+    BatchedAnswer,
+    LatestDesk,
+    ServerDesk,
+    add_place,
+    answered,
+    opened,
+)
 from interpose.cli.approvals_text import now, question_line, question_text
+from interpose.cli.approvals_yes import add_yes, edited_arguments, require_plain, scope_of
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.json_output import print_json
 from interpose.cli.server_client import user_name
 from interpose.cli.terminal import colours_wanted
-from interpose.cli.verdict_text import Ink
+from interpose.cli.verdict_text import Ink, visible
+from interpose.errors import NotProvenError
+from interpose.service.question_views import AnsweredQuestion
 
-HELP = "answer what agents ask: list, show, approve, deny, or watch and answer as it comes"
-
-_SPAN = re.compile(r"([0-9]{1,6})([smhd])")
-_CLOCK = re.compile(r"([01]?[0-9]|2[0-3]):([0-5][0-9])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+HELP = "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it comes"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,21 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     listing = acts.add_parser("list", help="questions that wait, the oldest first")
     listing.add_argument("--all", action="store_true", help="also those that were answered or timed out, newest first")
     show = acts.add_parser("show", help="everything about one question")
+    show.add_argument("id", metavar="ID", help="the question's id; capitals and dashes don't matter")
     approve = acts.add_parser("approve", help="let the call run, once if nothing else is said")
-    how_long = approve.add_mutually_exclusive_group()
-    how_long.add_argument("--once", action="store_true", help="for one call (the default)")
-    how_long.add_argument("--uses", type=int, metavar="N", help="for N calls of this session")
-    how_long.add_argument("--session", action="store_true", help="for every such call of this session, for a day")
-    how_long.add_argument(
-        "--until", metavar="TIME", help="for every such call of any session: 2h, 30m, 18:00, or 2026-01-31T18:00"
-    )
-    approve.add_argument("--comment", default="", help="why, for those who look later")
+    add_yes(approve)
     deny = acts.add_parser("deny", help="refuse the call")
     deny.add_argument("--reason", default="", help="why not; the agent is told")
-    for act in (show, approve, deny):
-        act.add_argument("id", metavar="ID", help="the question's id; capitals and dashes don't matter")
+    deny.add_argument("--comment", default="", metavar="TEXT", help="a word to the agent besides")
+    defer = acts.add_parser("defer", help="answer later: the agent is told to go on with other work")
+    defer.add_argument("--comment", default="", metavar="TEXT", help="a word to the agent")
+    for act in (approve, deny, defer):
+        act.add_argument("ids", metavar="ID", nargs="+", help="the question's id; several, if they are of one kind")
     watch = acts.add_parser("watch", help="a live prompt: waits, and shows each question as it comes")
-    for act in (listing, show, approve, deny, watch):
+    for act in (listing, show, approve, deny, defer, watch):
         add_place(act)
 
 
@@ -83,11 +88,32 @@ def _show(args: argparse.Namespace, desk: AnyDesk) -> int:
 
 
 def _approve(args: argparse.Namespace, desk: AnyDesk) -> int:
-    return _print(desk.approve(args.id, user_name(), _scope(args), comment=args.comment), args)
+    scope = scope_of(args)
+    if len(args.ids) > 1:
+        require_plain(args)
+        return _print_all(_server(desk).approve_all(args.ids, scope, comment=args.comment), args)
+    (id,) = args.ids
+    arguments = edited_arguments(args, lambda: desk.question(id))
+    done = desk.approve(id, user_name(), scope, comment=args.comment, arguments=arguments, kind=args.kind)
+    return _print(done, args)
 
 
 def _deny(args: argparse.Namespace, desk: AnyDesk) -> int:
-    return _print(desk.deny(args.id, user_name(), args.reason), args)
+    if len(args.ids) > 1:
+        return _print_all(_server(desk).deny_all(args.ids, reason=args.reason, comment=args.comment), args)
+    return _print(desk.deny(args.ids[0], user_name(), args.reason, comment=args.comment), args)
+
+
+def _defer(args: argparse.Namespace, desk: AnyDesk) -> int:
+    if len(args.ids) > 1:
+        raise UsageError("one question is put off at a time")
+    return _print(desk.defer(args.ids[0], user_name(), args.comment), args)
+
+
+def _server(desk: AnyDesk) -> ServerDesk:
+    if not isinstance(desk, ServerDesk):
+        raise NotProvenError(NO_SERVER, "no_server")
+    return desk
 
 
 def _watch(args: argparse.Namespace) -> int:
@@ -102,30 +128,26 @@ def _watch(args: argparse.Namespace) -> int:
 def _print(question: Question, args: argparse.Namespace) -> int:
     if args.json:
         print_json(msgspec.to_builtins(question))
-    else:
-        print(question_text(question, Ink(colours_wanted()), now=now()))
+        return 0
+    ink = Ink(colours_wanted())
+    print(question_text(question, ink, now=now()))
+    for note in question.notes if isinstance(question, AnsweredQuestion) else ():
+        print(f"\n  {ink('Note', '1')}  {visible(note)}")
     return 0
 
 
-def _scope(args: argparse.Namespace) -> Scope:
-    if args.uses is not None:
-        return scope("uses", uses=args.uses)
-    if args.until is not None:
-        return scope("until", until=moment_of(args.until, datetime.now().astimezone()))
-    return SESSION if args.session else ONCE
+def _print_all(answers: Sequence[BatchedAnswer], args: argparse.Namespace) -> int:
+    """One line for each question of a batch."""
+    if args.json:
+        print_json({"answers": msgspec.to_builtins(answers)})
+    else:
+        ink, width, moment = Ink(colours_wanted()), shutil.get_terminal_size((120, 24)).columns, now()
+        for one in answers:
+            if one.question is not None:
+                print(question_line(one.question, ink, width, moment))
+            else:
+                print(f"{ink(one.id, '1')}  {ink('not done', '31')}  {visible(one.message)}")
+    return 0 if all(one.question is not None for one in answers) else EXIT_NOT_DONE
 
 
-def moment_of(text: str, present: datetime) -> datetime:
-    """The time that is meant: so long from now, a time of the clock that comes next, or a date. UsageError if none."""
-    if span := _SPAN.fullmatch(text):
-        return present + timedelta(**{_UNITS[span[2]]: int(span[1])})
-    if clock := _CLOCK.fullmatch(text):
-        today = present.replace(hour=int(clock[1]), minute=int(clock[2]), second=0, microsecond=0)
-        return today if today > present else today + timedelta(days=1)
-    try:
-        return datetime.fromisoformat(text).astimezone(UTC)
-    except (ValueError, OverflowError):
-        raise UsageError(f"{text!r} is no time: say 2h, 30m, 18:00, or 2026-01-31T18:00") from None
-
-
-_ACTS = {"list": _list, "show": _show, "approve": _approve, "deny": _deny}
+_ACTS = {"list": _list, "show": _show, "approve": _approve, "deny": _deny, "defer": _defer}

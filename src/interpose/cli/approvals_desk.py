@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from http.client import HTTPException
 from pathlib import Path
@@ -26,7 +26,10 @@ from interpose.config.load import load
 from interpose.config.settings import Config
 from interpose.errors import (
     AnsweredError,
+    ApprovalError,
     ConfigError,
+    CrowdedError,
+    EditError,
     InterposeError,
     NoQuestionError,
     NotHaltedError,
@@ -35,9 +38,12 @@ from interpose.errors import (
     SessionError,
     StoreError,
     TooLateError,
+    UnlikeError,
+    VoteError,
     text_of,
 )
 from interpose.install.situation import store_desk
+from interpose.service.question_views import AnsweredQuestion, ShownQuestion
 from interpose.store import open_store
 
 EXIT_NOT_DONE = 1
@@ -61,6 +67,10 @@ _REFUSALS: dict[str, type[InterposeError]] = {
     "already_answered": AnsweredError,
     "too_late": TooLateError,
     "invalid_scope": ScopeError,
+    "invalid_edit": EditError,
+    "not_an_approver": VoteError,
+    "not_alike": UnlikeError,
+    "too_many": CrowdedError,
 }
 _NOT_PROVEN = frozenset({
     "not_proven", "passphrase_needed", "passphrase_wrong", "code_needed", "code_wrong", "too_many_attempts",
@@ -80,17 +90,38 @@ class AnyDesk(Protocol):
     def question(self, id: str) -> Question:
         """One question."""
 
-    def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:
+    def approve(
+        self,
+        id: str,
+        by: str,
+        scope: Scope = ONCE,
+        *,
+        comment: str = "",
+        arguments: dict[str, Any] | None = None,
+        kind: str = "",
+    ) -> Question:
         """Say yes."""
 
-    def deny(self, id: str, by: str, reason: str = "") -> Question:
+    def deny(self, id: str, by: str, reason: str = "", *, comment: str = "") -> Question:
         """Say no."""
+
+    def defer(self, id: str, by: str, comment: str = "") -> Question:
+        """Answer later."""
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
 
     def revoke(self, id: str) -> bool:
         """Take an answer back."""
+
+
+class BatchedAnswer(msgspec.Struct, frozen=True):
+    """What became of one question of several."""
+
+    id: str
+    question: AnsweredQuestion | None = None
+    error: str = ""
+    message: str = ""
 
 
 class ServerDesk:
@@ -108,18 +139,41 @@ class ServerDesk:
         """Questions of any state, the newest first."""
         return self.ask("GET", "approvals?state=all&limit=1000", dict[str, list[Question]])["approvals"]
 
-    def question(self, id: str) -> Question:
+    def question(self, id: str) -> ShownQuestion:
         """One question."""
-        return self.ask("GET", f"approvals/{_segment(id)}", Question)
+        return self.ask("GET", f"approvals/{_segment(id)}", ShownQuestion)
 
-    def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:  # noqa: ARG002
-        """Say yes. The server knows by whom."""
-        body: dict[str, Any] = {"scope": scope.kind, "comment": comment}
-        if scope.kind == "uses":
-            body["uses"] = scope.uses
-        if scope.until is not None:
-            body["until"] = scope.until
-        return self.ask_proven(f"approvals/{_segment(id)}/approve", Question, body)
+    def approve(
+        self,
+        id: str,
+        by: str,  # noqa: ARG002 - the server knows by whom
+        scope: Scope = ONCE,
+        *,
+        comment: str = "",
+        arguments: dict[str, Any] | None = None,
+        kind: str = "",
+    ) -> AnsweredQuestion:
+        """Say yes."""
+        body = _scoped(scope) | {"comment": comment}
+        if arguments is not None:
+            body["arguments"] = arguments
+        if kind:
+            body |= {"kind": kind, "sessions": scope.sessions}
+        return self.ask_proven(f"approvals/{_segment(id)}/approve", AnsweredQuestion, body)
+
+    def approve_all(self, ids: Sequence[str], scope: Scope, *, comment: str) -> list[BatchedAnswer]:
+        """Say yes to several questions of one kind."""
+        body = _scoped(scope) | {"ids": list(ids), "answer": "approve", "comment": comment}
+        return self.ask_proven("approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+
+    def deny_all(self, ids: Sequence[str], *, reason: str, comment: str) -> list[BatchedAnswer]:
+        """Say no to several questions of one kind."""
+        body = {"ids": list(ids), "answer": "deny", "reason": reason, "comment": comment}
+        return self.ask("POST", "approvals/batch", dict[str, list[BatchedAnswer]], body)["answers"]
+
+    def defer(self, id: str, by: str, comment: str = "") -> AnsweredQuestion:  # noqa: ARG002 - as above
+        """Answer later."""
+        return self.ask("POST", f"approvals/{_segment(id)}/defer", AnsweredQuestion, {"comment": comment})
 
     def ask_proven(self, path: str, kind: type[T], body: dict[str, Any]) -> T:
         """Ask for what only a person may; the server says which proof it wants, and it is typed at the terminal."""
@@ -130,9 +184,10 @@ class ServerDesk:
                 raise
             return self.ask("POST", path, kind, body | _proof_asked(error))
 
-    def deny(self, id: str, by: str, reason: str = "") -> Question:  # noqa: ARG002 - as above
+    def deny(self, id: str, by: str, reason: str = "", *, comment: str = "") -> AnsweredQuestion:  # noqa: ARG002
         """Say no."""
-        return self.ask("POST", f"approvals/{_segment(id)}/deny", Question, {"reason": reason})
+        body = {"reason": reason, "comment": comment}
+        return self.ask("POST", f"approvals/{_segment(id)}/deny", AnsweredQuestion, body)
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
@@ -188,6 +243,15 @@ _ASKED_FOR = {
     "code_needed": ("code", "Code: ", False),
 }
 """The field of the request, what is asked, and whether it is typed unseen."""
+
+
+def _scoped(scope: Scope) -> dict[str, Any]:
+    body: dict[str, Any] = {"scope": scope.kind}
+    if scope.kind in ("uses", "kind"):
+        body["uses"] = scope.uses
+    if scope.until is not None:
+        body["until"] = scope.until
+    return body
 
 
 def _segment(id: str) -> str:
@@ -273,13 +337,26 @@ class LatestDesk:
         """One question."""
         return self._at_desk(lambda desk: desk.question(id))
 
-    def approve(self, id: str, by: str, scope: Scope = ONCE, *, comment: str = "") -> Question:
+    def approve(
+        self,
+        id: str,
+        by: str,
+        scope: Scope = ONCE,
+        *,
+        comment: str = "",
+        arguments: dict[str, Any] | None = None,
+        kind: str = "",
+    ) -> Question:
         """Say yes."""
-        return self._at_desk(lambda desk: desk.approve(id, by, scope, comment=comment))
+        return self._at_desk(lambda desk: desk.approve(id, by, scope, comment=comment, arguments=arguments, kind=kind))
 
-    def deny(self, id: str, by: str, reason: str = "") -> Question:
+    def deny(self, id: str, by: str, reason: str = "", *, comment: str = "") -> Question:
         """Say no."""
-        return self._at_desk(lambda desk: desk.deny(id, by, reason))
+        return self._at_desk(lambda desk: desk.deny(id, by, reason, comment=comment))
+
+    def defer(self, id: str, by: str, comment: str = "") -> Question:
+        """Answer later."""
+        return self._at_desk(lambda desk: desk.defer(id, by, comment))
 
     def grants(self) -> list[Given]:
         """Answers that still count."""
@@ -366,10 +443,12 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         return act()
     except BrokenPipeError:
         raise  # not an error of ours: see cli/__init__.py
-    except (NoQuestionError, AnsweredError, TooLateError, NotProvenError, SessionError) as error:
+    except SessionError as error:
         code, problem = EXIT_NOT_DONE, text_of(error)
     except (UsageError, ScopeError) as error:
         code, problem = EXIT_USAGE, text_of(error)
+    except ApprovalError as error:
+        code, problem = EXIT_NOT_DONE, text_of(error)
     except ConfigError as error:
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:

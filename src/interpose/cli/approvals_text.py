@@ -12,8 +12,10 @@ from interpose.approvals.questions import Question
 from interpose.cli.json_output import encoded
 from interpose.cli.verdict_text import COLOURS, Ink, columns, cut, visible
 from interpose.formats.counted import plural
+from interpose.service.question_views import ShownQuestion, diff_of, own_words
 
 MOST_LINES = 200
+MOST_EFFECTS = 12
 _STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2", "invalid": "31"}
 
 
@@ -29,10 +31,35 @@ def question_text(question: Question, ink: Ink, *, now: datetime, width: int = 1
     for found in question.findings:
         rule = f"{visible(found.rule)}  " if found.rule else ""
         lines.append(f"  {ink('ask', COLOURS['ask'])}  {rule}{_one_line(found.reason)}")
+    lines += [f"  {ink('it', '2')}   {_one_line(effect.text)}" for effect in question.effects[:MOST_EFFECTS]]
     if question.instead:
         lines.append(f"  {ink('Safer', '1')}  {_one_line(question.instead)}")
+    lines += _more(question, ink)
     lines += ["", *(f"  {ink(f'{name:9}', '2')}  {visible(value)}" for name, value in _facts(question) if value)]
     return "\n".join(lines)
+
+
+def _more(question: Question, ink: Ink) -> Iterator[str]:
+    """What it could be widened to, why it is asked again, and who must agree."""
+    if words := own_words(question):
+        yield f"  {ink('The agent says', '1')}  {_one_line(words)}"
+    if diff := diff_of(question):
+        shown = diff.splitlines()
+        yield from ("", *(f"    {visible(line)}" for line in shown[:MOST_LINES]))
+    if isinstance(question, ShownQuestion) and question.asks_again is not None:
+        again = question.asks_again
+        yield f"  {ink('Again', '1')}  {_one_line(again.text)}"
+        for one in again.differs:
+            if one.what != "kind":
+                yield f"    {visible(one.what)}: {_one_line(one.was) or '-'} -> {_one_line(one.now) or '-'}"
+    if question.state != "waiting":
+        return
+    for widening in question.widenings:
+        past = widening.would_have_let_through
+        told = "" if past is None else f" (of the last {past.of} that were asked about: {past.count})"
+        yield f"  {ink(widening.id, '1')}  {_one_line(widening.text)}{ink(told, '2')}"
+    for left in question.missing if isinstance(question, ShownQuestion) else ():
+        yield f"  {ink('Needs', '1')}  {plural(left.count, 'more ' + left.role, 'more of the role ' + left.role)}"
 
 
 def _facts(question: Question) -> Iterator[tuple[str, str]]:
@@ -42,10 +69,20 @@ def _facts(question: Question) -> Iterator[tuple[str, str]]:
     yield "claims to be", question.claimed
     yield "directory", question.cwd
     yield "source", question.source
+    for vote in question.votes if isinstance(question, ShownQuestion) else ():
+        yield "agreed", f"{vote.by} ({vote.role}), {_moment(vote.at)}"
+    if (deferred := question.deferred) is not None:
+        yield (
+            "put off",
+            f"by {deferred.by}, {_moment(deferred.at)}" + (f": {deferred.comment}" if deferred.comment else ""),
+        )
     if (answer := question.answer) is not None:
         scope = "" if answer.scope is None else f", {answer.scope.text()}"
-        yield question.state, f"by {answer.by}, {_moment(answer.at)}{scope}"
+        edited = "" if answer.arguments is None else ", edited"
+        yield question.state, f"by {answer.by}, {_moment(answer.at)}{scope}{edited}"
         yield "comment", answer.comment
+        if answer.word != answer.comment:
+            yield "word", answer.word
 
 
 def _subject(question: Question, ink: Ink, width: int) -> list[str]:
@@ -108,9 +145,15 @@ def given_line(given: Given, ink: Ink, width: int) -> str:
     if given.problem:
         return f"{ink(given.id, '1')}  {ink('INVALID', '1;31')}, counts for nothing: {visible(given.problem)}"
     uses = "" if given.uses_left is None else f", {given.uses_left} left"
-    head = f"{given.scope.kind}{uses}, ends {_moment(given.ends)}, by {visible(given.by)}"
+    edited = ", edited" if given.edited else ""
+    head = f"{given.scope.kind}{uses}{edited}, ends {_moment(given.ends)}, by {visible(given.by)}"
     room = max(20, width - len(given.id) - columns(head) - 4)
-    return f"{ink(given.id, '1')}  {head}  {cut(f'{visible(given.tool)} {_short(given.arguments)}', room)}"
+    what = f"{visible(given.tool)} {_short(given.arguments)}"
+    if given.kind is not None:
+        what = visible(given.kind.text)
+    elif given.scope.kind == "pause":
+        what = visible(f"every question{f' of {given.agent}' if given.agent else ''}: {given.comment or 'no reason'}")
+    return f"{ink(given.id, '1')}  {head}  {cut(what, room)}"
 
 
 def _short(arguments: object) -> str:

@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose import __version__
+from interpose.answers import Approved
 from interpose.cli.server_client import connection_to, user_name
 from interpose.driving import drive
 from interpose.errors import ApprovalError, NotProvenError, text_of
@@ -21,7 +22,6 @@ from interpose.flow.hosted import Abilities, in_another_form
 from interpose.types import (
     AUDIT_UNAVAILABLE,
     Allow,
-    Approved,
     Confirm,
     Context,
     Deny,

@@ -43,9 +43,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "Answer questions": (
         "interpose approvals watch",
         {
-            "approvals": "answer what agents ask: list, show, approve, deny, or watch and answer as it comes",
+            "approvals": "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it "
+            "comes",
             "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
+            "pause": "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it "
+            "ends by itself",
             "operator": "set up who answers: a passphrase, or a second system user",
         },
     ),

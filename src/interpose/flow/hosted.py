@@ -16,6 +16,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
+from interpose.answers import Pending
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
@@ -32,7 +33,6 @@ from interpose.types import (
     HookPoint,
     Message,
     Params,
-    Pending,
     PermissionRequest,
     ToolCall,
     ToolOutcome,
@@ -65,6 +65,8 @@ class Abilities(Struct, frozen=True, kw_only=True):
     """Run other arguments than those that it came with."""
     rewrite_carried: bool = False
     """Also where its call only carries another, as a wrapper of tools does: the arguments are then the wrapper's."""
+    hears: bool = False
+    """Let the agent read a text of ours beside what it gets."""
     asks_rewritten: bool = False
     """Show its person the call as it was rewritten, and run that one if the answer is yes."""
 
@@ -146,12 +148,14 @@ class Hosted:
         known = None if wish is not None else self._pending.seen_before(call, self._context, key)
         if known is not None:  # a hook asked about this very call: it has its answer and its record
             return Go(replace(known, outcome="allow", decision=Allow(), rewritten=False, original=None, approval=""))
-        verdict = yield from self._flow.before(call, wish, unavailable)
+        rewrites = self._can.rewrite and (self._can.rewrite_carried or not is_wrapper(call.name))
+        verdict = yield from self._flow.before(call, wish, unavailable, rewrites=rewrites)
         match verdict.outcome:
             case "deny":
                 if self._refused is not None and key:
                     self._refused.open(call, verdict, key, may_run=False)
-                return Refuse(verdict)
+                edit = verdict.edit  # a person agreed to another call, and they can't run that one by themselves
+                return Refuse(verdict, None if edit is None else verdict.payload.with_arguments(edit.arguments))
             case "ask" if verdict.approval or not self._can.ask:
                 if self._can.holds:
                     self._pending.open(call, verdict, key, may_run=False)
@@ -162,7 +166,7 @@ class Hosted:
                 self._pending.open(call, verdict, key, put=not self._can.says_it_asks)
                 return AskThem(verdict, _running(call, verdict) if verdict.rewritten else None)
             case "rewrite":
-                return (yield from self._rewritten(call, verdict, key))
+                return (yield from self._rewritten(call, verdict, key, rewrites=rewrites))
             case "allow":
                 self._pending.open(call, verdict, key)
                 return Go(verdict)
@@ -239,8 +243,8 @@ class Hosted:
         """What would be said about a command. Nobody is asked and nothing is recorded."""
         return self._flow.command(Command(name, arguments, self._context), only_look=True)
 
-    def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str = "") -> Flow[HostedAnswer]:
-        if not self._can.rewrite or (is_wrapper(call.name) and not self._can.rewrite_carried):
+    def _rewritten(self, call: ToolCall, verdict: Verdict[ToolCall], key: str, *, rewrites: bool) -> Flow[HostedAnswer]:
+        if not rewrites:
             return (yield from self._not_run(verdict))
         self._pending.open(call, verdict, key)
         return GoWith(verdict, _running(call, verdict))

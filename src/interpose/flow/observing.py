@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from interpose.driving import Failure, Flow, ask
+from interpose.driving import Failure, Flow, ask, called
 from interpose.errors import logged, text_of
 from interpose.interceptor import Registration
 from interpose.points import BLOCKED
@@ -51,6 +51,17 @@ def refused_outcome(verdict: Verdict[ToolCall], reason: str = "") -> ToolOutcome
     if verdict.instead:
         blocked["instead"] = verdict.instead
     return ToolOutcome(call, blocked, is_error=True, denied=True, errors=verdict.errors)
+
+
+def never(entries: Iterable[Registration], call: ToolCall) -> str:
+    """Why a tool is refused whatever its arguments are; empty if nobody can say so by its name alone."""
+    for entry in entries:
+        says = getattr(entry.handler, "never", None)
+        if entry.mode == "enforce" and not entry.is_observer and callable(says):
+            reason = called(says, (call,))
+            if isinstance(reason, str) and reason:
+                return reason
+    return ""
 
 
 def not_available(call: ToolCall) -> str:

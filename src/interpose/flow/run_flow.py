@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.approvals import ConfirmationHandler, StandingAnswer, put_question, question, standing_answer
+from interpose.answers import Pending
+from interpose.approvals import ConfirmationHandler, Put, StandingAnswer, put_question, question, standing_answer
 from interpose.carried_calls import canonical, carrying
 from interpose.driving import Execute, Failure, Flow, Keep, PendingRecord, called
 from interpose.errors import InvalidCallError, text_of
@@ -44,7 +45,6 @@ from interpose.types import (
     HookPoint,
     Message,
     Params,
-    Pending,
     Raised,
     ToolCall,
     ToolOutcome,
@@ -186,8 +186,7 @@ class RunFlow:
 
     def tool(self, call: ToolCall, execute: Tool, wish: NeedsConfirmation | None) -> Flow[ToolRun]:
         """One call of a tool that runs here."""
-        snapshot = self._parts.interceptors.snapshot()
-        came = call
+        snapshot, came = self._parts.interceptors.snapshot(), call
         call, entries = self._prepare(call, snapshot, wish)
         if self._parts.governor is not None:
             call, entries = yield from self._entered(call, entries)
@@ -241,14 +240,14 @@ class RunFlow:
         return self._parts.recorder is not None or any(entry.observe is not None for entry in entries)
 
     def before(
-        self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = ""
+        self, call: ToolCall, wish: NeedsConfirmation | None = None, unavailable: str = "", *, rewrites: bool = True
     ) -> Flow[Verdict[ToolCall]]:
-        """The first half of a call that somebody else runs. `unavailable` is why its tool is not to be had there."""
+        """The first half of a call that somebody else runs. `unavailable`: why its tool is not to be had there."""
         snapshot = self._parts.interceptors.snapshot()
         call, entries = self._prepare(call, snapshot, wish, unavailable)
         if self._parts.governor is not None:
             call, entries = yield from self._entered(call, entries)
-        verdict = yield from self._gate(snapshot, entries, call)
+        verdict = yield from self._gate(snapshot, entries, call, rewrites=rewrites)
         if verdict.outcome == "deny":  # a question may still be answered, and then there is an outcome to come
             yield from self._close(snapshot, entries, verdict, observing.refused_outcome(verdict), look_only=True)
         return verdict
@@ -295,10 +294,17 @@ class RunFlow:
 
         return (yield from entered(cast("Governing", self._parts.governor), call, entries, only_look=only_look))
 
-    def _gate(self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall) -> Flow[Verdict[ToolCall]]:
-        """What stands before the tool: decide, ask, record."""
+    def _gate(
+        self, snapshot: Snapshot, entries: tuple[Registration, ...], call: ToolCall, *, rewrites: bool = True
+    ) -> Flow[Verdict[ToolCall]]:
+        """What stands before the tool: decide, ask, decide about what a person made of it, record."""
         self._parts.wire.call(call)
-        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=self._approval(snapshot))
+        approve = self._approval(snapshot, came=call)
+        verdict: Verdict[ToolCall] = yield from decide(entries, call, approve=approve)
+        if verdict.edit is not None:
+            from interpose.flow.edited_calls import decide_edited
+
+            verdict = yield from decide_edited(entries, verdict, approve, rewrites=rewrites)
         if self._parts.governor is not None:
             from interpose.flow.governing import admitted
 
@@ -357,13 +363,7 @@ class RunFlow:
         call = replace(self.canonical(ToolCall(name)), context=self._context)
         if not self._parts.tools.matches(*self._names(call)):
             return observing.not_available(call)
-        for entry in snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id):
-            says = getattr(entry.handler, "never", None)
-            if entry.mode == "enforce" and not entry.is_observer and callable(says):
-                reason = called(says, (call,))
-                if isinstance(reason, str) and reason:
-                    return reason
-        return ""
+        return observing.never(snapshot.select(HookPoint.TOOL_BEFORE, call.name, self._context.agent_id), call)
 
     def canonical(self, call: ToolCall) -> ToolCall:
         """The call as interceptors and records name it. One that is none stays as it is, to be refused."""
@@ -403,11 +403,11 @@ class RunFlow:
         own = call.original_name
         return (call.name, own) if plain_name(own) in self._parts.shell_tools else (call.name,)
 
-    def _approval(self, snapshot: Snapshot, *, ask: bool = True) -> Approve:
+    def _approval(self, snapshot: Snapshot, *, ask: bool = True, came: ToolCall | None = None) -> Approve:
         """The approval step: permission.ask, then standing answers, then a person, unless we must not `ask` one."""
 
-        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[str | Deny | Pending]:
-            request = question(payload, asks)
+        def approve(payload: Any, asks: tuple[Finding, ...]) -> Flow[Put]:
+            request = question(payload, asks, came)
             tool = payload.name if isinstance(payload, ToolCall) else None
             entries = snapshot.select(HookPoint.PERMISSION_ASK, tool, self._context.agent_id)
             verdict = yield from decide(entries, request)

@@ -13,6 +13,7 @@ from msgspec import MsgspecError, Struct
 from msgspec.structs import replace
 
 from interpose.approvals.desk import Desk
+from interpose.approvals.grants import Given
 from interpose.approvals.seal import open_verifier
 from interpose.approvals.uses import Uses
 from interpose.config.settings import Config
@@ -94,6 +95,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     warned: tuple[str, ...] = ()
     """What sessions of the last days were warned of: projects that switch hooks off."""
     alarms: tuple[str, ...] = ()
+    pauses: tuple[str, ...] = ()
+    """Pauses that hold: questions are answered with yes."""
 
 
 def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation:
@@ -109,6 +112,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
     warned: tuple[str, ...] = ()
     unapproved = Unapproved()
     alarms: tuple[str, ...] = ()
+    pauses: tuple[str, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
@@ -116,7 +120,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
                 ledger, approvals, seen = _ledger(store, place, directory), _waiting(store), seen_hosts(store)
                 unheard, warned = unheard_sessions(installed, store), _warned(store)
                 unapproved = _unapproved(store)
-                alarms = grant_flaws(config, store)
+                alarms, pauses = grant_flaws(config, store), _pauses(config, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -140,6 +144,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         unheard=unheard,
         warned=warned,
         alarms=alarms,
+        pauses=pauses,
     )
 
 
@@ -190,6 +195,20 @@ def store_desk(config: Config, store: Store) -> Desk:
 def grant_flaws(config: Config, store: Store) -> tuple[str, ...]:
     """Grants and answers in the store that no server gave: they count for nothing, and somebody put them there."""
     return tuple(store_desk(config, store).flaws().values())
+
+
+def _pauses(config: Config, store: Store) -> tuple[str, ...]:
+    found = (given for given in store_desk(config, store).grants() if given.scope.kind == "pause" and not given.problem)
+    return tuple(_pause_text(given) for given in found)
+
+
+def _pause_text(given: Given) -> str:
+    whose, why = (f" of {given.agent}" if given.agent else "", f" ({given.comment})" if given.comment else "")
+    until = f"{given.ends.astimezone():%Y-%m-%d %H:%M}"
+    return (
+        f"questions{whose} are answered with yes until {until}, as {given.by} said{why}; end it with `interpose pause "
+        f"end {given.id}`"
+    )
 
 
 def _waiting(store: Store) -> int:

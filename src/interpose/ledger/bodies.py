@@ -85,11 +85,13 @@ class Bodies:
 
     def _said(self, verdict: Verdict[Any], effects: tuple[SeenEffect, ...], call: ToolCall) -> Said:
         reason = verdict.reason
-        if not (reason or verdict.questions or verdict.findings):
+        if not (reason or verdict.questions or verdict.findings or verdict.word):
             return Said(effects=effects) if effects else NOTHING_SAID
-        quoted = Said(reason=reason, questions=verdict.questions, findings=verdict.findings)
+        quoted = Said(reason=reason, questions=verdict.questions, findings=verdict.findings, word=verdict.word)
         said = self._values.said(quoted, self._values.known(call))
-        return Said(reason=said.reason, questions=said.questions, findings=said.findings, effects=effects)
+        return Said(
+            reason=said.reason, questions=said.questions, findings=said.findings, effects=effects, word=said.word
+        )
 
 
 def outcome_word(outcome: ToolOutcome) -> OutcomeWord:

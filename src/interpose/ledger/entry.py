@@ -30,6 +30,8 @@ class Said(Struct, frozen=True, kw_only=True, omit_defaults=True):
     questions: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     effects: tuple[SeenEffect, ...] = ()
+    word: str = ""
+    """What a person said to the agent, with a yes or with putting the answer off."""
 
 
 NOTHING_SAID = Said()

@@ -78,6 +78,8 @@ class Record(Struct, frozen=True, kw_only=True):
     timings: tuple[tuple[str, int], ...]
     after: After | None
     position: int
+    word: str = ""
+    """What the person who answered, or put the answer off, said to the agent."""
 
 
 def records(entries: Iterable[StoredEntry]) -> list[Record]:
@@ -184,7 +186,7 @@ def record(decided: StoredEntry, finished: StoredEntry | None) -> Record:
         effects=words.effects, rewritten=said.rewritten,
         approver=said.approver or ("" if end is None else end.approver), approval=said.approval,
         elapsed_ns=said.elapsed_ns, policy=said.policy, timings=said.timings,
-        after=None if end is None else end.after, position=decided.position,
+        after=None if end is None else end.after, position=decided.position, word=words.word,
     )  # fmt: skip
 
 

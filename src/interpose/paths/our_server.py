@@ -34,6 +34,7 @@ _OPERATORS = (
     "/api/v1/approvals",
     "/api/v1/bypasses",
     "/api/v1/grants",
+    "/api/v1/pause",
     "/api/v1/pins",
     "/api/v1/policy",
     "/api/v1/reload",
@@ -115,7 +116,9 @@ def _is_operators(path: str) -> bool:
 
 
 def _answers(path: str) -> bool:
-    return _on_session(path) or (path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny")))
+    return _on_session(path) or (
+        path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch"))
+    )
 
 
 def _on_session(path: str) -> bool:

@@ -65,8 +65,8 @@ _OUR_DIRECTORIES = tuple((*keeper.split("/"), "interpose") for keeper in (".conf
 _MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
-    r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny)|pins/[^\s'\"]{1,200}/(?:approve|forget)|grants|bypasses"
-    r"|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
+    r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny|defer)|approvals/batch|pins/[^\s'\"]{1,200}/(?:approve|forget)"
+    r"|grants|pause\b|bypasses|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
     r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b"
     r"|\binterpose\.policy\.(?:own_rules|pack_catalogue|startup_memory)\b"
     r"|\bfrom\s+interpose(?:\.policy)?\s+import\s+(?:[\w ,]{0,200}|\([\w\s,]{0,200})"

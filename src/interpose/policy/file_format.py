@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from msgspec import Meta, Struct, field
 
+from interpose.answers import ApproverRole
 from interpose.formats.yaml_text import Path
 from interpose.policy.rules import Action
 from interpose.types import Mode, OnError, Severity
@@ -51,6 +52,21 @@ class AnswersForm(Struct, frozen=True, forbid_unknown_fields=True):
     scope: ScopeForm | Literal["everywhere"]
 
 
+class EscalateForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """To whom a question goes besides, after a time without an answer."""
+
+    after: Annotated[str, Meta(pattern=r"^[0-9]{1,5}[smh]$(?!\n)", description="so long: 90s, 10m, 2h")]
+    to: ApproverRole
+
+
+class ApproversForm(Struct, frozen=True, forbid_unknown_fields=True):
+    """Who must agree to what an `ask` rule asks: so many people of a role, and none of them is the one who asked."""
+
+    role: ApproverRole = "approver"
+    count: Annotated[int, Meta(ge=1, le=10)] = 1
+    escalate: EscalateForm | None = None
+
+
 class CallForm(Struct, frozen=True, forbid_unknown_fields=True):
     """A call in an example."""
 
@@ -92,6 +108,7 @@ class RuleForm(Struct, frozen=True, forbid_unknown_fields=True):
     rewrite: dict[str, NonEmptyText] = field(default_factory=dict)
     redact: RedactForm | None = None
     answers: AnswersForm | None = None
+    approvers: ApproversForm | None = None
     examples: ExamplesForm = ExamplesForm()
 
 
@@ -145,11 +162,14 @@ def _plainly(message: str, named: str, form: type[Struct]) -> str:
 
 _ENUMS: dict[str, tuple[str, ...]] = {
     "action": get_args(Action), "severity": get_args(Severity), "mode": get_args(Mode), "on_error": get_args(OnError),
-    "on.point": get_args(Point), "version": ("1",), "answers.scope": ("everywhere", "or a map of lists"),
+    "on.point": get_args(Point), "approvers.role": get_args(ApproverRole),
+    "approvers.escalate.to": get_args(ApproverRole), "version": ("1",),
+    "answers.scope": ("everywhere", "or a map of lists"),
 }  # fmt: skip
 _KEYS: dict[str, tuple[str, ...]] = {
     "on": OnForm.__struct_fields__, "redact": RedactForm.__struct_fields__,
     "answers": AnswersForm.__struct_fields__, "answers.scope": ScopeForm.__struct_fields__,
+    "approvers": ApproversForm.__struct_fields__, "approvers.escalate": EscalateForm.__struct_fields__,
     "examples": ExamplesForm.__struct_fields__, "examples.match": CallForm.__struct_fields__,
     "examples.no_match": CallForm.__struct_fields__,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from interpose.cel.runtime_values import EvaluationError
@@ -146,7 +147,9 @@ class _Heard:
             case "deny":
                 self.denials.append(Deny(text, rule.id, rule.severity, "", rule.instead))
             case "ask":
-                self.questions.append(Confirm(text, rule.id, rule.severity, "", rule.instead))
+                self.questions.append(
+                    Confirm(text, rule.id, rule.severity, "", rule.instead, approvers=rule.approvers or UNSET)
+                )
             case "transform" | "redact":
                 self.notes.append(_note(rule, "rewrite" if rule.mode == "watch" else "note", text, rule.severity))
             case _:

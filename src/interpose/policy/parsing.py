@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from interpose.answers import Approvers
 from interpose.errors import PolicyError
 from interpose.formats.yaml_text import Document, Path, YamlError, read_yaml
 from interpose.policy import imported_rules
@@ -118,7 +119,7 @@ def _rules_of(
             mode=form.mode, on_error=form.on_error or _ON_ERROR.get(form.action, "deny"),
             enabled=form.enabled, tags=tuple(form.tags), instead=form.instead,
             rewrite=tuple(form.rewrite.items()), redact=_redaction(form), answers=_answers(form),
-            examples=_examples(form, line_at), lines=lines,
+            approvers=_approvers(form), examples=_examples(form, line_at), lines=lines,
         )
     ]  # fmt: skip
 
@@ -182,6 +183,25 @@ def _answers(form: RuleForm) -> StandingRule | None:
             "word everywhere", "answers", "scope")  # fmt: skip
     lists = {name: tuple(getattr(scope, name)) for name in ScopeForm.__struct_fields__}
     return StandingRule(tuple(form.answers.rules), AnswerScope(**lists))
+
+
+_SECONDS = {"s": 1, "m": 60, "h": 3600}
+_LONGEST = 24 * 3600
+
+
+def _approvers(form: RuleForm) -> Approvers | None:
+    """Who must agree. A rule that asks nobody has nobody who must."""
+    given = form.approvers
+    if given is None:
+        return None
+    if form.action != "ask":
+        raise FormError(f"`approvers` belongs to the action 'ask', this rule's action is {form.action!r}", "approvers")
+    if given.escalate is None:
+        return Approvers(given.role, given.count)
+    after = int(given.escalate.after[:-1]) * _SECONDS[given.escalate.after[-1]]
+    if not 0 < after <= _LONGEST:
+        raise FormError("expected a time up to 24h", "approvers", "escalate", "after")
+    return Approvers(given.role, given.count, float(after), given.escalate.to)
 
 
 def _examples(form: RuleForm, line_at: Callable[..., int]) -> tuple[Example, ...]:

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.answers import Approvers
 from interpose.types import EMPTY, FrozenDict, HookPoint, Mode, OnError, Severity
 
 Action = Literal["deny", "ask", "allow", "redact", "transform", "log"]
@@ -131,6 +132,8 @@ class Rule(Struct, frozen=True, kw_only=True):
     """Argument path and the CEL expression of its new value."""
     redact: RuleRedaction | None = None
     answers: StandingRule | None = None
+    approvers: Approvers | None = None
+    """Who must agree to what the rule asks; None: anybody who may answer."""
     examples: tuple[Example, ...] = ()
     dialect: Dialect = "interpose"
     lines: tuple[tuple[str, int], ...] = ()

@@ -142,6 +142,7 @@ class DecisionServer:
             await self._stopping.wait()
         finally:
             stopping()
+            service.events.end()
             for task in (alarm, grants):
                 if task is not None:
                     task.cancel()

@@ -1,4 +1,5 @@
-"""Looks from time to time whether the store holds grants that are not ours, and keeps how late it is."""
+"""Looks from time to time whether the store holds grants that are not ours and which questions go to others by now,
+and keeps how late it is."""
 
 from __future__ import annotations
 
@@ -33,6 +34,7 @@ def _look(service: Service) -> str:
             service.answering.keep_time()
             service.answering.agents.sweep()
         service.desk.examine()
+        service.desk.escalate()
     except (StoreError, OSError) as error:
         return text_of(error)
     return ""

@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Edited, Pending
+from interpose.approvals import EDITED
 from interpose.driving import drive_in_server
 from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, request_of
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
-from interpose.types import Approved, Deny, Finding, Pending, PermissionRequest, ToolCall
+from interpose.types import Deny, Finding, PermissionRequest, ToolCall
 
 if TYPE_CHECKING:
     from interpose.service.service import Service
@@ -36,7 +38,7 @@ def routes(service: Service) -> tuple[Route, ...]:
         if service.answering is not None:  # whoever started this gateway is an agent, and may not answer
             service.answering.agents.heard(request.peer.pid)
         wait = 0.0 if service.desk.crowded else max(0.0, min(asked.wait, service.config.intercept.wait_limit))
-        return json_response(await _answer(service, question, wait))
+        return json_response(await _answer(service, question, wait, hears=asked.hears, rewrites=asked.rewrites))
 
     return (
         Route(
@@ -46,16 +48,21 @@ def routes(service: Service) -> tuple[Route, ...]:
     )  # fmt: skip
 
 
-async def _answer(service: Service, question: PermissionRequest, wait: float) -> QuestionAnswer:
-    looked = await _seen_here(service, question)
-    answer: object = looked if isinstance(looked, Deny) else await service.desk.waiting(wait).confirm(looked)
+async def _answer(
+    service: Service, question: PermissionRequest, wait: float, *, hears: bool, rewrites: bool
+) -> QuestionAnswer:
+    answer: object = await _seen_here(service, question)
+    if isinstance(answer, PermissionRequest):
+        answer = await service.desk.waiting(wait, hears=hears, rewrites=rewrites).confirm(answer)
     match answer:
-        case Approved(by):
-            return QuestionAnswer(said="approved", by=by)
+        case Approved(by, word):
+            return QuestionAnswer(said="approved", by=by, word=word)
+        case Edited(arguments, by, approval):
+            return QuestionAnswer(said="edited", by=by, approval=approval, arguments=arguments)
         case Deny(reason, rule):
             return QuestionAnswer(said="deny", reason=reason, rule=rule)
-        case Pending(approval):
-            return QuestionAnswer(said="pending", approval=approval)
+        case Pending(approval, word):
+            return QuestionAnswer(said="pending", approval=approval, word=word)
         case _:
             return QuestionAnswer(said="deny", reason="the desk gave no answer", rule="approval-impossible")
 
@@ -74,7 +81,11 @@ async def _seen_here(service: Service, question: PermissionRequest) -> Permissio
         return verdict.decision if isinstance(verdict.decision, Deny) else Deny(verdict.reason)
     own = tuple(found for found in verdict.findings if found.said in _SECOND_LOOK and found.mode == "enforce")
     told = {(found.rule, found.reason) for found in own}
-    others = tuple(_as_told(found) for found in question.findings if (found.rule, found.reason) not in told)
+    others = tuple(
+        _as_told(found)
+        for found in question.findings
+        if found.interceptor != EDITED and (found.rule, found.reason) not in told
+    )
     message = question.message
     if own and own[0].reason not in message:
         message = f"{own[0].reason}\n{message}"

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct
 
+from interpose.answers import Approved, Edited, Pending
+from interpose.approvals import needs_people
 from interpose.driving import Flow
 from interpose.engine import Run
+from interpose.errors import StoreError
 from interpose.flow.hosted import Abilities, Hosted, TheyAsk
 from interpose.flow.pending_calls import HOOK, PendingCalls
-from interpose.types import Approved, Context, Deny, Pending, PermissionRequest
+from interpose.types import Context, Deny, PermissionRequest
 
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
     from interpose.service.project_engines import ProjectEngines
+    from interpose.service.question_events import QuestionEvents
     from interpose.service.session_desk import SessionDesk
     from interpose.store.protocols import Store
 
@@ -77,12 +81,23 @@ class Service:
     def desk(self) -> Desk:
         """Where questions are put and answered."""
         if self._desk is None:
-            self._desk = self._open_desk()
+            self.desk = self._open_desk()
+            assert self._desk is not None  # noqa: S101 - just set
         return self._desk
 
     @desk.setter
     def desk(self, desk: Desk) -> None:
+        if self._desk is not None:
+            desk.news, desk.onlookers = self._desk.news, self._desk.onlookers
+        desk.happened = self.events.heard
         self._desk = desk
+
+    @cached_property
+    def events(self) -> QuestionEvents:
+        """What happens to questions, for those who watch."""
+        from interpose.service.question_events import QuestionEvents
+
+        return QuestionEvents(lambda: self.desk)
 
     @cached_property
     def pins(self) -> PinDesk:
@@ -111,7 +126,8 @@ class Service:
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""
-        return self.policies.engine(context).run(context, confirm=self._answering(Abilities(), wait))
+        can = Abilities(rewrite=True, hears=True)  # whoever walks a run reads its verdicts
+        return self.policies.engine(context).run(context, confirm=self._answering(can, wait))
 
     def hosted(
         self, context: Context, can: Abilities, *, wait: float = 0.0, confirm: ConfirmationHandler | None = None
@@ -150,9 +166,23 @@ class Service:
         return "" if governor is None else (yield from governor.due(context))
 
     def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
-        if self.config.approvals.ask == "host" and can.ask:
-            return TheyAsk()
-        return _AtTheDesk(self, wait)
+        desk = _AtTheDesk(self, wait, can)
+        return _TheyAskFirst(self, desk) if self.config.approvals.ask == "host" and can.ask else desk
+
+    def paused(self) -> str:
+        """That questions are answered with yes now, in words; empty if they are asked. Blocks."""
+        if self.answering is None:
+            return ""
+        return "\n".join(
+            f"Interpose is paused until {given.ends:%H:%M} UTC by {given.by}: questions"
+            f"{f' of {given.agent}' if given.agent else ''} are answered with yes. To end that: interpose pause end "
+            f"{given.id}"
+            for given in self.desk.pauses.standing()
+        )
+
+    def news(self, session: str) -> str:
+        """Answers that the agent of a session has not heard yet, once; empty if there are none."""
+        return "" if self._desk is None else self._desk.news.take(session)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""
@@ -179,9 +209,36 @@ class Service:
 class _AtTheDesk:
     """A confirmation handler that opens the desk when there is a question."""
 
-    def __init__(self, service: Service, seconds: float) -> None:
-        self._service, self._seconds = service, seconds
+    counts_votes = True
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
+    def __init__(self, service: Service, seconds: float, can: Abilities) -> None:
+        self._service, self._seconds, self._can = service, seconds, can
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
-        return await self._service.desk.waiting(self._seconds).confirm(request)
+        desk = self._service.desk
+        return await desk.waiting(self._seconds, hears=self._can.hears, rewrites=self._can.rewrite).confirm(request)
+
+
+class _TheyAskFirst:
+    """A confirmation handler that leaves the question to the other side, unless a pause answers it, or certain people
+    must: at the other side sits one person, who may be the one that asked."""
+
+    counts_votes = True
+
+    def __init__(self, service: Service, desk: _AtTheDesk) -> None:
+        self._service, self._desk = service, desk
+
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
+        """A pause that can't be looked for is none."""
+        if needs_people(request):
+            return await self._desk.confirm(request)
+        if self._service.answering is None:
+            return Pending()
+        import asyncio
+
+        try:
+            paused = await asyncio.to_thread(self._service.desk.paused, request)
+        except StoreError:
+            return Pending()
+        return paused or Pending()

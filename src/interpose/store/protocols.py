@@ -190,7 +190,7 @@ class Sessions(Protocol):
 
 
 class Approval(Struct, frozen=True, kw_only=True):
-    """A question to a person. `answer` is empty until somebody answers."""
+    """A question to a person. `answer` is empty until somebody answers; an `approver` before that has put it off."""
 
     id: str
     session: str = ""
@@ -208,11 +208,15 @@ class Approvals(Protocol):
     def ask(self, approval: Approval) -> bool:
         """Put a question. False if its id is taken."""
 
-    def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
-        """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
+    def answer(self, id: str, answer: str, *, body: bytes, approver: str, now_ns: int) -> bool:
+        """Answer a question that has this body. True for the one answer that counts; False if there was one, if it is
+        too late, or if the question is another one meanwhile."""
 
-    def approve(self, id: str, answer: str, grant: Grant, *, approver: str, now_ns: int) -> bool:
+    def approve(self, id: str, answer: str, grant: Grant, *, body: bytes, approver: str, now_ns: int) -> bool:
         """Answer a question and keep what the answer grants: both, or neither and False."""
+
+    def postpone(self, changed: Approval, *, body: bytes, now_ns: int) -> bool:
+        """Let a question that has this body wait longer: its body, its end and who said so change. False as above."""
 
     def approval(self, id: str) -> Approval | None:
         """A question with its answer."""
@@ -221,7 +225,7 @@ class Approvals(Protocol):
         """Questions, answered or not, the newest first."""
 
     def settled(self, ids: Sequence[str], *, now_ns: int) -> list[str]:
-        """Which of these questions can't be answered any more: somebody did, or it is too late."""
+        """Which of these questions need not be waited for: somebody answered, it is too late, or it was put off."""
 
     def waiting(self, *, now_ns: int, limit: int = 1000) -> list[Approval]:
         """Questions that can still be answered, the oldest first."""

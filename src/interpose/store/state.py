@@ -22,7 +22,9 @@ _SESSION = "session, version, updated_ns, body"
 _APPROVAL = "id, session, created_ns, expires_ns, body, answer, approver, answered_ns"
 _GRANT = "id, subject, uses, expires_ns, created_ns, body"
 _ANSWER = """UPDATE approvals SET answer = $2, approver = $3, answered_ns = $4
-             WHERE id = $1 AND answer = '' AND expires_ns > $4 RETURNING id"""
+             WHERE id = $1 AND answer = '' AND expires_ns > $4 AND body = $5 RETURNING id"""
+_POSTPONE = """UPDATE approvals SET body = $2, expires_ns = $3, approver = $4
+               WHERE id = $1 AND answer = '' AND expires_ns > $5 AND body = $6 RETURNING id"""
 _GIVE = "INSERT INTO grants VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT DO NOTHING RETURNING id"
 _SPEND = """INSERT INTO counters VALUES ($1, $2) ON CONFLICT (counter) DO UPDATE
             SET spent = counters.spent + excluded.spent WHERE counters.spent <= $3 RETURNING spent"""
@@ -75,14 +77,20 @@ class SharedState(ABC):
         names = storable(approval.id), storable(approval.session)
         return bool(self.write(sql, *names, approval.created_ns, approval.expires_ns, approval.body))
 
-    def answer(self, id: str, answer: str, *, approver: str, now_ns: int) -> bool:
-        """Answer a question. True for the one answer that counts; False if there was one, or it is too late."""
-        return bool(answer and self.write(_ANSWER, storable(id), storable(answer), storable(approver), now_ns))
+    def answer(self, id: str, answer: str, *, body: bytes, approver: str, now_ns: int) -> bool:
+        """Answer a question that has this body. True for the one answer that counts; False if there was one, if it is
+        too late, or if the question is another one meanwhile."""
+        return bool(answer and self.write(_ANSWER, storable(id), storable(answer), storable(approver), now_ns, body))
 
-    def approve(self, id: str, answer: str, grant: Grant, *, approver: str, now_ns: int) -> bool:
+    def approve(self, id: str, answer: str, grant: Grant, *, body: bytes, approver: str, now_ns: int) -> bool:
         """Answer a question and keep what the answer grants: both, or neither and False."""
-        answered = storable(id), storable(answer), storable(approver), now_ns
+        answered = storable(id), storable(answer), storable(approver), now_ns, body
         return bool(answer) and self.write_all((_ANSWER, answered), (_GIVE, _given(grant)))
+
+    def postpone(self, changed: Approval, *, body: bytes, now_ns: int) -> bool:
+        """Let a question that has this body wait longer: its body, its end and who said so change. False as above."""
+        values = (storable(changed.id), changed.body, changed.expires_ns, storable(changed.approver), now_ns, body)
+        return bool(self.write(_POSTPONE, *values))
 
     def approval(self, id: str) -> Approval | None:
         """A question with its answer."""
@@ -95,12 +103,13 @@ class SharedState(ABC):
         return [_approval(row) for row in self.read(sql, limit)]
 
     def settled(self, ids: Sequence[str], *, now_ns: int) -> list[str]:
-        """Which of these questions can't be answered any more: somebody did, or it is too late."""
+        """Which of these questions need not be waited for: somebody answered, it is too late, or it was put off."""
         found: list[str] = []
         for start in range(0, len(ids), _IDS_AT_ONCE):
             wanted = [storable(id) for id in ids[start : start + _IDS_AT_ONCE]]
             holders = ", ".join(f"${number}" for number in range(2, len(wanted) + 2))
-            sql = f"SELECT id FROM approvals WHERE id IN ({holders}) AND (answer <> '' OR expires_ns <= $1)"
+            sql = f"""SELECT id FROM approvals
+                      WHERE id IN ({holders}) AND (answer <> '' OR approver <> '' OR expires_ns <= $1)"""
             found += [str(id) for (id,) in self.read(sql, now_ns, *wanted)]
         return found
 

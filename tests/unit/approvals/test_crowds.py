@@ -6,9 +6,10 @@ import asyncio
 
 import pytest
 
+from interpose.answers import Pending
 from interpose.approvals import desk as desk_module
 from interpose.store.protocols import Store
-from interpose.types import Context, Deny, Pending
+from interpose.types import Context, Deny
 from tests.unit.approvals.test_desk import Clock, ask, made, queued, request
 
 OTHER = Context(session_id="s2", principal="user:bob", cwd="/work")

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import desk as desk_module
 from interpose.approvals.desk import REST_SECONDS, Desk
 from interpose.approvals.questions import Question
@@ -24,14 +25,12 @@ from interpose.store import open_store
 from interpose.store.protocols import Store
 from interpose.types import (
     Allow,
-    Approved,
     Confirm,
     Context,
     Deny,
     Finding,
     Message,
     Params,
-    Pending,
     PermissionRequest,
     ToolCall,
     ToolOutcome,
@@ -69,7 +68,7 @@ def made(store: Store, clock: Callable[[], int], **options: Any) -> Desk:
     return Desk(store, timeout=300, key=KEY, clock=clock, **{"seal": SEAL} | options)
 
 
-def ask(desk: Desk, asked: PermissionRequest | None = None, seconds: float = 0.0) -> Approved | Deny | Pending:
+def ask(desk: Desk, asked: PermissionRequest | None = None, seconds: float = 0.0) -> Approved | Deny | Pending | Edited:
     return asyncio.run(desk.waiting(seconds).confirm(asked or request()))
 
 
@@ -88,7 +87,7 @@ class Waiter:
         self._future = self._pool.submit(ask, desk, asked, seconds)
         until(lambda: desk._waiters._waiting)
 
-    def answer(self) -> Approved | Deny | Pending:
+    def answer(self) -> Approved | Deny | Pending | Edited:
         answer = self._future.result(40)
         self._pool.shutdown()
         assert monotonic() - self._start < 20, "it came because somebody answered, not because the time was up"
@@ -122,7 +121,7 @@ def test_asked_approved_and_asked_again(store: Store) -> None:
     assert (answered.answer.by, answered.answer.scope, answered.answer.comment) == ("ann", ONCE, "go")
     assert desk.asked() == []
     assert desk.recent() == [answered] == [desk.question(id)]
-    assert ask(desk) == Approved(f"grant:{id} of ann")
+    assert ask(desk) == Approved(f"grant:{id} of ann", "go")
     assert queued(desk) != id
 
 
@@ -315,7 +314,10 @@ def test_grants_are_listed_and_revoked(store: Store) -> None:
     assert desk.revoke(once.upper())
     assert not desk.revoke(once)
     assert isinstance(ask(desk), Pending)
-    assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob")
+    assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob", "releases")
+    assert ask(desk, request("git tag")) == Approved(f"grant:{session} of bob"), (
+        "what is said to the agent is said once"
+    )
 
 
 def test_secrets_stay_out_of_the_store(store: Store) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.latest_time import LatestTime, keep_time, kept_time
 from interpose.approvals.scopes import scope
 from interpose.approvals.seal import new_seal
 from interpose.store import open_store
-from interpose.types import Approved, Context, Deny, Pending, PermissionRequest, ToolCall
+from interpose.types import Context, Deny, PermissionRequest, ToolCall
 
 SECOND = 1_000_000_000
 HOUR = 3600 * SECOND
@@ -64,7 +65,7 @@ def test_a_clock_that_goes_back_revives_neither_grants_nor_questions(tmp_path: P
         now.learn(known_ns)
         return Desk(store, timeout=300, key=b"k", seal=seal, clock=now)
 
-    def ask(at: Desk, command: str = "push") -> Approved | Deny | Pending:
+    def ask(at: Desk, command: str = "push") -> Approved | Deny | Pending | Edited:
         call = ToolCall("exec", {"command": command}, context=Context(session_id="s"))
         return asyncio.run(at.waiting().confirm(PermissionRequest("?", call)))
 

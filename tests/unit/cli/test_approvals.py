@@ -20,14 +20,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.questions import Question
 from interpose.approvals.scopes import SESSION
 from interpose.build import open_service
 from interpose.cli import main
-from interpose.cli.approvals import moment_of
 from interpose.cli.approvals_text import question_text
 from interpose.cli.approvals_watch import watch
+from interpose.cli.approvals_yes import moment_of
 from interpose.cli.call_arguments import UsageError
 from interpose.cli.server_client import user_name
 from interpose.cli.verdict_text import Ink
@@ -36,7 +37,7 @@ from interpose.surfaces.http import approvals
 from interpose.surfaces.http_server.listener import Unix
 from interpose.surfaces.http_server.tokens import read_tokens
 from interpose.surfaces.http_server.trust import Trust
-from interpose.types import Approved, Context, Deny, Finding, Pending, PermissionRequest, ToolCall
+from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall
 from tests.servers import running, service_in
 
 ME = user_name()
@@ -50,7 +51,7 @@ def request(command: str = "git push --force", session: str = "s1", part: str = 
     return PermissionRequest("?", ToolCall("exec", {"command": command}, context=context), (found,))
 
 
-def ask(desk: Desk, asked: PermissionRequest | None = None) -> Approved | Deny | Pending:
+def ask(desk: Desk, asked: PermissionRequest | None = None) -> Approved | Deny | Pending | Edited:
     return asyncio.run(desk.waiting().confirm(asked or request()))
 
 
@@ -100,7 +101,7 @@ def test_a_question_from_list_to_grant(desk: Desk, capsys: pytest.CaptureFixture
     code, out, _ = said(capsys, "approvals", "approve", id, "--uses", "2", "--comment", "fine")
     assert (code, f"by {ME}" in out, "2 times" in out, "fine" in out) == (0, True, True, True)
     assert "uses, 2 left, ends " in said(capsys, "grants", "list")[1]
-    assert ask(desk) == Approved(f"grant:{id} of {ME}")
+    assert ask(desk) == Approved(f"grant:{id} of {ME}", "fine")
     assert json.loads(said(capsys, "grants", "list", "--json")[1])["grants"][0]["uses_left"] == 1
     assert said(capsys, "grants", "revoke", id) == (0, f"revoked {id}\n", "")
     assert said(capsys, "grants", "revoke", id)[0] == 1
@@ -121,7 +122,7 @@ WRONG: list[tuple[str, list[str], int, str]] = [
     ("no such question", ["approvals", "show", "zzzzzzzz"], 1, "there is no question of this id"),
     ("its id can't steer", ["approvals", "deny", "z\x1b[2J"], 70, "hides control characters"),
     ("no such time", ["approvals", "approve", "x", "--until", "soon"], 64, "'soon' is no time"),
-    ("two scopes", ["approvals", "approve", "x", "--once", "--session"], 64, "not allowed with"),
+    ("two scopes", ["approvals", "approve", "x", "--once", "--session"], 64, "say one of --once"),
     ("no uses", ["approvals", "approve", "x", "--uses", "0"], 64, "between 1 and"),
     ("a token for nobody", ["approvals", "list", "--token-file", "x"], 64, "belongs to --server"),
     ("a server without a token", ["approvals", "list", "--server", "http://127.0.0.1:9"], 64, "needs --token-file"),

@@ -11,6 +11,7 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from interpose.answers import Approved
 from interpose.build import open_ledger
 from interpose.cli import main
 from interpose.cli.audit_text import page
@@ -18,17 +19,7 @@ from interpose.cli.verdict_text import Ink
 from interpose.engine import Engine
 from interpose.ledger import Record
 from interpose.registry import InterceptorRegistry
-from interpose.types import (
-    Allow,
-    Approved,
-    Confirm,
-    Decision,
-    Deny,
-    PermissionRequest,
-    ToolCall,
-    ToolOutcome,
-    Transform,
-)
+from interpose.types import Allow, Confirm, Decision, Deny, PermissionRequest, ToolCall, ToolOutcome, Transform
 from tests.ledgers import all_records, shell_call
 
 SCRIPT = "set -e\n{}\necho end"

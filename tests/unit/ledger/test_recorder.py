@@ -12,24 +12,13 @@ import pytest
 from msgspec import UNSET
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Pending
 from interpose.build import open_ledger
 from interpose.engine import Engine
 from interpose.ledger import LedgerSettings, search, verify_directory
 from interpose.ledger.record import Record
 from interpose.store.protocols import Query
-from interpose.types import (
-    Allow,
-    Approved,
-    Confirm,
-    Context,
-    Decision,
-    Deny,
-    Pending,
-    PermissionRequest,
-    ToolCall,
-    ToolOutcome,
-    Transform,
-)
+from interpose.types import Allow, Confirm, Context, Decision, Deny, PermissionRequest, ToolCall, ToolOutcome, Transform
 from tests.ledgers import all_records, guarded, run, shell_call
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from interpose.answers import Approved, Pending
 from interpose.build import open_service
 from interpose.server.question_routes import routes
 from interpose.service.service import Service
@@ -21,7 +22,7 @@ from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.http_server.listener import Unix
 from interpose.surfaces.mcp.contract import Gated
 from interpose.surfaces.mcp.gate import McpGate
-from interpose.types import Approved, Context, Deny, Finding, Pending, PermissionRequest, ToolCall, ToolOutcome
+from interpose.types import Context, Deny, Finding, PermissionRequest, ToolCall, ToolOutcome
 from tests.gating import ByWord, call, forwarded, recorded, said, watched
 from tests.servers import running, service_in
 

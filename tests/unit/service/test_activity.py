@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from interpose.answers import Approved
 from interpose.engine import Engine
 from interpose.registry import InterceptorRegistry
 from interpose.service.activity import BOUNDS_NS, MAX_TOOLS, OTHER_TOOLS, Activity, InterceptorTime
 from interpose.types import (
     Allow,
-    Approved,
     Confirm,
     Decision,
     Deny,

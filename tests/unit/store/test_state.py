@@ -75,11 +75,12 @@ def test_a_question_is_answered_once_and_in_time(store: Store) -> None:
     assert store.ask(Approval(id="late", created_ns=0, expires_ns=50, body=b""))
     assert [each.id for each in store.waiting(now_ns=10)] == ["late", "q"]
     assert [each.id for each in store.waiting(now_ns=50)] == ["q"]
-    assert not store.answer("late", "yes", approver="ann", now_ns=50)
-    assert not store.answer("nope", "yes", approver="ann", now_ns=1)
-    assert not store.answer("q", "", approver="ann", now_ns=1)
-    assert store.answer("q", "yes", approver="ann", now_ns=60)
-    assert not store.answer("q", "no", approver="bob", now_ns=61)
+    assert not store.answer("late", "yes", body=b"", approver="ann", now_ns=50)
+    assert not store.answer("nope", "yes", body=b"", approver="ann", now_ns=1)
+    assert not store.answer("q", "", body=b"may I?", approver="ann", now_ns=1)
+    assert not store.answer("q", "yes", body=b"another question", approver="ann", now_ns=60)
+    assert store.answer("q", "yes", body=b"may I?", approver="ann", now_ns=60)
+    assert not store.answer("q", "no", body=b"may I?", approver="bob", now_ns=61)
     question = store.approval("q")
     assert question is not None
     assert (question.answer, question.approver, question.answered_ns, question.body) == ("yes", "ann", 60, b"may I?")
@@ -89,7 +90,7 @@ def test_a_question_is_answered_once_and_in_time(store: Store) -> None:
 
 def test_of_many_answers_one_counts(store: Store) -> None:
     store.ask(Approval(id="q", created_ns=1, body=b""))
-    counted = race(lambda number: store.answer("q", "yes", approver=f"p{number}", now_ns=2))
+    counted = race(lambda number: store.answer("q", "yes", body=b"", approver=f"p{number}", now_ns=2))
     assert counted.count(True) == 1
     question = store.approval("q")
     assert question is not None
@@ -101,24 +102,41 @@ def test_a_yes_and_what_it_grants_are_one(store: Store) -> None:
         store.ask(Approval(id=id, created_ns=1, expires_ns=5 if id == "late" else 100, body=b""))
     store.give(Grant(id="taken", subject="x", created_ns=0))
     yes = [
-        store.approve(id, "yes", Grant(id=id, subject="y", created_ns=1), approver="ann", now_ns=10)
+        store.approve(id, "yes", Grant(id=id, subject="y", created_ns=1), body=b"", approver="ann", now_ns=10)
         for id in ("q", "q", "taken", "late", "nope")
     ]
     assert yes == [True, False, False, False, False]
     assert [grant.id for grant in store.grants("y", now_ns=10)] == ["q"]
     assert [each.id for each in store.waiting(now_ns=10)] == ["taken"], "without its grant there is no yes"
-    assert not store.approve("taken", "", Grant(id="g", subject="y", created_ns=1), approver="ann", now_ns=10)
+    assert not store.approve("taken", "", Grant(id="g", subject="y", created_ns=1), body=b"", approver="ann", now_ns=10)
     assert sorted(store.settled(["q", "taken", "late", "nope"], now_ns=10)) == ["late", "q"]
     assert store.settled([], now_ns=10) == []
     assert len(store.approvals()) == 3
     assert len(store.approvals(limit=2)) == 2
 
 
+def test_a_question_is_put_off_while_it_is_the_same_one_and_open(store: Store) -> None:
+    store.ask(Approval(id="q", session="s", created_ns=1, expires_ns=100, body=b"first"))
+    later = Approval(id="q", created_ns=1, expires_ns=500, body=b"later", approver="ann")
+    assert not store.postpone(later, body=b"second", now_ns=10), "it is another question"
+    assert not store.postpone(later, body=b"first", now_ns=100), "it is over"
+    assert store.settled(["q"], now_ns=10) == []
+    assert store.postpone(later, body=b"first", now_ns=10)
+    assert store.settled(["q"], now_ns=10) == ["q"], "whoever waits for it need not"
+    assert [(each.expires_ns, each.body, each.approver) for each in store.waiting(now_ns=200)] == [
+        (500, b"later", "ann")
+    ]
+    assert not store.answer("q", "yes", body=b"first", approver="bob", now_ns=200)
+    assert store.answer("q", "yes", body=b"later", approver="bob", now_ns=200)
+    assert not store.postpone(later, body=b"later", now_ns=200), "it was answered"
+
+
 def test_of_many_who_say_yes_one_grants(store: Store) -> None:
     store.ask(Approval(id="q", created_ns=1, body=b""))
 
     def approve(number: int) -> bool:
-        return store.approve("q", "yes", Grant(id=f"g{number}", subject="x", created_ns=1), approver="p", now_ns=2)
+        grant = Grant(id=f"g{number}", subject="x", created_ns=1)
+        return store.approve("q", "yes", grant, body=b"", approver="p", now_ns=2)
 
     assert race(approve).count(True) == 1
     assert len(store.grants("x", now_ns=2)) == 1
@@ -181,7 +199,7 @@ def test_the_latest_time_is_that_of_the_last_question_or_answer(store: Store) ->
     assert store.latest_ns() == 0
     store.ask(Approval(id="q", created_ns=70, expires_ns=900, body=b""))
     assert store.latest_ns() == 70
-    store.answer("q", "yes", approver="ann", now_ns=80)
+    store.answer("q", "yes", body=b"", approver="ann", now_ns=80)
     assert store.latest_ns() == 80
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from interpose.policy.interceptor_ids import JUDGE
@@ -62,7 +63,7 @@ def _said(judged: JudgedRule) -> Deny | Confirm | RuleRedaction | None:
         case "ask":
             return Confirm(
                 _reason(judged), rule.id, rule.severity, instead=rule.instead,
-                detail=_detail(judged), summary=rule.text,
+                detail=_detail(judged), summary=rule.text, approvers=rule.approvers or UNSET,
             )  # fmt: skip
         case "redact":
             return rule.redact or RuleRedaction()

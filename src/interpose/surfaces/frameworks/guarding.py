@@ -15,6 +15,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.answers import Approved
 from interpose.driving import Await, Execute, Failure, Flow, is_awaitable
 from interpose.errors import FrameworkLimitError, text_of
 from interpose.flow.hosted import AskThem, Go, GoWith, HostedAnswer, Refuse, WaitFor, undecidable
@@ -25,7 +26,16 @@ from interpose.surfaces.frameworks.facts import SOURCE, FrameworkFacts
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Context, Deny, Raised, ToolCall, ToolOutcome, Verdict, new_id, thaw
+from interpose.types import (
+    Context,
+    Deny,
+    Raised,
+    ToolCall,
+    ToolOutcome,
+    Verdict,
+    new_id,
+    thaw,
+)
 
 SAID_NO = "A person was asked and said no"
 

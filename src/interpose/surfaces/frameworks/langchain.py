@@ -19,6 +19,7 @@ from langgraph.errors import GraphBubbleUp
 from langgraph.types import Command, interrupt
 from pydantic import Discriminator
 
+from interpose.answers import Approved
 from interpose.driving import Flow, drive, drive_async
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import (
@@ -33,7 +34,9 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import Approved, Deny
+from interpose.types import (
+    Deny,
+)
 
 FACTS = FrameworkFacts(name="langchain", title="LangChain", asks="interrupt", messages=True)
 

@@ -33,6 +33,7 @@ from msgspec import Struct
 from msgspec.json import Encoder
 from pydantic import BaseModel
 
+from interpose.answers import Approved
 from interpose.driving import Flow, drive_async
 from interpose.errors import FrameworkLimitError, text_of
 from interpose.formats import base64_parts
@@ -53,7 +54,7 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted
-from interpose.types import Approved, Deny, thaw
+from interpose.types import Deny, thaw
 
 FACTS = FrameworkFacts(name="mcp_sdk", title="MCP Python SDK", asks="elicitation")
 SESSION = "interpose/session"

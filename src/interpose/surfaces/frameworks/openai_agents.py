@@ -27,6 +27,7 @@ from agents.tracing import get_current_trace
 from msgspec.json import Encoder
 from pydantic import BaseModel
 
+from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import FrameworkLimitError
 from interpose.formats import strict_json
@@ -43,7 +44,9 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted
-from interpose.types import Approved, Deny
+from interpose.types import (
+    Deny,
+)
 
 FACTS = FrameworkFacts(
     name="openai_agents", title="OpenAI Agents SDK", asks="needs_approval", asks_rewritten=False, messages=True

@@ -23,6 +23,7 @@ from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
+from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import RefusedError, text_of
 from interpose.surfaces.frameworks.facts import FrameworkFacts
@@ -37,7 +38,9 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted
-from interpose.types import Approved, same
+from interpose.types import (
+    same,
+)
 
 FACTS = FrameworkFacts(name="pydantic_ai", title="Pydantic AI", asks="ApprovalRequired", messages=True)
 METADATA = "interpose"

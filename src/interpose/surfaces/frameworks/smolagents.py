@@ -67,8 +67,8 @@ class _GuardingTeam:
             for key, one in called.items():
                 if isinstance(one, MultiStepAgent):
                     self.agent(one)
-                if type(one) is not _GuardedTool and type(one) is not FinalAnswerTool:
-                    called[key] = _GuardedTool(one, self.guard, name, raises=raises)
+                if type(one) is not _JudgedTool and type(one) is not FinalAnswerTool:
+                    called[key] = _JudgedTool(one, self.guard, name, raises=raises)
         executor = getattr(agent, "python_executor", None)
         if executor is not None and type(executor) is not _GuardedExecutor:
             agent.python_executor = _GuardedExecutor(executor, self.guard, name)
@@ -101,7 +101,7 @@ def _behind(kind: type[Any], team: _GuardingTeam) -> type[Any]:
     return type(kind.__name__, (kind,), own | {"__doc__": kind.__doc__, "__module__": kind.__module__})
 
 
-class _GuardedTool:
+class _JudgedTool:
     """A tool, or an agent that is called like one. In everything but calls it is what it stands in front of."""
 
     def __init__(self, tool: Any, guard: FrameworkGuard, agent: str, *, raises: bool) -> None:
@@ -168,12 +168,12 @@ class _GuardedExecutor(PythonExecutor):
             return
         for name in ours:
             self._guard.must_guard(name)
-        behind = {name: tool.interpose_tool for name, tool in ours.items() if type(tool) is _GuardedTool}
+        behind = {name: tool.interpose_tool for name, tool in ours.items() if type(tool) is _JudgedTool}
         self._executor.send_tools(tools | behind)
 
     def _callable(self, tool: Any) -> Callable[..., Any]:
         """INVARIANT: code gets a function and no object: `note.forward(...)` would go around the guard."""
-        guarded = tool if type(tool) is _GuardedTool else _GuardedTool(tool, self._guard, self._agent, raises=True)
+        guarded = tool if type(tool) is _JudgedTool else _JudgedTool(tool, self._guard, self._agent, raises=True)
 
         def call(*args: Any, **given: Any) -> Any:
             return guarded(*args, **given)

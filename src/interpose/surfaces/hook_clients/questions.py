@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.errors import UnboundError
 from interpose.types import Context, Finding, PermissionRequest, ToolCall, ToolOutcome, thaw
@@ -24,16 +25,22 @@ class PutQuestion(Struct, frozen=True, kw_only=True):
     result: Any = None
     is_error: bool = False
     wait: float = 0.0
+    hears: bool = False
+    """Whether a word with a yes reaches the agent."""
+    rewrites: bool = False
+    """Whether another call than the agent made can run."""
 
 
 class QuestionAnswer(Struct, frozen=True, kw_only=True):
-    """What the desk says. `approval` is the id of a question that waits."""
+    """What the desk says. `approval` is the id of a question that waits, or that was answered by other arguments."""
 
-    said: Literal["approved", "deny", "pending"]
+    said: Literal["approved", "deny", "pending", "edited"]
     by: str = ""
     reason: str = ""
     rule: str = ""
     approval: str = ""
+    word: str = ""
+    arguments: dict[str, Any] | None = None
 
 
 def question_of(request: PermissionRequest, wait: float) -> PutQuestion:
@@ -43,11 +50,7 @@ def question_of(request: PermissionRequest, wait: float) -> PutQuestion:
             return _about(call, request, wait)
         case ToolOutcome(call=call, result=result, is_error=is_error):
             about = _about(call, request, wait)
-            return PutQuestion(
-                tool=about.tool, said=about.said, arguments=about.arguments, context=about.context,
-                message=about.message, findings=about.findings, wait=wait,
-                of_result=True, result=thaw(result), is_error=is_error,
-            )  # fmt: skip
+            return replace(about, of_result=True, result=thaw(result), is_error=is_error)
         case _:
             raise UnboundError("the question is about neither a call nor its result")
 
@@ -55,7 +58,7 @@ def question_of(request: PermissionRequest, wait: float) -> PutQuestion:
 def _about(call: ToolCall, request: PermissionRequest, wait: float) -> PutQuestion:
     return PutQuestion(
         tool=call.name, said=call.original_name, arguments=thaw(call.arguments), context=call.context,
-        message=request.message, findings=request.findings, wait=wait,
+        message=request.message, findings=request.findings, wait=wait, hears=True, rewrites=True,
     )  # fmt: skip
 
 

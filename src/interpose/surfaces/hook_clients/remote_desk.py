@@ -16,9 +16,10 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
+from interpose.answers import Approved, Edited, Pending
 from interpose.errors import text_of
 from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, question_of
-from interpose.types import Approved, Deny, Pending, PermissionRequest
+from interpose.types import Deny, PermissionRequest
 
 PATH = "/question"
 _ANSWER_SECONDS = 10.0
@@ -38,8 +39,9 @@ class RemoteDesk(Struct, frozen=True):
     wait: float = 0.0
     start: bool = True
     """Whether a server is started if none runs."""
+    counts_votes: bool = True
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
+    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What that desk says. INVARIANT: what goes wrong on the way is a no."""
         try:
             answer = await self._asked(question_of(request, self.wait))
@@ -48,9 +50,11 @@ class RemoteDesk(Struct, frozen=True):
             return Deny(f"Nobody can be asked now: {why}. Asked was: {request.message}", rule="approval-no-server")
         match answer.said:
             case "approved" if answer.by:
-                return Approved(answer.by)
+                return Approved(answer.by, answer.word)
             case "pending" if answer.approval:
-                return Pending(answer.approval)
+                return Pending(answer.approval, answer.word)
+            case "edited" if answer.by and answer.arguments is not None:
+                return Edited(answer.arguments, answer.by, answer.approval)
             case _:
                 return Deny(answer.reason or "Refused at the desk", rule=answer.rule or "approval-denied")
 

@@ -7,16 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
-from interpose.driving import Flow
+from interpose.driving import Block, Flow
 from interpose.errors import text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.all_hosts import speaking
 from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply, noticed
-from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
-from interpose.surfaces.hosts.session_switches import project_switches, told
 from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
@@ -56,11 +54,10 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case "command.before":
             return (yield from _command(service, host, event))
         case "session.start":
-            switches = yield from project_switches(event)
-            yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
-            governed = yield from service.session_heard(event.context, _begins(event))
-            return told(host, event, switches, governed)
+            return (yield from _session_begins(service, host, event))
         case "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
+            from interpose.surfaces.hosts.host_sessions import remember
+
             yield from remember(service.store, event)
             text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point])
             return host.context(event, text) if text and event.name in host.facts.hears else host.allow(event)
@@ -68,6 +65,17 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
             return host.allow(event)
         case _:
             assert_never(event.point)
+
+
+def _session_begins(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    from interpose.surfaces.hosts.host_sessions import remember
+    from interpose.surfaces.hosts.session_switches import project_switches, told
+
+    switches = yield from project_switches(event)
+    yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
+    governed = yield from service.session_heard(event.context, _begins(event))
+    paused = yield Block(service.paused)
+    return noticed(host.facts, told(host, event, switches, governed), paused if isinstance(paused, str) else "")
 
 
 _SESSION_WORDS: dict[str, SessionWords] = {
@@ -107,15 +115,15 @@ def _hosted(service: Service, host: Host, event: HostEvent) -> Hosted:
     facts = host.facts
     can = Abilities(
         ask=facts.can_ask(event), says_it_asks=bool(facts.says_it_asks), holds=True,
-        rewrite=event.name in facts.rewrites,
+        rewrite=event.name in facts.rewrites, hears=bool(facts.hears),
     )  # fmt: skip
     return service.hosted(event.context, can)
 
 
 def _before(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     match (yield from _hosted(service, host, event).before(event.tool, key=event.call_key)):
-        case Go():
-            return host.allow(event)
+        case Go(verdict):
+            return noticed(host.facts, host.allow(event), reply_texts.paused(verdict))
         case GoWith(verdict, arguments):
             return host.rewrite(event, arguments, reply_texts.change(verdict))
         case AskThem(verdict):
@@ -194,7 +202,7 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
-        return (yield from _allowed(service, host, event))
+        return (yield from _allowed(service, host, event, reply_texts.word(done.verdict)))
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
@@ -203,10 +211,11 @@ def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
 
 
 def _allowed(service: Service, host: Host, event: HostEvent, notes: str = "") -> Flow[Reply]:
-    """No objection; and what the agent is still to be told of its session, where it hears it."""
+    """No objection; and what the agent is still to be told, where it hears it: of its session, and by people."""
     if event.name in host.facts.hears:
         due = yield from service.session_due(event.context)
-        notes = "\n\n".join(text for text in (notes, due) if text)
+        news = service.news(event.context.session_id)
+        notes = "\n\n".join(text for text in (notes, news, due) if text)
     return _passed(host, event, notes)
 
 

@@ -170,9 +170,10 @@ def spoken(value: Any, exit_code: int = 0) -> Reply:
 
 def noticed(facts: HostFacts, reply: Reply, text: str) -> Reply:
     """The same answer, and a text for the host's person, where the host has a place for it."""
-    if not text or not facts.tells_person or not reply.stdout:
+    if not text or not facts.tells_person or not (reply.stdout or reply == Reply()):
         return reply
-    return spoken(msgspec.json.decode(reply.stdout) | {facts.tells_person: text}, reply.exit_code)
+    said = msgspec.json.decode(reply.stdout) if reply.stdout else {}
+    return spoken(said | {facts.tells_person: text}, reply.exit_code)
 
 
 def refused(reason: str) -> Reply:

@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from interpose.approvals import PAUSE
 from interpose.formats.plain_text import one_line, plain
 from interpose.points import BLOCKED
 from interpose.surfaces.hosts.events import HostEvent, HostFacts
@@ -31,6 +32,8 @@ def waiting(verdict: Verdict[Any]) -> str:
     """A person must agree, in our queue."""
     if not verdict.approval:
         return f"{question(verdict)}\nA person must agree first, and nobody can be asked here."
+    if verdict.word:  # somebody has seen it, and will answer later
+        return f"{question(verdict)}\nThe question waits as {verdict.approval}. {verdict.word}"
     return (
         f"{question(verdict)}\n"
         f"A person must agree first. The question waits as {verdict.approval}; it is answered with "
@@ -48,9 +51,30 @@ def notice(verdict: Verdict[Any]) -> str:
     )
 
 
+def word(verdict: Verdict[Any]) -> str:
+    """What the person who said yes says to the agent; empty if nothing."""
+    return f"{_giver(verdict)} says about this call: {verdict.word}" if verdict.word and verdict.approver else ""
+
+
+def _giver(verdict: Verdict[Any]) -> str:
+    return verdict.approver.rpartition(" of ")[2] or verdict.approver
+
+
+def paused(verdict: Verdict[Any]) -> str:
+    """For the person at the host: a question was not asked, as somebody paused them. Empty if it was."""
+    if not verdict.approver.startswith(PAUSE):
+        return ""
+    return f"{_asked_of(verdict)}\nNobody was asked: {verdict.approver}. To end that: interpose pause list"
+
+
+def _asked_of(verdict: Verdict[Any]) -> str:
+    return f"Interpose let this through although it would have asked: {one_line(' '.join(verdict.questions))}"
+
+
 def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall) -> str:
-    """The call would have been rewritten, and this host can't."""
-    why = f"{rewriting(verdict)}. {facts.title} can't change this call on its way"
+    """The call would have been rewritten, or a person agreed to another one, and this host can't run that."""
+    changed = rewriting(verdict) if verdict.edit is None else _reason(verdict, BLOCKED)
+    why = f"{changed}. {facts.title} can't change this call on its way"
     return f"Interpose refused this as it is: {why}; make this one instead:\n{_shown(other_form)}"
 
 

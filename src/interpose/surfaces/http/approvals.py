@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from msgspec import Meta, Struct
 
 from interpose.approvals.grants import Given
 from interpose.approvals.questions import Question, State, spoken_id
-from interpose.approvals.scopes import MAX_USES, ScopeKind, scope
-from interpose.errors import (
-    AnsweredError,
-    NoQuestionError,
-    NotProvenError,
-    ScopeError,
-    StoreError,
-    TooLateError,
-    text_of,
+from interpose.approvals.scopes import MAX_USES, MOST_KIND_USES, ScopeKind, Sessions, scope
+from interpose.service import people_answers
+from interpose.service.pause_records import end_pause
+from interpose.service.people_answers import MOST_OF_A_BATCH, Yes
+from interpose.service.question_views import AnsweredQuestion, ShownQuestion, shown_question
+from interpose.surfaces.http import approval_events, pauses
+from interpose.surfaces.http.answering import (
+    ANSWERING,
+    Proving,
+    body_with,
+    done,
+    prove,
+    role_of,
 )
-from interpose.surfaces.http.incoming import body_of, require_json
-from interpose.surfaces.http.proving import PROVING, answerer_of, not_proven, prove
+from interpose.surfaces.http.proving import PROVING
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import query_of
 
@@ -35,7 +36,9 @@ LOOKED_THROUGH = 1000
 """Questions among which those of one state are looked for."""
 
 Limit = Annotated[int, Meta(ge=1, le=1000, description="how many at most")]
-Comment = Annotated[str, Meta(max_length=1000, description="why, for those who look later")]
+Comment = Annotated[str, Meta(max_length=1000, description="a word to the agent, and for those who look later")]
+Reason = Annotated[str, Meta(max_length=1000, description="why not; the agent is told")]
+Id = Annotated[str, Meta(min_length=1, max_length=40)]
 
 
 class ApprovalsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -51,37 +54,96 @@ class ApprovalsAnswer(Struct, frozen=True):
     approvals: list[Question]
 
 
-class ApproveBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """For how much the yes counts. `uses` belongs to scope `uses`, `until` to scope `until`."""
+class ApproveBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For how much the yes counts. `uses` belongs to scope `uses` or `kind`, `until` to scope `until` or `kind`.
+
+    `kind` is the id of one of the question's widenings. `arguments` are all arguments of the call, as it shall run.
+    """
 
     scope: ScopeKind = "once"
     uses: Annotated[int, Meta(ge=1, le=MAX_USES)] | None = None
     until: Annotated[datetime, Meta(tz=True)] | None = None
+    kind: Annotated[str, Meta(max_length=40)] = ""
+    sessions: Annotated[Sessions, Meta(description="for which sessions of the same agent a kind counts")] = "this"
+    arguments: dict[str, Any] | None = None
     comment: Comment = ""
-    passphrase: Annotated[str, Meta(max_length=1000, description="where approvals.proof is `passphrase`")] = ""
-    code: Annotated[str, Meta(max_length=40, description="where approvals.proof is `code`")] = ""
 
 
 _NONE = {"type": "null"}
+_NO_KIND = {"kind": {"const": ""}, "sessions": {"const": "this"}}
+_PLAIN = {"uses": _NONE, "until": _NONE, **_NO_KIND}
 APPROVE_RULES = {
     "oneOf": [
-        {"properties": {"scope": {"enum": ["once", "session"]}, "uses": _NONE, "until": _NONE}},
+        {"properties": {"scope": {"const": "once"}, **_PLAIN}},
+        {"required": ["scope"], "properties": {"scope": {"const": "session"}, "arguments": _NONE, **_PLAIN}},
         {
             "required": ["scope", "uses"],
-            "properties": {"scope": {"const": "uses"}, "uses": {"type": "integer"}, "until": _NONE},
+            "properties": {
+                "scope": {"const": "uses"}, "uses": {"type": "integer"}, "until": _NONE, "arguments": _NONE, **_NO_KIND,
+            },
         },
         {
             "required": ["scope", "until"],
-            "properties": {"scope": {"const": "until"}, "until": {"type": "string"}, "uses": _NONE},
+            "properties": {
+                "scope": {"const": "until"}, "until": {"type": "string"}, "uses": _NONE, "arguments": _NONE, **_NO_KIND,
+            },
+        },
+        {
+            "required": ["scope", "kind"],
+            "properties": {
+                "scope": {"const": "kind"}, "kind": {"type": "string", "minLength": 1}, "arguments": _NONE,
+                "uses": {"maximum": MOST_KIND_USES},
+            },
         },
     ]
-}
+}  # fmt: skip
 
 
 class DenyBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Why not. The agent is told."""
+    """Why not, and a word to the agent. It is told both."""
 
-    reason: Comment = ""
+    reason: Reason = ""
+    comment: Comment = ""
+
+
+class DeferBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A word to the agent, which is told to go on with other work."""
+
+    comment: Comment = ""
+
+
+class BatchBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One answer to several questions of one kind. Each is bound to its own call."""
+
+    ids: Annotated[list[Id], Meta(min_length=1, max_length=MOST_OF_A_BATCH)]
+    answer: Literal["approve", "deny"]
+    scope: Literal["once", "uses", "session", "until"] = "once"
+    uses: Annotated[int, Meta(ge=1, le=MAX_USES)] | None = None
+    until: Annotated[datetime, Meta(tz=True)] | None = None
+    reason: Reason = ""
+    comment: Comment = ""
+
+
+class BatchItem(Struct, frozen=True, omit_defaults=True):
+    """What became of one question. `error` and `message` say why it was not answered."""
+
+    id: str
+    question: AnsweredQuestion | None = None
+    error: str = ""
+    message: str = ""
+
+
+class BatchAnswers(Struct, frozen=True):
+    """What became of each question, in the order in which they were named."""
+
+    answers: list[BatchItem]
+
+
+class Looking(Struct, frozen=True):
+    """Who has the question open now."""
+
+    id: str
+    looked_at_by: tuple[str, ...]
 
 
 class GrantsQuery(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -106,10 +168,8 @@ class Revoked(Struct, frozen=True):
 _STORE = (503, "store_unavailable")
 _QUERY = (400, "invalid_query")
 _MISSING = (404, "not_found")
-_ANSWERING = (
-    (400, "invalid_request"), (415, "invalid_content_type"), _MISSING, (409, "already_answered"), (410, "too_late"),
-    _STORE,
-)  # fmt: skip
+_NO_SERVER = (503, "no_server")
+_SCOPES = ((400, "invalid_scope"), (400, "invalid_edit"), (403, "not_an_approver"))
 
 
 def routes(service: Service) -> tuple[Route, ...]:
@@ -117,36 +177,57 @@ def routes(service: Service) -> tuple[Route, ...]:
 
     async def questions(request: Request) -> Response:
         wanted = query_of(request, ApprovalsQuery)
-        return json_response(ApprovalsAnswer(await _done(lambda: _in_state(service, wanted))))
+        return json_response(ApprovalsAnswer(await done(lambda: _in_state(service, wanted))))
 
     async def question(request: Request) -> Response:
-        return json_response(await _done(lambda: service.desk.question(request.params["id"])))
+        return json_response(await done(lambda: shown_question(service, request.params["id"])))
 
     async def approve(request: Request) -> Response:
-        body = _body(request, ApproveBody)
-        id, by, who = request.params["id"], request.caller.name, answerer_of(request, body.passphrase, body.code)
+        body = body_with(request, ApproveBody)
+        id, by, role = request.params["id"], request.caller.name, role_of(request)
 
-        def answer() -> Question:
-            prove(service, who, spoken_id(id))
-            return service.desk.approve(
-                id, by, scope(body.scope, uses=body.uses, until=body.until), comment=body.comment
-            )
+        def answer() -> AnsweredQuestion:
+            prove(service, request, body, spoken_id(id))
+            chosen = scope(body.scope, uses=body.uses, until=body.until, sessions=body.sessions)
+            yes = Yes(scope=chosen, comment=body.comment, arguments=body.arguments, kind=body.kind)
+            return people_answers.approve(service, id, by, role, yes)
 
-        return json_response(await _done(answer))
+        return json_response(await done(answer))
 
     async def deny(request: Request) -> Response:
-        body = _body(request, DenyBody)
+        body = body_with(request, DenyBody)
+        id, by = request.params["id"], request.caller.name
         return json_response(
-            await _done(lambda: service.desk.deny(request.params["id"], request.caller.name, body.reason))
+            await done(lambda: people_answers.deny(service, id, by, reason=body.reason, comment=body.comment))
         )
+
+    async def defer(request: Request) -> Response:
+        body = body_with(request, DeferBody)
+        id, by = request.params["id"], request.caller.name
+        return json_response(await done(lambda: people_answers.defer(service, id, by, comment=body.comment)))
+
+    async def batch(request: Request) -> Response:
+        body = body_with(request, BatchBody)
+        named = await done(lambda: people_answers.require_alike(service, body.ids))
+        if body.answer == "approve":
+            await done(lambda: prove(service, request, body, people_answers.name_of_batch(named)))
+        return json_response(BatchAnswers([await _of_batch(service, request, body, id) for id in named]))
+
+    async def look(request: Request) -> Response:
+        id, by = spoken_id(request.params["id"]), request.caller.name
+        await done(lambda: service.desk.question(id))
+        if service.desk.onlookers.look(id, by):
+            service.events.heard("looked-at", id)
+        return json_response(Looking(id, service.desk.onlookers.of(id)))
 
     async def grants(request: Request) -> Response:
         wanted = query_of(request, GrantsQuery)
-        return json_response(GrantsAnswer(await _done(lambda: service.desk.grants(limit=wanted.limit))))
+        return json_response(GrantsAnswer(await done(lambda: service.desk.grants(limit=wanted.limit))))
 
     async def revoke(request: Request) -> Response:
-        id = request.params["id"]
-        if not await _done(lambda: service.desk.revoke(id)):
+        id, by = request.params["id"], request.caller.name
+        # A pause is a grant, too, and its end stands in the ledger.
+        if not await done(lambda: end_pause(service, spoken_id(id), by) or service.desk.revoke(id)):
             raise Refusal(*_MISSING, "there is no grant of this id")
         return json_response(Revoked(id))
 
@@ -155,18 +236,30 @@ def routes(service: Service) -> tuple[Route, ...]:
             "GET", "/api/v1/approvals", questions, "approver", "Questions to a person, and their answers",
             query=ApprovalsQuery, answer=ApprovalsAnswer, codes=(_QUERY, _STORE),
         ),
+        *approval_events.routes(service),
         Route(
-            "GET", "/api/v1/approvals/{id}", question, "approver", "One question",
-            answer=Question, codes=(_MISSING, _STORE),
+            "GET", "/api/v1/approvals/{id}", question, "approver", "One question, with all that is known of it",
+            answer=ShownQuestion, codes=(_MISSING, _STORE),
         ),
         Route(
-            "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run",
-            body=ApproveBody, answer=Question, codes=((400, "invalid_scope"), *PROVING, *_ANSWERING),
-            rules=APPROVE_RULES,
+            "POST", "/api/v1/approvals/batch", batch, "approver", "Answer several questions of one kind",
+            body=BatchBody, answer=BatchAnswers, codes=((409, "not_alike"), *PROVING, *ANSWERING),
+        ),
+        Route(
+            "POST", "/api/v1/approvals/{id}/approve", approve, "approver", "Let the call run, or another one instead",
+            body=ApproveBody, answer=AnsweredQuestion, codes=(*_SCOPES, *PROVING, *ANSWERING), rules=APPROVE_RULES,
         ),
         Route(
             "POST", "/api/v1/approvals/{id}/deny", deny, "approver", "Refuse the call",
-            body=DenyBody, answer=Question, codes=((503, "no_server"), *_ANSWERING),
+            body=DenyBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
+        ),
+        Route(
+            "POST", "/api/v1/approvals/{id}/defer", defer, "approver", "Answer later; the agent goes on meanwhile",
+            body=DeferBody, answer=AnsweredQuestion, codes=(_NO_SERVER, *ANSWERING),
+        ),
+        Route(
+            "POST", "/api/v1/approvals/{id}/look", look, "approver", "Say that you have a question open",
+            answer=Looking, codes=(_MISSING, _STORE),
         ),
         Route(
             "GET", "/api/v1/grants", grants, "approver", "Answers that still count",
@@ -176,7 +269,23 @@ def routes(service: Service) -> tuple[Route, ...]:
             "DELETE", "/api/v1/grants/{id}", revoke, "approver", "Take an answer back",
             answer=Revoked, codes=(_MISSING, _STORE),
         ),
+        *pauses.routes(service),
     )  # fmt: skip
+
+
+async def _of_batch(service: Service, request: Request, body: BatchBody, id: str) -> BatchItem:
+    by, role = request.caller.name, role_of(request)
+
+    def answer() -> AnsweredQuestion:
+        if body.answer == "deny":
+            return people_answers.deny(service, id, by, reason=body.reason, comment=body.comment)
+        yes = Yes(scope=scope(body.scope, uses=body.uses, until=body.until), comment=body.comment)
+        return people_answers.approve(service, id, by, role, yes)
+
+    try:
+        return BatchItem(id, await done(answer))
+    except Refusal as refusal:  # the others are answered all the same
+        return BatchItem(id, error=refusal.code, message=refusal.message)
 
 
 def _in_state(service: Service, wanted: ApprovalsQuery) -> list[Question]:
@@ -184,26 +293,3 @@ def _in_state(service: Service, wanted: ApprovalsQuery) -> list[Question]:
         return service.desk.asked(limit=wanted.limit)
     found = service.desk.recent(limit=LOOKED_THROUGH)
     return [each for each in found if wanted.state in ("all", each.state)][: wanted.limit]
-
-
-def _body(request: Request, kind: type[T]) -> T:
-    require_json(request, 415)
-    return body_of(request, kind)
-
-
-async def _done(work: Callable[[], T]) -> T:
-    """What the desk says, asked in a thread: the store may take its time."""
-    try:
-        return await asyncio.to_thread(work)
-    except NoQuestionError:
-        raise Refusal(*_MISSING, "there is no question of this id") from None
-    except NotProvenError as error:
-        raise not_proven(error) from None
-    except AnsweredError as error:
-        raise Refusal(409, "already_answered", text_of(error)) from None
-    except TooLateError as error:
-        raise Refusal(410, "too_late", text_of(error)) from None
-    except ScopeError as error:
-        raise Refusal(400, "invalid_scope", text_of(error)) from None
-    except StoreError as error:
-        raise Refusal(*_STORE, f"the store can't be reached now: {text_of(error)}") from None

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REWRITES = Abilities(rewrite=True, rewrite_carried=True)
-"""Answers that have a place for another call than the one that was asked about."""
+REWRITES = Abilities(rewrite=True, rewrite_carried=True, hears=True)
+"""Answers that have a place for another call than the one that was asked about, and for a word to the agent."""
 AS_IT_CAME = Abilities()
 
 _large, _huge = FairWorkers("large", 2), FairWorkers("huge", 1)

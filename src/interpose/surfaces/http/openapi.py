@@ -114,7 +114,8 @@ def _responses(route: Route, schema_of: dict[type, Any]) -> dict[str, Any]:
 
 
 def _untyped(kind: str) -> dict[str, Any]:
-    return {"type": "object"} if kind == JSON else {"type": "string"}
+    """Of events, each is an object: its name, its number and its data."""
+    return {"type": "object"} if kind in (JSON, "text/event-stream") else {"type": "string"}
 
 
 def _error(description: str, schema_of: dict[type, Any]) -> dict[str, Any]:

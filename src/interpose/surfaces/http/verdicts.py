@@ -40,7 +40,8 @@ class RuleResult(Struct, frozen=True, omit_defaults=True):
 
 
 class Info(Struct, frozen=True, omit_defaults=True):
-    """What is behind an answer. `policy` is the revision of the rules, `approver` who said yes to a question."""
+    """What is behind an answer. `policy` is the revision of the rules, `approver` who said yes to a question, `word`
+    what a person says to the agent."""
 
     request_id: str
     server_version: str
@@ -50,6 +51,7 @@ class Info(Struct, frozen=True, omit_defaults=True):
     approver: str = ""
     policy: str = ""
     instead: str = ""
+    word: str = ""
 
 
 class Mutated(Struct, frozen=True):
@@ -117,7 +119,7 @@ def info_of(verdict: Verdict[Any], results: tuple[RuleResult, ...], request_id: 
         return Info(request_id, __version__, results, "ask" if asked else "", verdict.approval if asked else "")
     return Info(
         request_id, __version__, results, verdict.outcome, verdict.approval, verdict.approver, verdict.policy,
-        verdict.instead,
+        verdict.instead, verdict.word,
     )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from interpose.surfaces.mcp.gate_asides import MOST_LETTERS, aside
 from interpose.surfaces.mcp.gate_calls import CALL, call_of, params_with, tool_name
 from interpose.surfaces.mcp.gate_listing import ToolFilter, definition_key
 from interpose.surfaces.mcp.gate_questions import ClientPrompt, DeskPrompt
-from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, withheld
+from interpose.surfaces.mcp.gate_results import asks_back, is_task, opened, rewritten, text_result, with_word, withheld
 from interpose.surfaces.mcp.gate_state import RequestStates, seal_of
 from interpose.tool_descriptions import describe_tools
 from interpose.types import Context, ToolCall, ToolOutcome, new_id, thaw
@@ -48,7 +48,7 @@ T = TypeVar("T")
 REFUSED = -32010
 """The code of a refusal of requests whose results can't say that they failed."""
 ANSWERS = "inputResponses"
-_CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False)
+_CAN = Abilities(rewrite=True, rewrite_carried=True, holds=False, hears=True)
 _MOST_DESCRIBED = MOST_TASKS = 10_000
 _large = FairWorkers("mcp", 2)
 
@@ -218,7 +218,7 @@ class McpGate:
         config, client = self._service.config, asked.client
         settings = config.gateway
         if settings.ask == "client" and config.approvals.ask == "host" and client.elicits_form:
-            return ClientPrompt(asked, self._states, self._redactor)
+            return ClientPrompt(asked, self._states, self._redactor, self._desk)
         return DeskPrompt(
             asked, self._states, self._redactor, self._desk, wait=settings.wait, page=settings.approval_page
         )
@@ -226,7 +226,7 @@ class McpGate:
     def _desk(self, wait: float) -> ConfirmationHandler:
         """Our own desk if we are a server, else that of the server."""
         if self._service.answering is not None:
-            return self._service.desk.waiting(wait)
+            return self._service.desk.waiting(wait, hears=True, rewrites=True)
         return RemoteDesk(self._service.config.hooks.socket, wait, self._start)
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -237,7 +237,7 @@ class McpGate:
         done = await self._ended(asked, outcome, key, large=large, more=self._goes_on(key, result))
         said = done.after
         if done.response is outcome.result and (said is None or said.outcome == "allow"):
-            return result
+            return with_word(asked, result, reply_texts.word(done.verdict))
         if said is None or said.allowed:
             new = partial(rewritten, asked, result, shown, done.response, is_error=done.outcome.is_error)
             return await self._worked(asked, new) if large else new()

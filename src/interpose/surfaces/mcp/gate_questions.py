@@ -13,13 +13,14 @@ from urllib.parse import quote
 
 import msgspec
 
-from interpose.approvals import ConfirmationHandler
+from interpose.answers import Approved, Edited, Pending
+from interpose.approvals import ConfirmationHandler, needs_people
 from interpose.errors import InterposeError, text_of
 from interpose.formats.plain_text import one_line, plain
 from interpose.secrets import Redactor
 from interpose.surfaces.mcp.contract import AskClient, Asked, Client
 from interpose.surfaces.mcp.gate_state import RequestStateError, RequestStates
-from interpose.types import Approved, Deny, Pending, PermissionRequest, thaw
+from interpose.types import Deny, PermissionRequest, thaw
 
 REQUEST = "interpose"
 """The name of our question among `inputRequests`."""
@@ -38,12 +39,20 @@ class ClientPrompt:
     INVARIANT: only `accept` with the word yes, under a state of ours for this very call, lets it run.
     """
 
-    def __init__(self, asked: Asked, states: RequestStates, redactor: Redactor) -> None:
-        self._asked, self._states, self._redactor = asked, states, redactor
+    counts_votes = True
+
+    def __init__(
+        self, asked: Asked, states: RequestStates, redactor: Redactor, desk: Callable[[float], ConfirmationHandler]
+    ) -> None:
+        """`desk` is asked about what certain people must agree to: in front of the client sits one, who asks."""
+        self._asked, self._states, self._redactor, self._desk = asked, states, redactor, desk
         self.put: AskClient | None = None
 
-    async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending:
+    async def confirm(self, request: PermissionRequest, /) -> bool | Approved | Deny | Pending | Edited:
         """The answer that came with the request, or a form."""
+        if needs_people(request):
+            asking = self._desk(0.0).confirm(request)
+            return await asking if isinstance(asking, Awaitable) else asking
         if self._asked.state:
             return await asyncio.to_thread(self._answered, request)
         try:
@@ -74,6 +83,8 @@ class ClientPrompt:
 class DeskPrompt:
     """Asks people at the desk. A client that opens addresses is sent to the page where they answer."""
 
+    counts_votes = True
+
     def __init__(
         self,
         asked: Asked,
@@ -89,7 +100,7 @@ class DeskPrompt:
         self._desk, self._wait, self._page = desk, wait, page if asked.client.elicits_url else ""
         self.put: AskClient | None = None
 
-    async def confirm(self, request: PermissionRequest, /) -> bool | Approved | Deny | Pending:
+    async def confirm(self, request: PermissionRequest, /) -> bool | Approved | Deny | Pending | Edited:
         """What the desk says; the way to its page if it says nothing yet."""
         wait, came_back = self._wait, bool(self._asked.state)
         if came_back:

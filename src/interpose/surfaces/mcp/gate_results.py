@@ -146,6 +146,14 @@ def text_result(asked: Asked, text: str, *, is_error: bool) -> dict[str, Any]:
     return result | {"resultType": "complete"} if asked.client.era == "modern" else result
 
 
+def with_word(asked: Asked, result: Mapping[str, Any], word: str) -> Mapping[str, Any]:
+    """The result of a tool, and beside it what a person said to the agent."""
+    content = result.get("content")
+    if not word or asked.method != "tools/call" or not isinstance(content, list):
+        return result
+    return {**result, "content": [*content, {"type": "text", "text": f"Interpose: {word}"}]}
+
+
 def is_task(result: Mapping[str, Any]) -> bool:
     """Whether this is about a task, whose result comes later, or came, or may be asked for again."""
     return isinstance(result.get("task"), Mapping) or "taskId" in result

@@ -78,7 +78,7 @@ def test_a_question_is_seen_approved_and_used(server: Running, service: Service)
     id = asked(service, "publish one")
     listed = say(server, "GET", "/api/v1/approvals").json["approvals"]
     (shown,) = [each for each in listed if each["id"] == id]
-    assert shown == say(server, "GET", f"/api/v1/approvals/{id.upper()}").json
+    assert shown.items() <= say(server, "GET", f"/api/v1/approvals/{id.upper()}").json.items()
     assert (shown["state"], shown["tool"], shown["arguments"]) == ("waiting", "exec", {"command": "publish one"})
     assert (shown["message"], shown["session"], shown["cwd"]) == ("Really publish?", "s1", "/work")
     assert shown["findings"][0]["rule"] == "publishing"

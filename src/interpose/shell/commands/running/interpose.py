@@ -17,12 +17,15 @@ _LOOKING: dict[str, frozenset[str]] = {
     "config": words("check schema show"),
     "governance": words("check report schema show"),
     "grants": words("list"),
+    "pause": words("list"),
     "pins": words("list show"),
     "policy": words("lint list schema show test"),
     "session": words("list show"),
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
-_CHANGING = words("approve bypass deny reject forget halt lift watch revoke add remove enable disable init")
+_CHANGING = words(
+    "approve bypass deny defer edit end reject forget halt lift watch revoke add remove enable disable init"
+)
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"
 )
@@ -80,6 +83,8 @@ def _only_looks(verb: str, rest: tuple[Word, ...]) -> bool:
     """Whether a group's act changes nothing. An act behind a word that we take for the act counts as well: that word
     may be the value of an option."""
     acts = _LOOKING[verb]
+    if verb == "pause":  # its act may be a time: any word but the one is taken for it
+        return [word.text for word in rest] == ["list"]
     if not acts or not rest:
         return True
     return rest[0].text in acts and not any(word.text in _CHANGING for word in rest)

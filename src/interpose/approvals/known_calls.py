@@ -1,0 +1,55 @@
+"""What is known of a call when a person is asked about it: what it would do, and what it could be widened to."""
+
+from __future__ import annotations
+
+from msgspec import UNSET
+
+from interpose.approvals.questions import Asking, ShownEffect
+from interpose.call_kinds.covering import effects_of
+from interpose.call_kinds.effect_words import effect_text
+from interpose.call_kinds.offered_kinds import offered
+from interpose.late_loggers import late_logger
+from interpose.secrets import Redactor
+from interpose.types import INTERCEPTOR_ERROR, PermissionRequest, ToolCall, thaw
+
+log = late_logger("interpose.approvals")
+
+_RULES = ("guard", "cel")
+"""Who asks for the same reason each time. A judge may have another one with each call."""
+_FAILED = ":error"
+
+
+def known_of(request: PermissionRequest, redactor: Redactor, *, hears: bool, rewrites: bool) -> Asking:
+    """What a question says besides the call. A call that can't be read is asked about all the same."""
+    call = request.subject
+    if not isinstance(call, ToolCall):
+        return Asking()
+    try:
+        effects = effects_of(call)
+        kinds = offered(call) if _may_widen(request, call, redactor) else ()
+    except Exception:  # noqa: BLE001 - hostile arguments: the person sees the call itself
+        log.warning("what a call of %s would do can't be told", call.name)
+        return Asking(hears=hears, rewrites=rewrites)
+    shown = tuple(ShownEffect(one.kind, one.resource, one.certainty, effect_text(one)) for one in effects)
+    return Asking(effects=shown, kinds=kinds, hears=hears, rewrites=rewrites)
+
+
+def _may_widen(request: PermissionRequest, call: ToolCall, redactor: Redactor) -> bool:
+    """INVARIANT: nothing is widened about which somebody asks who failed, who judges each call anew, or who wants
+    certain people to agree; and a kind holds no secret, as it is kept."""
+    for found in request.findings:
+        failed = found.rule == INTERCEPTOR_ERROR or found.rule.endswith(_FAILED)
+        if failed or found.kind not in _RULES or found.approvers is not UNSET:
+            return False
+    return bool(request.findings) and not redactor.redact_value(thaw(call.arguments))[1]
+
+
+def touches_guards(request: PermissionRequest) -> bool:
+    """Whether a call would change what guards it, as far as that is known. One that can't be read may."""
+    call = request.subject
+    if not isinstance(call, ToolCall):
+        return False
+    try:
+        return any(effect.kind == "guard.tamper" for effect in effects_of(call))
+    except Exception:  # noqa: BLE001 - as above
+        return True

@@ -1,0 +1,103 @@
+"""`/api/v1/pause`: questions are answered with yes for a while. What is refused stays refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from interpose.approvals.grants import Given
+from interpose.approvals.questions import spoken_id
+from interpose.service import pause_records
+from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.proving import PROVING
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
+
+PATH = "/api/v1/pause"
+PROVEN_AS = "pause"
+"""What a code is shown for, where `approvals.proof` is `code`."""
+MOST_MINUTES = 480
+
+
+class PauseBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For how long, for which agent (all of them if none is named), and why."""
+
+    minutes: Annotated[int, Meta(ge=1, le=MOST_MINUTES)]
+    agent: Annotated[str, Meta(max_length=256)] = ""
+    reason: Annotated[str, Meta(max_length=1000)] = ""
+
+
+class Pause(Struct, frozen=True, kw_only=True):
+    """A pause that holds now."""
+
+    id: str
+    by: str
+    begun: datetime
+    ends: datetime
+    agent: str = ""
+    reason: str = ""
+
+
+class PausesAnswer(Struct, frozen=True):
+    """All that hold now."""
+
+    pauses: list[Pause]
+
+
+class PauseEnded(Struct, frozen=True):
+    """A pause that is over."""
+
+    id: str
+    ended: bool = True
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """What the operator may do, and everybody who answers may see and end."""
+
+    async def listed(_request: Request) -> Response:
+        found = await done(service.desk.pauses.standing)
+        return json_response(PausesAnswer([shown(given) for given in found]))
+
+    async def begin(request: Request) -> Response:
+        body, by = body_with(request, PauseBody), request.caller.name
+        if role_of(request) != "operator":
+            raise Refusal(403, "forbidden", "only the operator pauses: this needs a token of the role operator")
+
+        def pause() -> Given:
+            prove(service, request, body, PROVEN_AS)
+            until = datetime.now(UTC) + timedelta(minutes=body.minutes)
+            return pause_records.pause(service, by, until, agent=body.agent, reason=body.reason)
+
+        return json_response(shown(await done(pause)))
+
+    async def end(request: Request) -> Response:
+        id, by = spoken_id(request.params["id"]), request.caller.name
+        if not await done(lambda: pause_records.end_pause(service, id, by)):
+            raise Refusal(*MISSING, "there is no pause of this id")
+        return json_response(PauseEnded(id))
+
+    return (
+        Route("GET", PATH, listed, "approver", "Pauses that hold now", answer=PausesAnswer, codes=(STORE,)),
+        Route(
+            "POST", PATH, begin, "approver", "Answer questions with yes for a while",
+            body=PauseBody, answer=Pause,
+            codes=(
+                (400, "invalid_request"), (403, "forbidden"), (409, "too_many"), (415, "invalid_content_type"),
+                *PROVING, STORE,
+            ),
+        ),
+        Route(
+            "DELETE", f"{PATH}/{{id}}", end, "approver", "End a pause", answer=PauseEnded, codes=(MISSING, STORE),
+        ),
+    )  # fmt: skip
+
+
+def shown(given: Given) -> Pause:
+    """A pause as people see it."""
+    return Pause(
+        id=given.id, by=given.by, begun=given.given, ends=given.ends, agent=given.agent, reason=given.comment
+    )  # fmt: skip
