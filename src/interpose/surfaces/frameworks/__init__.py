@@ -6,10 +6,13 @@ __all__ = [
     "agent_framework",
     "claude_agent_sdk",
     "crewai",
+    "fastmcp",
     "google_adk",
     "langchain",
     "llama_index",
+    "mcp_sdk",
     "openai_agents",
     "pydantic_ai",
+    "smolagents",
     "strands",
 ]
