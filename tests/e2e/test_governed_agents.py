@@ -279,6 +279,34 @@ def test_watching_blocks_nothing_and_records_what_it_would_have_done(tmp_path: P
         assert {"governance/role", "governance/first-tool"} <= {finding.rule for finding in found}
 
 
+CHAINED = """
+version: 1
+chains:
+  rules:
+    - {id: TESTED, command: deploy, must_before: [{validated: check, within: 1h}]}
+    - {id: BUILT, command: check, must_before: [{exists: BUILD}]}
+"""
+
+
+def test_a_command_that_was_let_through_is_what_another_waits_for(tmp_path: Path) -> None:
+    for service in governed(tmp_path, CHAINED):
+        claude, other = Claude(service, tmp_path), Claude(service, tmp_path, "s-2")
+
+        def typed(text: str, who: Claude = claude) -> str:
+            return str(who.event("UserPromptSubmit", prompt=text).get("reason", ""))
+
+        assert "governance/chain/TESTED" in typed("/deploy")
+        assert "governance/chain/BUILT" in typed("/check")
+        assert "governance/chain/TESTED" in typed("/deploy"), "a refused command is no success"
+        (tmp_path / "BUILD").touch()
+        assert "governance/chain/TESTED" in typed("/deploy"), "nobody typed it since"
+        assert typed("/check all") == ""
+        assert "governance/chain/TESTED" in typed("/deploy", other), "it was typed in another session"
+        assert typed("/deploy") == ""
+    lines = (tmp_path / "governance.log").read_text(encoding="utf-8").splitlines()
+    assert sum("governance/chain/TESTED" in line for line in lines) == 4, "people read of refused commands, too"
+
+
 def test_nothing_of_it_is_there_without_the_file(tmp_path: Path) -> None:
     with service_in(tmp_path, packs=()) as service:
         claude = Claude(service, tmp_path)

@@ -30,7 +30,7 @@ from interpose.cli.terminal import colours_wanted, hanging
 from interpose.cli.verdict_text import COLOURS, Ink, visible
 from interpose.config.load import load
 from interpose.errors import NoQuestionError
-from interpose.flow.command_records import plain_command
+from interpose.flow.command_records import command_words
 from interpose.governance.bypasses import MOST_SECONDS
 from interpose.governance.durations import NANOSECONDS, duration_ns
 from interpose.service.bypass_desk import BypassDesk, SeenBypass
@@ -104,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     # `check '/review 12'` and `check /review 12` are the same command.
-    first, _, rest = plain_command(args.command).partition(" ")
-    name, arguments = plain_command(first), " ".join([rest.strip(), *args.arguments]).strip()
+    name, rest = command_words(args.command)
+    arguments = " ".join([rest, *args.arguments]).strip()
     if not name:
         raise UsageError("nothing to check: give a command")
     cwd = os.path.abspath(args.cwd or ".")  # noqa: PTH100 - a plain text, as the shell would say it

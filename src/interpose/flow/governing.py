@@ -37,6 +37,9 @@ class Governing(Protocol):
     def enter_command(self, command: Command) -> Flow[Command]:
         """The same for a command of the host."""
 
+    def commanded(self, verdict: Verdict[Command]) -> Flow[None]:
+        """Called when a command was decided and recorded. Raises nothing that matters to the command."""
+
     def question(self, request: PermissionRequest) -> Flow[Deny | None]:
         """Called before a person is asked. A refusal if there is no question left."""
 
@@ -76,12 +79,24 @@ def entered(
         return call, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
 
 
-def entered_command(governor: Governing, command: Command, entries: Entries) -> Flow[tuple[Command, Entries]]:
-    """The same for a command of the host."""
+def entered_command(governor: Governing | None, command: Command, entries: Entries) -> Flow[tuple[Command, Entries]]:
+    """The same for a command of the host. It stays as it is where nobody governs."""
+    if governor is None:
+        return command, entries
     try:
         return (yield from governor.enter_command(command)), entries
     except Exception as error:  # noqa: BLE001 - as above
         return command, (refusing(f"{_UNTOLD}: {text_of(error)}", UNAVAILABLE), *entries)
+
+
+def counted_command(governor: Governing | None, verdict: Verdict[Command]) -> Flow[None]:
+    """Let the session know of a command that was decided. What is not known of one opens nothing."""
+    if governor is None:
+        return
+    try:
+        yield from governor.commanded(verdict)
+    except Exception as error:  # noqa: BLE001 - it is decided: what waits for its success only waits on
+        log.warning("the command %r could not be noted in its session: %s", verdict.payload.name[:100], text_of(error))
 
 
 def admitted(governor: Governing, verdict: Verdict[ToolCall]) -> Flow[Verdict[ToolCall]]:

@@ -145,7 +145,7 @@ class RunFlow:
         """command.before. A refusal holds this command and not the run; what anybody said about it is recorded. With
         `only_look` nobody is asked and nothing is recorded."""
         from interpose.flow.command_records import plain_command, recorded_command
-        from interpose.flow.governing import entered_command
+        from interpose.flow.governing import counted_command, entered_command
         from interpose.flow.own_steps import refusing
 
         parts, snapshot = self._parts, self._parts.interceptors.snapshot()
@@ -153,14 +153,14 @@ class RunFlow:
         if self.stopped:
             entries = (refusing(f"The run was stopped: {self.stopped}"), *entries)
         command = Command(plain_command(command.name), command.arguments, self._context, self.metadata)
-        if parts.governor is not None:
-            command, entries = yield from entered_command(parts.governor, command, entries)
+        command, entries = yield from entered_command(parts.governor, command, entries)
         approve = self._approval(snapshot, ask=not only_look)
         verdict: Verdict[Command] = yield from decide(entries, command, approve=approve)
         if only_look:
             return verdict
         if verdict.findings and parts.recorder is not None:
             verdict = yield from recorded_command(verdict, self._record, parts.recorder.finished)
+        yield from counted_command(parts.governor, verdict)
         self._announce(HookPoint.COMMAND_BEFORE, verdict)
         return verdict
 

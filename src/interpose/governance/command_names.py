@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from interpose.flow.command_records import plain_command
-from interpose.governance.name_patterns import fits
+from interpose.governance.name_patterns import fits, is_glob
+
+_SPACE = ":"
+"""Stands between where a command comes from and its name."""
 
 
 def command_fits(pattern: str, name: str) -> bool:
@@ -19,5 +22,13 @@ def command_fits_any(patterns: Iterable[str], name: str) -> bool:
 
 
 def could_be_command(pattern: str, name: str) -> bool:
-    """Whether a rule about this pattern holds for a command. Case is no way around it: some hosts find `/Deploy`."""
-    return fits(plain_command(pattern).casefold(), plain_command(name).casefold())
+    """Whether a rule about this pattern holds for a command. Neither case nor where a command comes from is a way
+    around it: some hosts find `/Deploy`, and many find one of a plugin as `/deploy` and as `/tools:deploy`."""
+    wanted, called = plain_command(pattern).casefold(), plain_command(name).casefold()
+    if fits(wanted, called):
+        return True
+    if _SPACE not in wanted:
+        return _SPACE in called and fits(wanted, called.rpartition(_SPACE)[2])
+    # A glob of all commands of one plugin says nothing of those that have no such word before their name.
+    short = wanted.rpartition(_SPACE)[2]
+    return _SPACE not in called and not is_glob(wanted) and short == called

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from interpose.driving import Block, Failure, Flow
 from interpose.errors import DelegationError, StoreError, text_of
+from interpose.flow.command_records import COMMAND_TOOL
 from interpose.flow.governing import Governing, SessionWords
 from interpose.governance.budget_limits import Charge, charges_of
 from interpose.governance.budgets import BudgetCounters, ChargeKind, Left, Overdrawn, budget_ruling, charge, left_of
@@ -24,7 +25,17 @@ from interpose.governance.governance_interceptors import note_of
 from interpose.governance.governed_context import GovernedView, governed, view_of
 from interpose.governance.identity import seat_of
 from interpose.governance.memory_sessions import MemoryCounters, MemorySessions
-from interpose.governance.outcomes import SessionNews, arrived, ended, heard_of, is_delegation, let_through
+from interpose.governance.outcomes import (
+    SessionNews,
+    arrived,
+    ended,
+    handed_on,
+    heard_of,
+    is_delegation,
+    is_waited_for,
+    let_through,
+    news_of,
+)
 from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.rulebooks import Rulebooks
 from interpose.governance.rulings import Ruling
@@ -86,6 +97,23 @@ class Governor:
         """A command with its role and session in its context. It counts as no call."""
         view = yield from self._view(command.context, only_look=True)
         return replace(command, context=governed(command.context, view))
+
+    def commanded(self, verdict: Verdict[Command]) -> Flow[None]:
+        """Note a command that was let through, if a chain waits for it: nobody says what becomes of it. What was said
+        about it is told."""
+        view = view_of(verdict.payload.context)
+        if view is None:
+            return
+        now = self._clock()
+
+        def change(last: GovernedSession | None) -> GovernedSession:
+            return handed_on(last, view, verdict.payload, now)
+
+        session = view.session
+        if verdict.allowed and is_waited_for(view, verdict.payload):
+            session = yield from _blocking(self.keeper.change, view.key, change)
+        for one in news_of(verdict, COMMAND_TOOL, session, now):
+            yield from self._told(one, view.key)
 
     def question(self, request: PermissionRequest) -> Flow[Deny | None]:
         """Charge a question. A refusal if there is none left."""

@@ -6,7 +6,7 @@ from typing import Any
 
 from msgspec import json as fast
 
-from interpose.flow.command_records import plain_command
+from interpose.flow.command_records import command_words, plain_command
 from interpose.tools import plain_name
 from interpose.types import Command, ToolCall
 
@@ -21,15 +21,16 @@ def commands_in(call: ToolCall) -> tuple[Command, ...]:
     """The commands that a tool call would start. Which of several arguments the tool takes is not ours to guess."""
     if plain_name(call.name) not in _TOOLS and plain_name(call.original_name) not in _TOOLS:
         return ()
-    given = {plain_name(key): value for key, value in call.arguments.items()}
-    arguments = " ".join(_text(value) for key, value in given.items() if key in _ARGUMENTS)
-    named = [value for key, value in given.items() if key in _NAMES and isinstance(value, str)]
+    # INVARIANT: every spelling counts. A host takes one of `skill` and `Skill`, and an agent may send both.
+    given = [(plain_name(key), value) for key, value in call.arguments.items()]
+    arguments = " ".join(_text(value) for key, value in given if key in _ARGUMENTS)
+    named = [value for key, value in given if key in _NAMES and isinstance(value, str)]
     return tuple(_command(text[:_LONGEST], arguments[:_LONGEST], call) for text in named if plain_command(text))
 
 
 def _command(text: str, arguments: str, call: ToolCall) -> Command:
     """`/review 12` may stand in one argument."""
-    name, _, rest = plain_command(text).partition(" ")
+    name, rest = command_words(text)
     return Command(name, f"{rest} {arguments}".strip(), call.context)
 
 

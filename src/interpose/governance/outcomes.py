@@ -2,6 +2,7 @@
 
 arrived      a call came: the session is active, its agent is known
 let_through  it may run: a first tool was used, a delegation begun
+handed_on    a command of the host was let through
 ended        what came of it: counted, looked at for stalls, a delegation over; and what is to be told of it
 heard_of     the host tells of the session: the next one, and what its agent should read
 """
@@ -16,8 +17,9 @@ from msgspec.structs import replace
 
 from interpose.flow.governing import SessionWords
 from interpose.governance.budgets import Left
-from interpose.governance.chains import with_success
+from interpose.governance.chains import validated_names, with_success
 from interpose.governance.check_rounds import round_of, round_stall, with_round
+from interpose.governance.command_names import command_fits_any
 from interpose.governance.delegation import with_agent, with_agent_stopped, with_delegation, with_delegation_ended
 from interpose.governance.file_model import SessionsForm
 from interpose.governance.first_tools import with_first_tool
@@ -33,7 +35,7 @@ from interpose.governance.spawns import delegation_of
 from interpose.governance.stalls import StallAnswer, reminded, reminder_of, stall_of, with_stall, with_step
 from interpose.governance.step_digests import step_of
 from interpose.reading import home_directory
-from interpose.types import Context, Finding, ToolCall, ToolOutcome, Verdict
+from interpose.types import Command, Context, Finding, ToolCall, ToolOutcome, Verdict
 
 NewsWord = Literal["deny", "ask", "note", "watch", "remind", "halt", "task"]
 
@@ -90,14 +92,8 @@ def ended(
 ) -> tuple[GovernedSession, list[SessionNews]]:
     """The session when it is known what came of a call, and what is to be told of it."""
     session, call = last or view.session, outcome.call
-    ours = [found for found in verdict.findings if found.kind == "governance" and found.rule.startswith(RULE_PREFIX)]
-    told = [
-        SessionNews(
-            word=_word(found), at_ns=now_ns, session=session, context=call.context, tool=call.name, rule=found.rule,
-            text=found.reason,
-        )
-        for found in ours
-    ]  # fmt: skip
+    ours = _ours(verdict)
+    told = [replace(one, context=call.context) for one in news_of(verdict, call.name, session, now_ns)]
     refusals = [found for found in ours if found.said == "deny" and found.mode == "enforce"]
     session = counted(
         session, denials=outcome.denied, errors=outcome.is_error and not outcome.denied, violations=len(refusals),
@@ -114,6 +110,37 @@ def ended(
                 session = with_success(session, seat.book.chains, names, now_ns)
     session, stalls = _with_stalls(session, view, call, outcome, now_ns)
     return session, told + stalls
+
+
+def handed_on(last: GovernedSession | None, view: GovernedView, command: Command, now_ns: int) -> GovernedSession:
+    """The session when a command of the host was let through. That is its success: nobody says what becomes of it."""
+    form = strictest([seat.book.sessions for seat in view.seats])
+    session = new_session(command.context, now_ns, form) if last is None else last
+    for seat in view.seats:
+        session = with_success(session, seat.book.chains, (command.name,), now_ns)
+    return session
+
+
+def is_waited_for(view: GovernedView, command: Command) -> bool:
+    """Whether some chain asks for the success of a command."""
+    return any(command_fits_any(validated_names(seat.book.chains), command.name) for seat in view.seats)
+
+
+def news_of(
+    verdict: Verdict[ToolCall] | Verdict[Command], tool: str, session: GovernedSession, now_ns: int
+) -> list[SessionNews]:
+    """What governance said about a call or a command."""
+    return [
+        SessionNews(
+            word=_word(found), at_ns=now_ns, session=session, context=verdict.payload.context, tool=tool,
+            rule=found.rule, text=found.reason,
+        )
+        for found in _ours(verdict)
+    ]  # fmt: skip
+
+
+def _ours(verdict: Verdict[ToolCall] | Verdict[Command]) -> list[Finding]:
+    return [found for found in verdict.findings if found.kind == "governance" and found.rule.startswith(RULE_PREFIX)]
 
 
 def _word(found: Finding) -> NewsWord:

@@ -205,6 +205,7 @@ TYPED = [
     ("/review 12 now ", ("review", "12 now")),
     ("  /ops:deploy\n  prod", ("ops:deploy", "prod")),
     ("/mcp__server__prompt x", ("mcp__server__prompt", "x")),
+    ("\ufeff /review\xa012", ("review", "12")),
     ("review", None),
     ("please /review", None),
     ("/home/me/notes.md says so", None),

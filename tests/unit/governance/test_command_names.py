@@ -47,6 +47,26 @@ def test_case_is_no_way_around_a_rule_and_no_way_into_an_exception(name: str) ->
     assert command_fits(name, name.upper()) is (name == name.upper())
 
 
+ORIGINS = [
+    ("deploy", "tools:deploy", True, "a plugin's command by its whole name"),
+    ("deploy", "Project:team:DEPLOY", True, "and deeper"),
+    ("deploy*", "tools:deploy-now", True, "by a glob"),
+    ("deploy", "tools:deployment", False, "another name"),
+    ("deploy", "deploy:help", False, "another name behind it"),
+    ("tools:deploy", "deploy", True, "by its short name"),
+    ("/tools:deploy", "/Deploy", True, "with slashes"),
+    ("tools:deploy", "other:deploy", False, "of another plugin"),
+    ("tools:*", "deploy", False, "a glob of all of one plugin says nothing of others"),
+    ("tools:d*", "deploy", False, "nor does a part of it"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "name", "want", "note"), ORIGINS, ids=[row[3] for row in ORIGINS])
+def test_where_a_command_comes_from_is_no_way_around_a_rule(pattern: str, name: str, want: bool, note: str) -> None:
+    assert could_be_command(pattern, name) is want, note
+    assert not command_fits(pattern, name) or pattern.lstrip("/") == name.lstrip("/"), "what allows is read exactly"
+
+
 def test_none_of_several() -> None:
     assert not command_fits_any((), "x")
     assert command_fits_any(("a", "/x"), "x")
