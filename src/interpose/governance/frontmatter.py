@@ -1,7 +1,8 @@
 """Managed markdown gets its frontmatter when it is written: who made it, in which session, what it is.
 
 - A `write` of text without frontmatter gets that of the file that it replaces, or a new one.
-- Text that brings its own keeps every line of it. Only what is missing is added, and `updated` is set anew.
+- Text that brings its own keeps every line of it. Only what is missing is added, and `updated` is set anew, unless it
+  was set just now: so an agent whose host can't rewrite calls gets through with what it was told to write.
 - An `edit` gets one only where it replaces the very beginning of a file that has none. All others stay as they are.
 - Frontmatter that is no plain YAML mapping is somebody else's: nothing of the call is touched.
 
@@ -31,6 +32,8 @@ MOST_LINES = 500
 MOST_TEXT = 64_000
 """Longer frontmatter is none of ours."""
 _MOST_CONTENT = 4_000_000
+_NEW_SECONDS = 900
+"""How long an agent may take to come back with what it was told to write."""
 _FENCE = "---"
 _EVERYWHERE = frozenset({"replaceall", "all", "global"})
 
@@ -80,8 +83,30 @@ def _written(call: ToolCall, path: str, read_text: ReadText, facts: _Facts) -> T
     if name is None:
         return None
     text = call.arguments[name]
-    made = framed(text, facts, read_text(path))
+    before = read_text(path)
+    if _is_new(text, before, facts):
+        return None
+    made = framed(text, facts, before)
     return _with(call, name, made) if made is not None and made != text else None
+
+
+def _is_new(text: str, before: str | None, facts: _Facts) -> bool:
+    """Whether a text brings all of its frontmatter, with an `updated` that was set a short while ago, and not by what
+    is there. So comes back what we told the agent of a host to write that can't rewrite its calls: setting it anew
+    would refuse it for as long as the agent tries.
+    """
+    found = parsed(text) if has_fence(text) else None
+    if found is None or any(name not in found.fields for name, _ in _fields(found, facts)):
+        return False
+    said = found.fields["updated"]
+    there = parsed(before) if before is not None and has_fence(before) else None
+    if not isinstance(said, str) or (there is not None and there.fields.get("updated") == said):
+        return False
+    try:
+        age = facts.now_ns // 1_000_000_000 - datetime.fromisoformat(said).timestamp()
+    except (ValueError, OverflowError):
+        return False
+    return -_NEW_SECONDS <= age <= _NEW_SECONDS  # clocks go back
 
 
 def _edited(call: ToolCall, path: str, read_text: ReadText, facts: _Facts) -> ToolCall | None:

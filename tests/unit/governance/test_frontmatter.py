@@ -135,6 +135,30 @@ def test_the_text_in_whatever_argument_the_tool_has_for_it(name: str) -> None:
     assert made[name].startswith("---\nid: ")
 
 
+@pytest.mark.parametrize("file", [None, "# Old\n", "---\nid: x\ntype: phase\nupdated: 2026-01-01\n---\n# Old\n"])
+def test_an_agent_that_writes_what_it_was_told_gets_through(file: str | None) -> None:
+    told = framed(call("write", content="# A\n"), file=file)
+    assert told is not None
+    assert framed(call("write", **_content(told)), file=file, now=NOW + 40_000_000_000) is None
+
+
+def test_what_was_told_a_while_ago_is_set_anew() -> None:
+    told = framed(call("write", content="# A\n"))
+    assert told is not None
+    assert framed(call("write", **_content(told)), now=LATER) is not None
+    again = framed(call("write", **_content(told)), file=told["content"], now=NOW + 40_000_000_000)
+    assert again is not None, "the time in it is the one that the file has"
+    assert fields_of(again["content"])["updated"] == "2026-11-17T22:00:41Z"
+    never = told["content"].replace('updated: "2026-11-17T22:00:01Z"', "updated: soon")
+    assert framed(call("write", content=never)) is not None
+    less = told["content"].replace("status: active\n", "")
+    assert framed(call("write", content=less)) is not None
+
+
+def _content(arguments: dict[str, Any]) -> dict[str, Any]:
+    return {"content": arguments["content"]}
+
+
 def test_never_a_second_time() -> None:
     first = framed(call("write", content="# A\n"))
     assert first is not None
