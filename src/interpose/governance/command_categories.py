@@ -232,7 +232,38 @@ def _of_name(name: str, args: tuple[str, ...], commands: tuple[Ran, ...]) -> tup
         return _of_module("pip", args)
     if name in _READ_PROGRAMS and any(arg.startswith(("-f", "--file")) for arg in args):
         return ("runtime",)
+    if name in told.INSPECTION and (found := _more_than_looks(name, args)):
+        return found
     return next(((category,) for category, names in _TABLES if name in names), ("general",))
+
+
+def _more_than_looks(name: str, args: tuple[str, ...]) -> tuple[str, ...]:
+    """What a program that looks needs besides, by its words; empty if it only looks."""
+    words = [arg for arg in args if not arg.startswith("-")]
+    if name in told.MAY_FETCH and any("://" in word for word in words):
+        return ("network",)
+    if name == "pdftotext" and args[-1:] != ("-",):  # without a name it makes one of its own
+        return ("filesystem",)
+    if name == "hostname" and words:
+        return ("general",)
+    return ("general",) if _has_word(told.LOOKS_UNLESS.get(name, frozenset()), args) else ()
+
+
+def _has_word(wanted: frozenset[str], args: tuple[str, ...]) -> bool:
+    """Whether one of these options is there, also one that is cut short, or stands among others behind one dash."""
+    for arg in args:
+        said = arg.partition("=")[0]
+        for one in wanted:
+            is_letter = len(one) == 2 and one[0] == "-"
+            if said == one or (is_letter and arg[:1] == "-" and arg[1:2] != "-" and one[1] in arg):
+                return True
+            if not is_letter and len(said) > _SHORTEST and one.startswith(said):
+                return True
+    return False
+
+
+_SHORTEST = 4
+"""Letters of a long option that nobody takes for another."""
 
 
 _TABLES: tuple[tuple[str, frozenset[str]], ...] = (
@@ -308,7 +339,7 @@ def _of_verb(word: str, verbs: dict[told.Category, frozenset[str]]) -> str:
 
 def _of_module(name: str, args: tuple[str, ...]) -> tuple[str, ...]:
     """What `python -m` runs."""
-    if name == "pip" and args[:1] and args[0] in told.PIP_LOOKS:
+    if name == "pip" and args[:1] and args[0] in told.PIP_LOOKS and not _has_word(told.LOOKS_UNLESS["pip"], args):
         return ("inspection",)
     if name == "json.tool" and len(args) < 2:
         return ("inspection",)

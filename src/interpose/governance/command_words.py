@@ -27,13 +27,27 @@ NEUTRAL = _words("""
 INSPECTION = _words("""
     cat bat batcat head tail less more most ls ll dir exa eza lsd tree pwd wc file stat du df dust ncdu grep egrep
     fgrep zgrep rg ag ack find fd fdfind locate which whereis type sort uniq cut tr awk gawk mawk nawk sed gsed jq
-    yq xq gron fx dasel diff colordiff delta cmp comm column nl tac rev fold fmt paste join basename dirname
+    yq xq gron diff colordiff delta cmp comm column nl tac rev fold fmt paste join basename dirname
     realpath readlink date cal whoami id groups uname hostname hostnamectl arch printenv ps pgrep pstree top htop
     uptime free vmstat iostat lsof md5sum sha1sum sha256sum sha512sum shasum cksum b2sum md5 xxd hexdump od strings
-    base64 base32 seq expr bc man info help apropos tldr history cloc tokei scc nproc lscpu lsblk getconf locale tty
-    numfmt tsort expand unexpand csvcut csvlook mlr xmllint xpath pdftotext identify ffprobe nm objdump ldd otool
+    base64 base32 seq expr bc man info help apropos history cloc tokei scc nproc lscpu lsblk getconf locale tty
+    numfmt tsort expand unexpand csvcut csvlook xmllint xpath pdftotext identify ffprobe nm objdump otool
     readelf size zcat bzcat xzcat w who last groups getent lsusb lspci sw_vers zipinfo pr look wordcount fzf
 """)
+
+LOOKS_UNLESS: dict[str, frozenset[str]] = {
+    "bat": _words("cache"), "batcat": _words("cache"),
+    "cloc": _words("--extract-with --out --report-file --write-lang-def --sql --count-and-diff --diff-list-file"),
+    "ffprobe": _words("-o"), "file": _words("-C --compile"),
+    "fzf": _words("--bind --listen --listen-unsafe --preview --history --become"),
+    "hostname": _words("-F --file -b --boot"), "identify": _words("-write"),
+    "info": _words("-o --output --dribble --restore"), "ncdu": _words("-o"), "nm": _words("--plugin"),
+    "objdump": _words("--plugin"), "pip": _words("--log --python"), "scc": _words("-o --output"),
+    "size": _words("--plugin"), "yq": _words("-s --split-exp"),
+}  # fmt: skip
+"""Programs that look, and with one of these words write files or run others of which the analysis knows nothing."""
+MAY_FETCH = _words("ffprobe gron xmllint xpath")
+"""Programs that look, also at what they are given an address of."""
 
 FILESYSTEM = _words("""
     mkdir rm rmdir cp mv touch ln chmod chown chgrp install truncate dd rsync tar unzip zip gzip gunzip bzip2
@@ -63,12 +77,12 @@ RUNTIME = _words("""
     Rscript R julia elixir iex erl ghci ts-node tsx nodemon pm2 uvicorn gunicorn hypercorn flask django-admin rails
     rackup puma celery streamlit jupyter next nuxt vite astro serve http-server live-server docker docker-compose
     podman podman-compose psql mysql mariadb sqlite3 redis-cli mongosh mongo duckdb kill pkill killall fg bg jobs
-    disown tmux screen electron foreman overmind honcho playwright storybook cscript osascript
+    disown tmux screen electron foreman overmind honcho playwright storybook cscript osascript fx mlr ldd
 """)
 
 NETWORK = _words("""
     curl wget http https xh httpie aria2c axel ssh scp sftp ftp lftp telnet nc ncat netcat socat ping ping6 dig
-    nslookup host whois traceroute tracepath mtr nmap gh glab hub rclone websocat grpcurl
+    nslookup host whois traceroute tracepath mtr nmap gh glab hub rclone websocat grpcurl tldr
 """)
 
 READ_ONLY_GIT = _words("""

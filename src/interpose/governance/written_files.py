@@ -27,6 +27,9 @@ _GIT_CHANGES_FILES = frozenset({
     "git-apply-reverse", "git-read-tree", "git-submodule-force", "git-worktree-remove",
 })  # fmt: skip
 """All else that git throws away are no files: branches, tags, stashes, commits."""
+_GIT_MAKES = {"worktree": ("add", 1), "submodule": ("add", 2), "merge-file": ("", 0)}
+"""Verbs of git that write what they are given: the word behind the verb, and which word is the first that may be it."""
+_TO_STDOUT = frozenset({"-p", "--stdout"})
 _STEPS_ASIDE = frozenset({"cd", "pushd", "popd"})
 _MAKES_DIRECTORIES = frozenset({"mkdir", "install", "mktemp"})
 _SEARCHES = ("find", "fd", "xargs")
@@ -141,6 +144,7 @@ def _by_command(reading: Reading, files: Files) -> Iterator[Written]:
             yield from _of_effect(effect, commands, files)
     for ran in commands:
         yield from _by_git_move(ran, commands, files)
+        yield from _by_git_names(ran, commands, files)
     if any(_applies_patch(ran) for ran in commands) and not any(effect.kind in _WRITING for effect in reading.effects):
         yield Written(
             kind="fs.write", named="the files of a patch", unknown="which files those are stands only in the patch",
@@ -204,6 +208,26 @@ def _by_git_move(ran: Ran, commands: tuple[Ran, ...], files: Files) -> Iterator[
             yield Written(kind="fs.delete", named=files.root, is_tree=True, is_there=True)
         else:
             yield _gone(source, files, is_literal=False)
+
+
+def _by_git_names(ran: Ran, commands: tuple[Ran, ...], files: Files) -> Iterator[Written]:
+    """Files and directories that git is told to make: a worktree, a submodule, the end of a merge."""
+    if ran.name != "git":
+        return
+    for verb, (act, at) in _GIT_MAKES.items():
+        if verb not in ran.args:
+            continue
+        rest = ran.args[ran.args.index(verb) + 1 :]
+        words = [word for word in rest if not word.startswith("-")]
+        if (act and words[:1] != [act]) or (verb == "merge-file" and not _TO_STDOUT.isdisjoint(rest)):
+            continue
+        # Which of the words is the path depends on options with values: each that stands there, or later, may be it.
+        for path in words[at:]:
+            elsewhere = _works_elsewhere(commands) or _has_magic([path])
+            yield Written(
+                kind="fs.write", named=files.root if elsewhere else path, is_literal=True,
+                is_tree=bool(act) or elsewhere,
+            )  # fmt: skip
 
 
 def _works_elsewhere(commands: tuple[Ran, ...]) -> bool:
