@@ -17,7 +17,7 @@ from interpose.paths import UNKNOWN, FileSystem, Lookup
 from interpose.reading import DEFAULT_CWD, starts_of
 
 if TYPE_CHECKING:
-    from interpose.governance.rulebook import FileScope, Rulebook
+    from interpose.governance.rulebook import Rulebook
     from interpose.governance.written_files import Written
     from interpose.types import ToolCall
 
@@ -115,22 +115,41 @@ def _deepened(parts: Parts) -> Parts:
     return (*parts[:first], DEEP, *parts[first:])
 
 
-def surely_in(book: Rulebook, scope: FileScope, spot: Spot, files: Files) -> bool:
-    """Whether all that a spot stands for is part of a scope."""
-    return (
-        _listed(scope.paths, spot, files)
-        and not _could_be_listed(scope.outside, spot, files)
-        and not any(could_be_in(book, book.scopes[other], spot, files) for other in scope.others)
-    )
+class ScopesOfSpot:
+    """The scopes that a spot is part of.
 
+    INVARIANT: each scope is looked at once for each question. Scopes stand in the `others` of others, and a project's
+    file could make the ways through them double with each.
+    """
 
-def could_be_in(book: Rulebook, scope: FileScope, spot: Spot, files: Files) -> bool:
-    """Whether something that a spot stands for may be part of a scope."""
-    return (
-        _could_be_listed(scope.paths, spot, files)
-        and not _listed(scope.outside, spot, files)
-        and not any(surely_in(book, book.scopes[other], spot, files) for other in scope.others)
-    )
+    def __init__(self, book: Rulebook, spot: Spot, files: Files) -> None:
+        self._book, self._spot, self._files = book, spot, files
+        self._surely: dict[str, bool] = {}
+        self._could: dict[str, bool] = {}
+
+    def surely_in(self, name: str) -> bool:
+        """Whether all that the spot stands for is part of a scope."""
+        known = self._surely.get(name)
+        if known is None:
+            scope = self._book.scopes[name]
+            known = self._surely[name] = (
+                _listed(scope.paths, self._spot, self._files)
+                and not _could_be_listed(scope.outside, self._spot, self._files)
+                and not any(self.could_be_in(other) for other in scope.others)
+            )
+        return known
+
+    def could_be_in(self, name: str) -> bool:
+        """Whether something that the spot stands for may be part of a scope."""
+        known = self._could.get(name)
+        if known is None:
+            scope = self._book.scopes[name]
+            known = self._could[name] = (
+                _could_be_listed(scope.paths, self._spot, self._files)
+                and not _listed(scope.outside, self._spot, self._files)
+                and not any(self.surely_in(other) for other in scope.others)
+            )
+        return known
 
 
 def _listed(globs: Iterable[str], spot: Spot, files: Files) -> bool:

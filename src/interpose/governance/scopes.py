@@ -21,7 +21,7 @@ from msgspec import Struct
 from interpose.formats.plain_text import one_line
 from interpose.governance.roles import instead_of
 from interpose.governance.rulings import RULE_PREFIX, Ruling
-from interpose.governance.scope_files import Files, Spot, could_be_in, surely_in
+from interpose.governance.scope_files import Files, ScopesOfSpot, Spot
 from interpose.governance.written_files import Written, written_by
 from interpose.paths import FileSystem, Lookup, Place, place_of
 
@@ -98,27 +98,28 @@ def _judged(book: Rulebook, written: Written, files: Files, scopes: tuple[str, .
         if spot.trouble:
             return Refused(written, f"nobody can say where that leads: {spot.trouble}")
         is_question = is_question or spot.is_partly_known
-        if _is_everybodys(book, spot, files):
+        found = ScopesOfSpot(book, spot, files)
+        if _is_everybodys(book, spot, files, found):
             continue
-        if not any(surely_in(book, book.scopes[name], spot, files) for name in scopes):
-            return Refused(written, _lies(book, spot, files))
+        if not any(map(found.surely_in, scopes)):
+            return Refused(written, _lies(book, spot, files, found))
     return Refused(written, "only the beginning of its name is known", is_question=True) if is_question else None
 
 
-def _is_everybodys(book: Rulebook, spot: Spot, files: Files) -> bool:
+def _is_everybodys(book: Rulebook, spot: Spot, files: Files, found: ScopesOfSpot) -> bool:
     if files.is_below(spot.parts):
         return False
     inside = f"{spot.path.rstrip('/')}/x" if spot.is_partly_known else spot.path
     if place_of(inside, cwd=files.cwd, home=files.home, workspace=files.root) not in _EVERYBODYS:
         return False
-    return not any(could_be_in(book, scope, spot, files) for scope in book.scopes.values())
+    return not any(map(found.could_be_in, book.scopes))
 
 
-def _lies(book: Rulebook, spot: Spot, files: Files) -> str:
+def _lies(book: Rulebook, spot: Spot, files: Files, found: ScopesOfSpot) -> str:
     """Where a file lies that lies outside, in words."""
     shown = one_line(files.shown(spot.path)[:_SHOWN])
-    at = [name for name, scope in book.scopes.items() if surely_in(book, scope, spot, files)]
+    at = [*filter(found.surely_in, book.scopes)]
     if at:
         return f"{shown} lies in {' and '.join(at)}"
-    near = [name for name, scope in book.scopes.items() if could_be_in(book, scope, spot, files)]
+    near = [*filter(found.could_be_in, book.scopes)]
     return f"{shown} may touch {' and '.join(near)}" if near else f"{shown} lies in no scope"

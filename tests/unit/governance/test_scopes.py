@@ -164,6 +164,18 @@ def test_a_directory_with_too_many_files_to_look_at_counts_as_touched(project: P
     assert said("worker", "Bash", {"command": "rm -rf build"}, project) == (), "it is looked at where META can be"
 
 
+def test_scopes_that_stand_in_many_others_are_looked_at_once(project: Path) -> None:
+    """Each further scope doubled the ways through them: a project's file could keep a server busy for ever."""
+    names = [f"S{at}" for at in range(60)]
+    scopes = "".join(
+        f"  {name}: {{paths: ['**'], others: [{', '.join(names[at + 1 :])}]}}\n" for at, name in enumerate(names)
+    )
+    book = load_rulebook(f"version: 1\nscopes:\n{scopes}roles: {{r: {{write: [S0]}}}}\n", "governance.yaml", "project")
+    call = canonical(ToolCall("Write", {"file_path": "x", "content": ""}, context=Context(cwd=str(project))))
+    (ruling,) = scope_rulings(Seat(book=book, role=book.roles["r"]), call, str(project.parent))
+    assert ruling.evidence.endswith("x lies in S59")
+
+
 def test_without_a_directory_nothing_is_guessed() -> None:
     call = canonical(ToolCall("Write", {"file_path": "/etc/x", "content": "x"}, context=Context()))
     (ruling,) = scope_rulings(Seat(book=BOOK, role=BOOK.roles["worker"]), call, "/home/dev")
