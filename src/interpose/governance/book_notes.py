@@ -12,13 +12,19 @@ from interpose.governance.rulebook import Role, Rulebook
 from interpose.tools import KNOWN_TOOL_NAMES, TOOL_ALIASES
 
 _KNOWN = (*KNOWN_TOOL_NAMES, *TOOL_ALIASES)
+_HOSTS_OWN = frozenset({"taskcreate", "taskget", "tasklist", "taskupdate"})
+"""Tools of hosts that do nothing that we name, and look like others of ours."""
 _STARTS_PROGRAMS = frozenset({"validation", "build", "runtime", "general"})
 _NEAR = 0.75
 _SHORTEST = 4
 
 
 def notes_of(book: Rulebook) -> Iterator[str]:
-    """One line for each thing that somebody should look at."""
+    """One line for each thing that somebody should look at, once: roles below another one share its lists."""
+    yield from dict.fromkeys(_notes(book))
+
+
+def _notes(book: Rulebook) -> Iterator[str]:
     if book.roles and not book.agents:
         yield f"{book.place('agents')}: no agent has a role, so unknown_role ({book.unknown_role}) holds for all"
     for role in book.roles.values():
@@ -31,9 +37,10 @@ def _misspelled(book: Rulebook, role: Role) -> Iterator[str]:
     """Names that nobody knows, near one that is known: a list that has them would never fit."""
     for key in ("deny", "ask", "note", "allow"):
         for name in members(book.tools, getattr(role.tools, key) or ()):
-            if is_glob(name) or name in _KNOWN or len(name) < _SHORTEST:
+            if is_glob(name) or name in _KNOWN or name in _HOSTS_OWN or len(name) < _SHORTEST:
                 continue
-            if near := get_close_matches(name, _KNOWN, 1, _NEAR):
+            near = get_close_matches(name, _KNOWN, 1, _NEAR)
+            if near and near[0] not in name:  # who wrote more than a known name meant another tool
                 yield f"{role.place(f'tools.{key}')}: {name!r} is no tool that is known, did you mean {near[0]!r}?"
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 from interpose.carried_calls import canonical
+from interpose.governance.book_notes import notes_of
 from interpose.governance.command_categories import command_rulings
 from interpose.governance.identity import seat_of
 from interpose.governance.load import load_rulebook, ready_text
 from interpose.governance.name_patterns import fits_any
 from interpose.governance.role_uses import may_use
-from interpose.governance.rulebook import Seat
+from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.scopes import scope_rulings
 from interpose.types import Context, ToolCall
 
@@ -157,3 +158,10 @@ def test_the_tiers_know_the_agents_of_common_hosts(context: Context, role: str) 
     seat = seat_of(TIERS, context)
     assert seat.role is not None
     assert seat.role.name == role
+
+
+@pytest.mark.parametrize("book", [TIERS, IDUMB], ids=["tiers", "idumb"])
+def test_nothing_in_them_looks_misspelled_and_nothing_is_noted_twice(book: Rulebook) -> None:
+    notes = [*notes_of(book)]
+    assert [note for note in notes if "did you mean" in note] == []
+    assert len(notes) == len(set(notes))
