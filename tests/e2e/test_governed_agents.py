@@ -303,8 +303,13 @@ def test_a_command_that_was_let_through_is_what_another_waits_for(tmp_path: Path
         assert typed("/check all") == ""
         assert "governance/chain/TESTED" in typed("/deploy", other), "it was typed in another session"
         assert typed("/deploy") == ""
+        another = Claude(service, tmp_path, "s-3")
+        assert another.use("Skill", {"skill": "harmless", "Skill": "check"}) == ""
+        assert "governance/chain/TESTED" in another.use("Skill", {"skill": "deploy"}), "nobody knows that it ran"
+        assert another.use("Skill", {"skill": "check"}) == ""
+        assert another.use("Skill", {"skill": "deploy"}) == ""
     lines = (tmp_path / "governance.log").read_text(encoding="utf-8").splitlines()
-    assert sum("governance/chain/TESTED" in line for line in lines) == 4, "people read of refused commands, too"
+    assert sum("governance/chain/TESTED" in line for line in lines) == 5, "people read of refused commands, too"
 
 
 def test_nothing_of_it_is_there_without_the_file(tmp_path: Path) -> None:

@@ -105,11 +105,18 @@ def ended(
         session, task = _with_task(session, call, outcome, now_ns)
         told += task
         if not outcome.is_error:
-            names = (call.original_name or call.name, *(command.name for command in commands_in(call)))
+            names = (call.original_name or call.name, *_started(call))
             for seat in view.seats:
                 session = with_success(session, seat.book.chains, names, now_ns)
     session, stalls = _with_stalls(session, view, call, outcome, now_ns)
     return session, told + stalls
+
+
+def _started(call: ToolCall) -> tuple[str, ...]:
+    """The command that a call started. INVARIANT: which of several its host took is not known, so that none of them
+    succeeded: an agent could name one beside the one that it runs."""
+    commands = commands_in(call)
+    return (commands[0].name,) if len(commands) == 1 else ()
 
 
 def handed_on(last: GovernedSession | None, view: GovernedView, command: Command, now_ns: int) -> GovernedSession:
