@@ -14,7 +14,7 @@ from interpose.governance.prerequisites import StateContent
 from interpose.governance.project_files import state_data
 from interpose.paths import FileSystem
 from interpose.reading import reading_of
-from interpose.tools import content_of, replaced_of
+from interpose.tools import spellings
 from interpose.types import ToolCall
 
 _DEFAULT = "/"
@@ -60,14 +60,28 @@ def _merged(now: StateContent, changes: dict[str, Any]) -> NextState:
 def _written(call: ToolCall, state_file: str, text_now: str) -> NextState:
     match call.name:
         case "write":
-            return _read(content_of(call), state_file)
+            text = _only(call, "content")
+            if text is None:
+                return NextState(unknown="It is not known which text is written into the state file")
+            return _read(text, state_file)
         case "edit":
-            old = replaced_of(call)
-            if not old or old not in text_now:
+            old, new = _only(call, "replaced"), _only(call, "content")
+            # Some hosts replace the first of several, others all.
+            if not old or new is None or text_now.count(old) != 1:
                 return NextState(unknown="It is not known what this edit makes of the state file")
-            return _read(text_now.replace(old, content_of(call)), state_file)
+            return _read(text_now.replace(old, new), state_file)
         case _:
             return NextState(unknown=f"It is not known what {call.name} writes into the state file")
+
+
+def _only(call: ToolCall, what: str) -> str | None:
+    """The text of a call that is this; None if there is none, or more than one.
+
+    INVARIANT: which of `content` and `Content` a host writes is not ours to guess, and both together say another thing
+    than each.
+    """
+    texts = [call.arguments[name] for name in spellings(call, what)]
+    return texts[0] if len(texts) == 1 and isinstance(texts[0], str) and "edits" not in call.arguments else None
 
 
 def _read(text: str, state_file: str) -> NextState:
