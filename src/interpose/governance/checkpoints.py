@@ -1,5 +1,6 @@
 """What a session was at when it was halted: one JSON file for each halt, for whoever looks why and lets it go on.
 
+INVARIANT: no argument and no secret is in it: what agents named their agents is an agent's word, and may be one.
 INVARIANT: nothing of a checkpoint is found by taking its file's name apart. Sessions and phases are called as their
 makers like, with dashes, blanks or slashes: what a file is about stands in it.
 """
@@ -14,6 +15,7 @@ from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 from msgspec.structs import replace
 
+from interpose.flow.status_lines import hidden
 from interpose.formats.plain_text import one_line
 from interpose.formats.whole_files import read_bounded, write_whole
 from interpose.governance.git_head import git_head
@@ -79,12 +81,13 @@ def write_checkpoint(directory: Path, session: GovernedSession, context: Context
     which = blake2b(f"{session.id} {at_ns}".encode(errors="replace"), digest_size=6).hexdigest()
     id = f"{seconds:%Y%m%dT%H%M%SZ}-{which}"
     made = HaltCheckpoint(
-        id=id, session=session.id[:_TEXT], reason=halt.reason if halt is not None else "",
+        id=id, session=session.id[:_TEXT], reason=hidden(halt.reason) if halt is not None else "",
         by=halt.by if halt is not None else "", at=f"{seconds:%Y-%m-%dT%H:%M:%SZ}", at_ns=at_ns, state=session.state,
         host=session.host[:_TEXT], project=session.project[:_TEXT], principal=session.principal[:_TEXT],
         agent=context.agent_id[:_TEXT], role=context.role[:_TEXT], phase=one_line(phase)[:_TEXT],
         git_head=git_head(context.cwd or session.project), stall=session.stall.kind, counts=session.counts,
-        agents=session.agents[-_MOST_AGENTS:], delegations=session.delegations[-_MOST_AGENTS:],
+        agents=tuple(replace(one, name=hidden(one.name)) for one in session.agents[-_MOST_AGENTS:]),
+        delegations=tuple(replace(one, target=hidden(one.target)) for one in session.delegations[-_MOST_AGENTS:]),
         steps=tuple(
             CheckpointStep(step.agent, step.tool, "denied" if step.denied else "failed" if step.error else "done")
             for step in session.steps

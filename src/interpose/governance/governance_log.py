@@ -16,6 +16,7 @@ from queue import Empty, Full, Queue
 from msgspec import Struct
 
 from interpose.errors import text_of
+from interpose.flow.status_lines import hidden
 from interpose.formats.log_file import LogFile
 from interpose.formats.plain_text import one_line
 from interpose.late_loggers import late_logger
@@ -28,6 +29,7 @@ QUEUE = 10_000
 """Lines that may wait."""
 _FIELD = 60
 _TEXT = 400
+_READ = 4000
 _IDLE_SECONDS = 10.0
 
 
@@ -46,7 +48,8 @@ class LogEvent(Struct, frozen=True, kw_only=True):
 
 
 def line_of(event: LogEvent) -> str:
-    """The event as one line. INVARIANT: no text of an agent begins another line, or is taken for another field."""
+    """The event as one line. INVARIANT: no text of an agent begins another line, or is taken for another field; and no
+    secret stands in it, which a refused command may have had."""
     seconds = event.at_ns // 1_000_000_000
     try:
         stamp = f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -55,7 +58,8 @@ def line_of(event: LogEvent) -> str:
     word, host, session, role, tool, rule = map(
         _field, (event.word, event.host, event.session, event.role, event.tool, event.rule)
     )
-    text = one_line(" ".join(event.text.split()))[:_TEXT]
+    # Before it is cut: half a secret is none that anybody knows.
+    text = one_line(hidden(" ".join(event.text[:_READ].split())))[:_TEXT]
     return f"{stamp} {word:6} {host} {session}  {role}  {tool}  {rule}  {text}".rstrip()
 
 
@@ -70,7 +74,7 @@ class GovernanceLog:
     def __init__(self, path: Path, *, max_bytes: int = MAX_BYTES, archives: int = ARCHIVES) -> None:
         self._path = path
         self._file = LogFile(path, max_bytes=max_bytes, archives=archives)
-        self._lines: Queue[str] = Queue(QUEUE)
+        self._events: Queue[LogEvent] = Queue(QUEUE)
         self._lock = threading.Lock()
         self._runs = False
         self._idle = threading.Event()
@@ -82,10 +86,9 @@ class GovernanceLog:
     def write(self, event: LogEvent) -> None:
         """Write a line, soon."""
         try:
-            line = line_of(event)
             with self._lock:
                 self._idle.clear()
-                self._lines.put_nowait(line)
+                self._events.put_nowait(event)
                 if not self._runs:
                     self._runs = True
                     threading.Thread(target=self._run, name="interpose:governance-log", daemon=True).start()
@@ -106,21 +109,23 @@ class GovernanceLog:
     def _run(self) -> None:
         while True:
             try:
-                line = self._lines.get(timeout=_IDLE_SECONDS)
+                event = self._events.get(timeout=_IDLE_SECONDS)
             except Empty:
                 with self._lock:
-                    if self._lines.empty():
+                    if self._events.empty():
                         self._runs = False
                         return
                 continue
             try:
-                self._file.write(line)
+                self._file.write(line_of(event))
             except OSError as error:
                 self._failed(f"{error.strerror or error}")
+            except Exception as error:  # noqa: BLE001 - one line that can't be made keeps no other from being written
+                self._failed(text_of(error))
             else:
                 self.problem = ""
             with self._lock:
-                if self._lines.empty():
+                if self._events.empty():
                     self._idle.set()
 
     def _failed(self, why: str) -> None:

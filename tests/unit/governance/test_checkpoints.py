@@ -60,6 +60,16 @@ def test_sessions_and_phases_of_any_name_are_found_again(tmp_path: Path, name: s
         assert [found for found, _ in checkpoints_of(tmp_path, phase=name)] == [path]
 
 
+def test_what_agents_named_is_no_place_for_secrets(tmp_path: Path) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    agents, work = (AgentNode(id="a", name=secret),), (Delegation(id="d", target=secret),)
+    running = replace(SESSION, halt=None, agents=agents, delegations=work)
+    session = with_halt(running, f"it sent {secret}", "ann", NOW)
+    told = write_checkpoint(tmp_path, session, Context()).read_text(encoding="utf-8")
+    assert "it sent" in told
+    assert secret not in told
+
+
 def test_one_that_is_broken_hides_no_other(tmp_path: Path) -> None:
     path = write_checkpoint(tmp_path, SESSION, Context())
     for name, text in (("a", b""), ("b", b"{"), ("c", b"[]"), ("d", b"\xff" * 100)):

@@ -72,6 +72,36 @@ def test_fields_stay_fields(one: str, other: str) -> None:
     assert line.split()[7:] == line_of(EVENT).split()[7:]
 
 
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def test_no_secret_of_a_refused_command_is_in_it(tmp_path: Path) -> None:
+    refused = f"The role researcher may not run curl -H 'Authorization: Bearer {SECRET}'"
+    log = GovernanceLog(tmp_path / "governance.log")
+    log.write(replace(EVENT, text=refused))
+    log.write(replace(EVENT, text="x" * 390 + f" {SECRET}"))  # it would be cut in the middle of it
+    log.close()
+    told = (tmp_path / "governance.log").read_text(encoding="utf-8")
+    assert "may not run curl" in told
+    assert SECRET[:8] not in told
+
+
+def test_a_line_that_can_not_be_made_keeps_no_other_from_being_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(_text: str) -> str:
+        raise RuntimeError("no patterns")
+
+    log = GovernanceLog(tmp_path / "governance.log")
+    with monkeypatch.context() as broken:
+        broken.setattr("interpose.governance.governance_log.hidden", fails)
+        log.write(EVENT)
+        assert log.flush()
+    log.write(EVENT)
+    log.close()
+    assert (log.lost, len((tmp_path / "governance.log").read_text(encoding="utf-8").splitlines())) == (1, 1)
+
+
 def test_every_archive_is_there_and_the_last_one_too(tmp_path: Path) -> None:
     log = GovernanceLog(tmp_path / "g.log", max_bytes=500, archives=3)
     for number in range(100):
