@@ -159,9 +159,9 @@ def _reason(verdict: Verdict[Any], nothing: str) -> str:
 
 
 def _instead(verdict: Verdict[Any]) -> str:
-    safer = dict.fromkeys(
-        finding.instead for finding in verdict.findings if finding.instead and finding.mode == "enforce"
-    )
+    # What only was noted stands last: following it first would change nothing.
+    said = sorted(verdict.findings, key=lambda finding: finding.said == "note")
+    safer = dict.fromkeys(finding.instead for finding in said if finding.instead and finding.mode == "enforce")
     return "".join(f"\nSafer: {one_line(text.strip())}" for text in safer)
 
 

@@ -38,6 +38,15 @@ def test_a_refusal_names_us_and_the_rule(note: str, decision: Deny, said: str) -
     assert refusal(Verdict(outcome="deny", decision=decision, payload=ToolCall("exec"))) == said
 
 
+def test_what_helps_stands_before_what_was_only_noted() -> None:
+    found = (
+        Finding(interceptor="chains", said="note", reason="better so", instead="write notes"),
+        Finding(interceptor="chains", said="deny", reason="not yet", instead="plan first"),
+    )
+    verdict = Verdict(outcome="deny", decision=Deny("not yet"), payload=ToolCall("exec"), findings=found)
+    assert refusal(verdict) == "Interpose refused this: not yet\nSafer: plan first\nSafer: write notes"
+
+
 ASKED = [
     ("a rule", Confirm("Really?", rule="r2"), "Interpose asks (r2): Really?"),
     ("no rule", Confirm("Really?"), "Interpose asks: Really?"),
