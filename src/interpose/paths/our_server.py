@@ -34,11 +34,13 @@ _OPERATORS = (
     "/api/v1/approvals",
     "/api/v1/bypasses",
     "/api/v1/grants",
+    "/api/v1/notifications",
     "/api/v1/pause",
     "/api/v1/pins",
     "/api/v1/policy",
     "/api/v1/reload",
     "/api/v1/operator",
+    "/a",
     "/retire",
 )
 """What people do there, and no agent."""
