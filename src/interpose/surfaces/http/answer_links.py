@@ -76,7 +76,7 @@ class _Followed(Struct, frozen=True):
     now: int
 
 
-class _Said(Struct, frozen=True, kw_only=True):
+class _FormSaid(Struct, frozen=True, kw_only=True):
     """What came with a form."""
 
     answer: str = ""
@@ -226,7 +226,7 @@ def _require_voter(found: _Followed) -> None:
     require_voter(found.question, link.person, link.role, moment(found.now * _SECOND))
 
 
-def _answered(service: Service, found: _Followed, said: _Said) -> Response:
+def _answered(service: Service, found: _Followed, said: _FormSaid) -> Response:
     link, id = found.link, found.question.id
     match said.answer:
         case "approve":
@@ -246,7 +246,7 @@ def _answered(service: Service, found: _Followed, said: _Said) -> Response:
             return said_page("Later", f"Question {id}: {' '.join(done.notes)}.", status=200, link=address)
 
 
-def _form_of(request: Request) -> _Said:
+def _form_of(request: Request) -> _FormSaid:
     """What was typed. Nothing of it is repeated in an error."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
@@ -261,15 +261,15 @@ def _form_of(request: Request) -> _Said:
     except ValueError:
         raise _unreadable("it is no form") from None
     names = [name for name, _ in fields]
-    if len(set(names)) < len(names) or not set(names) <= set(_Said.__struct_fields__):
+    if len(set(names)) < len(names) or not set(names) <= set(_FormSaid.__struct_fields__):
         raise _unreadable("it has fields twice, or others than the page has")
-    said = _Said(**dict(fields))
+    said = _FormSaid(**dict(fields))
     if said.answer not in ("approve", "deny", "defer"):
         raise _unreadable("it says neither approve, deny nor defer")
     word = said.word.replace("\r\n", "\n").strip()
     if len(word) > LONGEST_WORD:
         raise _unreadable(f"a word to the agent has {LONGEST_WORD} letters at most")
-    return _Said(
+    return _FormSaid(
         answer=said.answer, form=said.form, word="\n".join(one_line(line) for line in word.split("\n")),
         passphrase=said.passphrase[:LONGEST_WORD], code=said.code[:40].strip(),
     )  # fmt: skip
