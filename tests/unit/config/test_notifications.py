@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -85,3 +86,13 @@ def test_the_host_of_the_public_url_is_let_in(tmp_path: Path) -> None:
     trust = trust_of(settings)
     assert trust.allowed_hosts == (Authority("i.example", 8443),)
     assert trust.allowed_origins == {("https", Authority("i.example", 8443))}
+
+
+def test_the_examples_of_the_page_load(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "notifications.md").read_text(encoding="utf-8")
+    examples = re.findall(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    assert len(examples) == 2
+    for text in examples:
+        (tmp_path / "example.yaml").write_text(text, encoding="utf-8")
+        (tmp_path / "example.yaml").chmod(0o600)
+        assert load(tmp_path / "example.yaml", environ={"HOME": "/h"}, organisation=tmp_path / "none").origins
