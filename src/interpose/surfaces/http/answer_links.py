@@ -194,8 +194,8 @@ def _instead(service: Service, request: Request, question: Question) -> str:
 
 
 def _answer(service: Service, request: Request) -> Response:
-    said = _form_of(request)
     found = _follow(service, request)
+    said = _form_of(request)
     link, question = found.link, found.question
     only_no = link.purpose == "deny" and said.answer == "deny"
     # INVARIANT: what says more than no, or comes by a link to a page, comes from the page that was opened by the link.
