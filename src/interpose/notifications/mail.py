@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from interpose.errors import NotificationError, text_of
 from interpose.notifications.notices import Notice, text_of_notice
-from interpose.notifications.posting import TIMEOUT
+from interpose.notifications.posting import TIMEOUT, bounded
 
 _PORTS = {"smtp": 587, "smtps": 465}
 
@@ -23,7 +23,7 @@ def send(notice: Notice, *, url: str, secret: str, user: str, sender: str, to: S
     try:
         address = urlsplit(url)
         host, port = address.hostname or "", address.port or _PORTS[address.scheme]
-        with _connected(address.scheme, host, port) as server:
+        with _connected(address.scheme, host, port) as server, bounded(lambda: server.sock):
             if user:
                 server.login(user, secret)
             refused = server.send_message(mail(notice, sender, to), sender, list(to))

@@ -111,9 +111,10 @@ class Notifier:
     def stop(self) -> None:
         """Begin nothing more. What is under way gets a moment."""
         self._over.set()
+        end = monotonic() + _STOPPING_SECONDS
         for thread in (self._thread, *(lane.thread for lane in self._lanes.values())):
             if thread is not None:
-                thread.join(_STOPPING_SECONDS)
+                thread.join(max(0.0, end - monotonic()))
 
     def mute(self, minutes: int, by: str) -> Mute:
         """Send nothing for so long; 0 ends it. What is open then is told in one notification. Raises StoreError."""

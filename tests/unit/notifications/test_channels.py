@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socketserver
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +13,7 @@ import pytest
 
 from interpose.config.notifications import NotificationChannel
 from interpose.errors import NotificationError
+from interpose.notifications import posting
 from interpose.notifications.notices import TRYOUT, Notice, NoticeEntry, NoticeLine
 from interpose.notifications.sending import send
 from tests.receivers import receiving, taking_mail
@@ -135,7 +139,7 @@ def test_what_a_server_refuses(status: int, again: bool) -> None:
     ],
 )
 def test_what_can_not_be_sent(note: str, settings: dict[str, Any], problem: str) -> None:
-    mail = {"sender": "a@b.c", "to": ("d@e.f",)} if settings["kind"] == "mail" else {}
+    mail: dict[str, Any] = {"sender": "a@b.c", "to": ("d@e.f",)} if settings["kind"] == "mail" else {}
     with pytest.raises(NotificationError, match=problem) as raised:
         sent(environ={"MAIL": "smtp://x"}, **settings, **mail)
     assert "s3cret" not in str(raised.value), note
@@ -160,3 +164,27 @@ def test_mail_leaves_the_machine_over_tls_only(monkeypatch: pytest.MonkeyPatch) 
     with taking_mail() as box, pytest.raises(NotificationError, match="only over TLS"):
         sent(kind="mail", url=box.url, sender="a@b.c", to=("d@e.f",))
     assert box.came.empty()
+
+
+def test_whoever_answers_letter_by_letter_is_hung_up_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each letter comes in time, and the last one never."""
+    monkeypatch.setattr(posting, "LONGEST", 0.2)
+    over = threading.Event()
+
+    class Dripping(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            with suppress(OSError):
+                self.request.sendall(b"HTTP/1.1 ")
+                while not over.wait(0.01):
+                    self.request.sendall(b"x")
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Dripping) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        try:
+            with pytest.raises(NotificationError, match="it can't be reached"):
+                sent(kind="slack", url=f"http://127.0.0.1:{server.server_address[1]}/")
+        finally:
+            over.set()
+            server.shutdown()
+            thread.join()

@@ -104,11 +104,11 @@ def form_in(page: Reply) -> str:
     return unescape(found[1].decode())
 
 
-def post(server: Running, path: str, headers: dict[str, str] | None = None, **fields: str) -> Reply:
+def post(server: Running, path: str, headers: dict[str, str] | None = None, **fields: Any) -> Reply:
     return server.ask("POST", path, urlencode(fields), FORM | (headers or {}))
 
 
-def answer(server: Running, path: str, button: str, **fields: str) -> Reply:
+def answer(server: Running, path: str, button: str, **fields: Any) -> Reply:
     """As a person does: look, then press a button."""
     return post(server, path, form=form_in(server.ask("GET", path)), answer=button, **fields)
 
@@ -205,7 +205,8 @@ def test_a_post_without_the_page_answers_nothing(server: Running, service: Servi
     id = ask(service)
     path, other = path_to(service, id), path_to(service, id)
     foreign = form_in(server.ask("GET", other))
-    for fields in ({}, {"form": ""}, {"form": "1.x"}, {"form": foreign}):
+    tried: tuple[dict[str, Any], ...] = ({}, {"form": ""}, {"form": "1.x"}, {"form": foreign})
+    for fields in tried:
         for word in ("approve", "deny", "defer"):
             page = post(server, path, answer=word, **fields)
             assert (page.status, b"Nothing was answered" in page.body) == (409, True)
@@ -345,7 +346,7 @@ def test_what_the_agent_chose_is_text_alone(text: str) -> None:
     """The page itself: most of these are refused before anybody is asked."""
 
     def page(chosen: str) -> Marks:
-        effect = ShownEffect("net.connect", chosen, "proven", f"connects to {chosen}")
+        effect = ShownEffect("net.upload", chosen, "proven", f"connects to {chosen}")
         found = Finding(interceptor=chosen, said="ask", reason=chosen, rule=chosen)
         question = Question(
             id="kj4m2qxr", asked=NOW, expires=NOW, message=chosen, point=HookPoint.TOOL_BEFORE, tool=chosen,
