@@ -78,6 +78,7 @@ USES = (
     Use(("wrap",), code=64, part="wrap -- npx some-server"),
     Use(("gateway",), code=78, part="gateway.servers"),
     Use(("pins",), part="nothing is pinned"),
+    Use(("notify", "mute"), code=64, part="say for how long"),
     Use(("interceptor-server",), part="interpose/decide", stdin=_LISTING),
     Use(("proxy", "--port", "70000"), code=78, part="proxy.port"),
     Use(("session", "list"), part="s"),
