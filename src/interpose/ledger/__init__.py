@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from interpose.ledger.anchor_places import AnchorPlace, places_of
     from interpose.ledger.checkpoints import Broken
     from interpose.ledger.formats import OLD_FORMATS, Format, shapes
-    from interpose.ledger.record import Record, named, records, search
+    from interpose.ledger.record import Record, named, records, search, timings_of
     from interpose.ledger.recovery import Recovery, recover_all
     from interpose.ledger.retention import retain
     from interpose.ledger.unapproved import ran_unapproved
@@ -29,14 +29,14 @@ __all__ = [
     "OLD_FORMATS", "AnchorPlace", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings",
     "Record", "Recovery", "RecoveryReport", "Verification", "entry", "keys", "make_directory", "named", "places_of",
     "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
-    "verify", "verify_directory", "verify_notes",
+    "timings_of", "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip
 
 _HOMES = {
     "anchor_places": ("AnchorPlace", "places_of"),
     "checkpoints": ("Broken",),
     "formats": ("OLD_FORMATS", "Format", "shapes"),
-    "record": ("Record", "named", "records", "search"),
+    "record": ("Record", "named", "records", "search", "timings_of"),
     "recovery": ("Recovery", "recover_all"),
     "retention": ("retain",),
     "unapproved": ("ran_unapproved",),

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import pwd
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -33,6 +33,7 @@ from interpose.surfaces.http_server.trust import Trust
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config, ServerSettings
+    from interpose.service.overview import HeardAgent
     from interpose.service.service import Service
     from interpose.surfaces.mcp.http_serving import ServedGateway
 
@@ -81,6 +82,7 @@ class DecisionServer:
                 version=version,
                 traffic=self._traffic,
                 more=(reload, *(self._gateway.routes() if self._gateway is not None else ())),
+                agents=_Agents(service),
             ),
             () if on_demand else addresses_of(settings),
             self._trust(settings),
@@ -244,6 +246,21 @@ def _tell(done: Reloaded) -> None:
     for name in done.restart:
         log.warning("reload: %s has changed and holds from the next start", name)
     log.info("reload: policy %s%s", done.policy, "" if done.changed else ", nothing has changed")
+
+
+class _Agents:
+    """Which agents were heard of. What looks for them is loaded when somebody wants to know."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._look: Callable[[], Sequence[HeardAgent]] | None = None
+
+    def __call__(self) -> Sequence[HeardAgent]:
+        if self._look is None:
+            from interpose.server.agents_heard import AgentsHeard
+
+            self._look = AgentsHeard(self._service.store)
+        return self._look()
 
 
 def _uids_of(name: str) -> frozenset[int]:

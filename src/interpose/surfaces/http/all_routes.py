@@ -10,11 +10,13 @@ from interpose.surfaces.http import (
     audit,
     commands,
     events,
+    figures,
     governed_sessions,
     health,
     intercept,
     metrics,
     pins,
+    playground,
     policy,
     roles,
     sessions,
@@ -39,9 +41,14 @@ def for_people(service: Service) -> tuple[Route, ...]:
 
 
 def routes(
-    service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
+    service: Service,
+    *,
+    version: str,
+    traffic: Traffic | None = None,
+    more: Sequence[Route] = (),
+    agents: figures.Agents | None = None,
 ) -> tuple[Route, ...]:
-    """What the server answers, and the document that describes it."""
+    """What the server answers, and the document that describes it. `agents` says which agents were heard of."""
     served = (
         *intercept.routes(service),
         *validate.routes(service),
@@ -50,6 +57,8 @@ def routes(
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
+        *playground.routes(service),
+        *figures.routes(service, agents),
         *roles.routes(service),
         *metrics.routes(service, traffic),
         *health.routes(service),
