@@ -11,9 +11,10 @@ from msgspec import json as fast
 from interpose.approvals.questions import moment
 from interpose.errors import NoQuestionError, NoSessionError
 from interpose.formats.plain_text import one_line
-from interpose.governance.session_views import GovernedDetail, detail_of
+from interpose.governance.session_views import ShownBudget
 from interpose.ledger import Record, search
 from interpose.service.seen_sessions import SeenSession, seen_session
+from interpose.service.session_budgets import session_budgets
 from interpose.store.protocols import Query
 
 if TYPE_CHECKING:
@@ -59,7 +60,8 @@ class SessionTimeline(Struct, frozen=True, kw_only=True):
     """A session, how it stands, and its newest calls, the newest first. With `next` as `cursor` come those before."""
 
     session: SeenSession
-    governed: GovernedDetail | None
+    budgets: tuple[ShownBudget, ...]
+    """What a governed session has used of what it has."""
     seconds: float
     """From its first call to its last."""
     events: tuple[TimelineEvent, ...]
@@ -76,20 +78,20 @@ def session_timeline(service: Service, id: str, *, limit: int, after: int | None
     shown = page[:limit]
     return SessionTimeline(
         session=session,
-        governed=_governed(service, session),
+        budgets=_budgets(service, session),
         seconds=max(0.0, (session.last - session.first).total_seconds()),
         events=tuple(_event(service, record) for record in shown),
         next=f"p{shown[-1].position:x}" if len(page) > len(shown) else None,
     )
 
 
-def _governed(service: Service, session: SeenSession) -> GovernedDetail | None:
+def _budgets(service: Service, session: SeenSession) -> tuple[ShownBudget, ...]:
     if session.governed is None:
-        return None
+        return ()
     try:
-        return detail_of(service.governed.session(session.governed.key), service.governed.budgets_of)
+        return tuple(session_budgets(service, service.governed.session(session.governed.key)))
     except NoSessionError:
-        return None
+        return ()
 
 
 def _event(service: Service, record: Record) -> TimelineEvent:
