@@ -128,6 +128,9 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"service", "config", "governance", "observability", "pins", "proof", "surfaces.http_server"},
+    "surfaces.page": LEAVES
+    | {"approvals", "call_kinds", "config", "formats", "ledger", "proof", "service", "store"}
+    | {"surfaces.http", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -142,7 +145,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
     "server": LEAVES
     | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
+    | {"surfaces.page"},
     "install": LEAVES
     | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
     | {"surfaces.hook_clients", "surfaces.hosts"},
