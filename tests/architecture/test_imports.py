@@ -130,6 +130,9 @@ MAY_USE: dict[str, set[str]] = {
     | POLICY
     | READ_BY_PEOPLE
     | {"service", "config", "governance", "observability", "pins", "policy_trials", "proof", "surfaces.http_server"},
+    "surfaces.page": LEAVES
+    | {"approvals", "call_kinds", "config", "formats", "ledger", "proof", "service", "store"}
+    | {"surfaces.http", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -147,7 +150,8 @@ MAY_USE: dict[str, set[str]] = {
     | {"surfaces.hook_clients", "surfaces.hosts"},
     "server": LEAVES
     | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "service", "store"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
+    | {"surfaces.page"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE

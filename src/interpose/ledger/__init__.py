@@ -17,6 +17,7 @@ from interpose.ledger.verify import Verification, verify, verify_directory, veri
 
 if TYPE_CHECKING:
     from interpose.ledger.anchor_places import AnchorPlace, places_of
+    from interpose.ledger.call_proof import CallProof
     from interpose.ledger.checkpoints import Broken
     from interpose.ledger.formats import OLD_FORMATS, Format, shapes
     from interpose.ledger.record import Record, named, records, search, timings_of
@@ -26,14 +27,15 @@ if TYPE_CHECKING:
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
-    "OLD_FORMATS", "AnchorPlace", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings",
-    "Record", "Recovery", "RecoveryReport", "Verification", "entry", "keys", "make_directory", "named", "places_of",
-    "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
-    "timings_of", "verify", "verify_directory", "verify_notes",
+    "OLD_FORMATS", "AnchorPlace", "Broken", "CallProof", "Format", "Ledger", "LedgerSettings", "LedgerStatus",
+    "LogSettings", "Record", "Recovery", "RecoveryReport", "Verification", "call_proof", "entry", "keys",
+    "make_directory", "named", "places_of", "ran_unapproved", "records", "recover_all", "recover_ledger", "retain",
+    "search", "shapes", "stats", "times", "timings_of", "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip
 
 _HOMES = {
     "anchor_places": ("AnchorPlace", "places_of"),
+    "call_proof": ("CallProof",),
     "checkpoints": ("Broken",),
     "formats": ("OLD_FORMATS", "Format", "shapes"),
     "record": ("Record", "named", "records", "search", "timings_of"),

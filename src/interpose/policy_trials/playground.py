@@ -80,12 +80,12 @@ def play(
     call = canonical(call, Engine(shell_tools=shell_tools).shell_tools)
     if len(text) > MAX_TEXT:
         return Played(problems=(_problem(1, f"the text is longer than {MAX_TEXT} characters"),), call=call)
-    patience = _Patience()
+    clock = _PlayTime()
     try:
         rules, refused = rules_in([RuleText(FILE, text, level)])
         if problem := _too_many(rules):
             return Played(problems=(problem,), call=call)
-        policy = Policy(tuple(_compiled(rules, patience)), tuple(refused))
+        policy = Policy(tuple(_compiled(rules, clock)), tuple(refused))
     except PolicyError as error:
         return Played(problems=error.problems, call=call)
     own = tuple(compiled for compiled in policy.rules if not compiled.rule.source.pack)
@@ -101,11 +101,11 @@ def play(
         accounts=tuple(accounts(policy, call)),
         trials=trials,
         revision=policy.revision,
-        late=patience.late,
+        late=clock.late,
     )
 
 
-class _Patience:
+class _PlayTime:
     """The time that all conditions have together."""
 
     def __init__(self) -> None:
@@ -131,7 +131,7 @@ class _Patience:
         return replace(expression, closure=closure)
 
 
-def _compiled(rules: Sequence[Rule], patience: _Patience) -> Iterator[CompiledRule]:
+def _compiled(rules: Sequence[Rule], clock: _PlayTime) -> Iterator[CompiledRule]:
     """Raises PolicyError with every problem of every rule."""
     problems: list[PolicyProblem] = []
     for rule in rules:
@@ -142,8 +142,8 @@ def _compiled(rules: Sequence[Rule], patience: _Patience) -> Iterator[CompiledRu
             continue
         yield replace(
             made,
-            when=None if made.when is None else patience.timed(made.when),
-            rewrites=tuple((path, patience.timed(expression)) for path, expression in made.rewrites),
+            when=None if made.when is None else clock.timed(made.when),
+            rewrites=tuple((path, clock.timed(expression)) for path, expression in made.rewrites),
         )
     if problems:
         raise PolicyError(tuple(problems))

@@ -46,6 +46,8 @@ class Answerer(Struct, frozen=True, kw_only=True):
     uid: int = -1
     passphrase: str = ""
     code: str = ""
+    paired: str = ""
+    """The proof by which a person let this browser in, if it is one: see surfaces.page."""
 
     @property
     def on_this_machine(self) -> bool:
@@ -78,6 +80,9 @@ class Proof:
             case "code":
                 self._codes.prove(question, answerer.code)
             case "terminal" | "user" if not answerer.on_this_machine:
+                return
+            case "terminal" | "user" if answerer.paired == self.kind:
+                # INVARIANT: a browser is paired by whoever proved it in the same way, over the Unix socket.
                 return
             case "terminal" if answerer.unix:
                 prove_terminal(answerer.pid, answerer.start, self.agents)

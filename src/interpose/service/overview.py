@@ -35,7 +35,7 @@ _WIDTHS = tuple(
 )
 
 
-class Latency(Struct, frozen=True):
+class DecisionLatency(Struct, frozen=True):
     """What interceptors took for a decision, in microseconds, without the time of people. Of so many decisions."""
 
     p50_us: int
@@ -59,7 +59,7 @@ class OverviewStretch(Struct, frozen=True, kw_only=True):
     decisions: dict[str, int]
     questions: int
     answer_p50_s: float | None
-    latency: Latency | None
+    latency: DecisionLatency | None
 
 
 class QuestionFigures(Struct, frozen=True, kw_only=True):
@@ -136,7 +136,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     decisions: dict[str, int]
     stretches: tuple[OverviewStretch, ...]
     questions: QuestionFigures
-    latency: Latency | None
+    latency: DecisionLatency | None
     ledger: LedgerFigures
     policy: PolicyFigures
     process: ProcessFigures
@@ -241,10 +241,10 @@ def _questions(service: Service, asked: Sequence[Question], now_ns: int) -> Ques
     )
 
 
-def _latency(spent: Sequence[int]) -> Latency | None:
+def _latency(spent: Sequence[int]) -> DecisionLatency | None:
     if not spent:
         return None
-    return Latency(round(median(spent)) // 1000, round(_percentile(spent, 99)) // 1000, len(spent))
+    return DecisionLatency(round(median(spent)) // 1000, round(_percentile(spent, 99)) // 1000, len(spent))
 
 
 def _percentile(values: Sequence[float], hundredth: int) -> float:

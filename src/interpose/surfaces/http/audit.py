@@ -10,7 +10,8 @@ from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
 from interpose.errors import text_of
-from interpose.ledger import OLD_FORMATS, Format, Record, named, search, shapes
+from interpose.ledger import OLD_FORMATS, CallProof, Format, Record, named, search, shapes
+from interpose.ledger.call_proof import call_proof
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
@@ -138,6 +139,18 @@ class _Audit:
             raise Refusal(404, "not_found", "there is no call or request of this id")
         return json_response(AuditCall([shape for one in found for shape in shapes(one, wanted.format)]))
 
+    async def proof(self, request: Request) -> Response:
+        """The place of one call in its chain."""
+
+        def read() -> CallProof | None:
+            found = named(self._service.store, request.params["id"], 1)
+            return call_proof(self._service.store, found[0]) if found else None
+
+        found = await self._read(read)
+        if found is None:
+            raise Refusal(404, "not_found", "there is no call of this id")
+        return json_response(found)
+
     async def stats(self, request: Request) -> Response:
         """Counts of what matches."""
         query = _query(query_of(request, Filters))
@@ -200,5 +213,9 @@ def routes(service: Service) -> tuple[Route, ...]:
         Route(
             "GET", "/api/v1/audit/{id}", audit.call, "auditor", "Everything about one call, or those of one request",
             query=ShapeQuery, answer=AuditCall, codes=(_QUERY, (404, "not_found"), _STORE),
+        ),
+        Route(
+            "GET", "/api/v1/audit/{id}/proof", audit.proof, "auditor", "The place of one call in its chain",
+            answer=CallProof, codes=((404, "not_found"), _STORE),
         ),
     )  # fmt: skip

@@ -14,6 +14,7 @@ from interpose.errors import InvalidCallError, text_of
 from interpose.policy.file_format import CallForm
 from interpose.policy.rules import Level, PolicyProblem
 from interpose.policy_trials.playground import MAX_TEXT, Played, play
+from interpose.policy_trials.rule_accounts import Account, Said
 from interpose.surfaces.http.incoming import body_of, require_json
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import Context, Finding, Outcome, ToolCall, ToolOutcome, Verdict, thaw
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from interpose.engine import Engine
-    from interpose.policy_trials.rule_accounts import Account, Said
     from interpose.service.service import Service
 
 PATH = "/api/v1/policy/playground"
