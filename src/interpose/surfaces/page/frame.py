@@ -33,9 +33,17 @@ GUARDING: Headers = (
 _HTML = (("Content-Type", "text/html; charset=utf-8"),)
 
 
-def shown(visit: Visit, title: str, *body: Content, status: int = 200, scripts: tuple[str, ...] = ()) -> Response:
-    """A screen. `scripts` are files of `static` that it needs besides."""
-    return plain_page(title, _around(visit, title, body), status=status, scripts=("page.js", *scripts))
+def shown(
+    visit: Visit,
+    title: str,
+    *body: Content,
+    status: int = 200,
+    scripts: tuple[str, ...] = (),
+    styles: tuple[str, ...] = (),
+) -> Response:
+    """A screen. `scripts` and `styles` are files of `static` that it needs besides."""
+    head = joined([tag("link", rel="stylesheet", href=f"/static/{name}") for name in styles])
+    return plain_page(title, _around(visit, title, body), status=status, scripts=("page.js", *scripts), head=head)
 
 
 def plain_page(

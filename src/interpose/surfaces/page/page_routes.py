@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from interpose.surfaces.http.figures import Agents
 from interpose.surfaces.http_server.messages import Route
-from interpose.surfaces.page import call_screen, entering, inbox_screen, live, now_screen, static_files
+from interpose.surfaces.page import (
+    call_screen,
+    entering,
+    inbox_screen,
+    live,
+    now_screen,
+    overview_screen,
+    playground_screen,
+    rules_screen,
+    sessions_screen,
+    static_files,
+)
 from interpose.surfaces.page.page_visits import Visits
 
 
@@ -17,4 +28,8 @@ def routes(visits: Visits, agents: Agents | None = None) -> tuple[Route, ...]:
         *now_screen.routes(visits),
         *inbox_screen.routes(visits),
         *call_screen.routes(visits),
+        *sessions_screen.routes(visits),
+        *rules_screen.routes(visits),
+        *playground_screen.routes(visits),
+        *overview_screen.routes(visits, agents),
     )
