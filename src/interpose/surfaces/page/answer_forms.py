@@ -55,7 +55,7 @@ def _word(hears: bool = True) -> Html:
 
 
 def _approve(visit: Visit, question: ShownQuestion, typed: Visit | None) -> Html:
-    chosen = typed.field("scope") if typed is not None else "once"
+    chosen = (typed.field("scope") if typed is not None else "") or "once"
     ways: list[Content] = [_way("once", "Once: this call", chosen)]
     if not question.approvers:
         uses = tag("input", type="number", name="uses", min=1, max=MAX_USES, value=3, aria_label="how often")

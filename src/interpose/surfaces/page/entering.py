@@ -26,7 +26,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
 
     async def enter(request: Request) -> Response:
         after = _own_path(request.query.get("next", ""))
-        if await visits.who(request, rotate=False) is not None:
+        if await visits.who(request, used=False) is not None:
             return to(after)
         number, secret = request.query.get("pair", ""), cookie_of(request, visits.cookie_name(request, _PAIR))
         code = visits.pairings.code(number, secret)
@@ -63,7 +63,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
     return (
         Route("GET", PATH, enter, "visitor", "Sign in"),
         Route("POST", PATH, with_token, "visitor", "Sign in with a token"),
-        Route("POST", "/leave", visits.screen("agent", leave, rotate=False), "visitor", "Sign out"),
+        Route("POST", "/leave", visits.screen("agent", leave), "visitor", "Sign out"),
     )
 
 

@@ -42,7 +42,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
     count = DecisionCount(visits.service)
 
     async def live(request: Request) -> Response:
-        if await visits.who(request, rotate=False) is None:
+        if await visits.who(request, used=False) is None:
             raise Refusal(401, "unauthorized", "nobody is signed in")
         stream = _LiveStream(visits, request, count)
         if not await done(lambda: visits.service.events.watch(stream.rung)):
@@ -86,7 +86,7 @@ class _LiveStream:
                     said += b"event: decided\ndata: \n\n"
                 if not said and turn % PING_TURNS == 0:
                     said = b": still here\n\n"
-                if turn % SESSION_TURNS == 0 and await self._visits.who(self._request, rotate=False) is None:
+                if turn % SESSION_TURNS == 0 and await self._visits.who(self._request, used=False) is None:
                     return
                 if said:
                     yield said

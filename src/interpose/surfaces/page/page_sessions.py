@@ -79,8 +79,8 @@ class PageSessions:
         self._save(session, 0)
         return SignedIn(session, f"{id}.{secret}")
 
-    def found(self, cookie: str, *, rotate: bool = True) -> SignedIn | None:
-        """Whose cookie it is; None if nobody's any more."""
+    def found(self, cookie: str, *, used: bool = True) -> SignedIn | None:
+        """Whose cookie it is; None if nobody's any more. A page that looks by itself is not `used` by anybody."""
         id, _, secret = cookie.partition(".")
         kept = self._load(id) if secret else None
         if kept is None:
@@ -91,7 +91,9 @@ class PageSessions:
         is_over = session.ended or now >= session.begun + LONGEST or now >= session.used + UNUSED
         if is_over or not (old or hmac.compare_digest(session.secret, shown)):
             return None
-        if rotate and not old and now >= session.rotated + ROTATED_AFTER:
+        if not used:
+            return SignedIn(session)
+        if not old and now >= session.rotated + ROTATED_AFTER:
             fresh = secrets.token_urlsafe(32)
             changed = replace(session, secret=_hash(fresh), before=shown, rotated=now, used=now)
             return SignedIn(changed, f"{id}.{fresh}") if self._save(changed, version) else SignedIn(session)

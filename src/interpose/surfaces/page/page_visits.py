@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 CSRF = "csrf"
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 400
+LIVE = "x-interpose-live"
+"""What a page says that looks again by itself."""
 _COOKIE = "interpose"
 
 
@@ -55,7 +57,7 @@ class Visit(Struct, frozen=True):
     def answerer(self) -> Answerer:
         """Who answers, for the proof: this browser, which a person may have let in."""
         return Answerer(
-            unix=False, address=self.request.peer.address, paired=self.session.proven,
+            unix=False, address=self.request.peer.address, port=self.request.peer.port, paired=self.session.proven,
             passphrase=self.field("passphrase"), code=self.field("code"),
         )  # fmt: skip
 
@@ -81,13 +83,13 @@ class Visits:
             self._sessions = PageSessions(self.service.store, self.service.answering)
         return self._sessions
 
-    async def who(self, request: Request, *, rotate: bool = True) -> SignedIn | None:
+    async def who(self, request: Request, *, used: bool = True) -> SignedIn | None:
         """Who is signed in, if somebody is. A token that ended ends what it began."""
         cookie = cookie_of(request, self.cookie_name(request))
         if not cookie:
             return None
         try:
-            found = await asyncio.to_thread(self.sessions.found, cookie, rotate=rotate)
+            found = await asyncio.to_thread(self.sessions.found, cookie, used=used)
         except StoreError as error:
             raise Refusal(503, "store_unavailable", f"the store can't be reached now: {text_of(error)}") from None
         if found is not None and found.session.token and not self._is_known(found.session):
@@ -105,14 +107,14 @@ class Visits:
         known = tokens.entries if tokens is not None else ()
         return any(one.digest.hex() == session.token and one.role == session.role and not one.ended for one in known)
 
-    def screen(self, role: Role, show: Screen, *, rotate: bool = True) -> Callable[[Request], Awaitable[Response]]:
+    def screen(self, role: Role, show: Screen) -> Callable[[Request], Awaitable[Response]]:
         """A handler for those who are signed in with a role. What is refused is a page, too."""
 
         async def handler(request: Request) -> Response:
             from interpose.surfaces.page.frame import to
             from interpose.surfaces.page.refusal_page import refused_page
 
-            found = await self.who(request, rotate=rotate)
+            found = await self.who(request, used=LIVE not in request.headers)
             if found is None:
                 return to(f"/enter?next={quote(request.path, safe='/')}" if request.method == "GET" else "/enter")
             visit = Visit(request, found.session, self.service)
