@@ -132,7 +132,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"service", "config", "governance", "observability", "pins", "policy_trials", "proof", "surfaces.http_server"},
     "surfaces.page": LEAVES
     | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
-    | {"surfaces.http", "surfaces.http_server", "tools"},
+    | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},

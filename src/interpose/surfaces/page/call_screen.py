@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from urllib.parse import quote
 
 from msgspec import UNSET, Struct
 
@@ -77,6 +78,7 @@ def _all(one: Record, proof: CallProof | None) -> Iterator[Content]:
     if one.reason:
         yield tag("p", one.reason, class_="reason")
     yield tag("section", tag("h2", "The call"), _call(one))
+    yield tag("p", tag("a", "Try rules out on it", href=f"/rules/playground?call={quote(one.call_id, safe='')}"))
     if one.effects:
         yield tag(
             "section", tag("h2", "What it would do"), tag("ul", [tag("li", effect_text(each)) for each in one.effects])

@@ -38,21 +38,20 @@ def routes(visits: Visits, agents: Agents | None) -> tuple[Route, ...]:
             ),
         )  # fmt: skip
         links = ways("/overview", "since", {word: name for word, (name, _) in SINCE.items()}, since)
-        body = tag("div", *_all(found), id="figures", data_live="decided questions")
+        body = tag("div", *_all(found), id="figures", data_live="slow", data_keyed=True)
         return shown(visit, "Overview", links, body, scripts=SCRIPTS, styles=STYLES)
 
     return (Route("GET", "/overview", visits.screen("auditor", show), "visitor", "How everything stands"),)
 
 
 def _all(found: Overview) -> Iterator[Content]:
-    if found.paused:
-        yield tag("p", found.paused, role="alert", class_="problem")
-    yield from _alarms(found)
+    paused = tag("p", found.paused, role="alert", class_="problem") if found.paused else None
+    yield tag("div", paused, *_alarms(found), id="alarms")
     yield _tiles(found)
     yield from _plots(found)
     yield tag(
         "div", tag("section", tag("h2", "Agents"), _agents(found.agents)),
-        tag("section", tag("h2", "Health"), *_health(found)), class_="two",
+        tag("section", tag("h2", "Health"), *_health(found)), class_="two", id="standing",
     )  # fmt: skip
 
 
@@ -90,7 +89,7 @@ def _tiles(found: Overview) -> Html:
         ("decided in, p50", duration(latency.p50_us * 1000) if latency is not None else "–"),
         ("decided in, p99", duration(latency.p99_us * 1000) if latency is not None else "–"),
     ]
-    return tag("ul", [tag("li", tag("b", value), name) for name, value in tiles], class_="tiles")
+    return tag("ul", [tag("li", tag("b", value), name) for name, value in tiles], class_="tiles", id="tiles")
 
 
 def _plots(found: Overview) -> Iterator[Html]:

@@ -13,6 +13,7 @@ from interpose.surfaces.page import (
     overview_screen,
     playground_screen,
     rules_screen,
+    session_forms,
     sessions_screen,
     static_files,
 )
@@ -29,6 +30,7 @@ def routes(visits: Visits, agents: Agents | None = None) -> tuple[Route, ...]:
         *inbox_screen.routes(visits),
         *call_screen.routes(visits),
         *sessions_screen.routes(visits),
+        *session_forms.routes(visits),
         *rules_screen.routes(visits),
         *playground_screen.routes(visits),
         *overview_screen.routes(visits, agents),

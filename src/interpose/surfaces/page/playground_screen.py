@@ -82,7 +82,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
 
     return (
         Route("GET", PATH, visits.screen("auditor", show), "visitor", "Try rules out"),
-        Route("POST", PATH, visits.screen("auditor", played, rotate=False), "visitor", "What rules say to a call"),
+        Route("POST", PATH, visits.screen("auditor", played), "visitor", "What rules say to a call"),
     )
 
 

@@ -45,13 +45,16 @@ def plot(
         for place, at in enumerate(times)
         if any(one.values[place] for one in series)
     ]
+    if not rows:
+        return tag("figure", tag("figcaption", tag("b", caption), " nothing in this time", class_="quiet"),
+                   class_="figure", id=f"figure-{name}")  # fmt: skip
     return tag(
         "figure",
         tag("figcaption", tag("b", caption), f" ({unit})" if unit else "", tag("small", " ", note) if note else None),
         tag("div", id=f"plot-{name}", class_="plot", data_plot=json.dumps(given, ensure_ascii=True), role="img",
             aria_label=f"{caption}: a plot; its numbers follow as a table"),
         tag("details", tag("summary", "As numbers"), tag("table", tag("thead", heads), tag("tbody", rows))),
-        class_="figure",
+        class_="figure", id=f"figure-{name}",
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from time import time_ns
 
 from interpose.errors import NoSessionError, text_of
+from interpose.formats.counted import plural
 from interpose.service.seen_sessions import SeenSession, seen_sessions
 from interpose.service.session_timeline import SessionTimeline, TimelineEvent, session_timeline
 from interpose.surfaces.http_server.messages import Refusal, Response, Route
@@ -26,6 +27,7 @@ from interpose.surfaces.page.pieces import (
     span,
 )
 from interpose.surfaces.page.plots import STYLES
+from interpose.surfaces.page.session_forms import session_forms
 
 ROWS = 200
 EVENTS = 150
@@ -58,7 +60,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
             )
         except NoSessionError as error:
             raise Refusal(404, "not_found", text_of(error)) from None
-        return shown(visit, "Session", *_whole(found, first=after is None), styles=STYLES)
+        return shown(visit, "Session", *_whole(visit, found, first=after is None), styles=STYLES)
 
     return (
         Route("GET", "/sessions", visits.screen("auditor", sessions), "visitor", "Agent runs, the last active first"),
@@ -78,7 +80,7 @@ def _list(found: Sequence[SeenSession]) -> Html:
     nothing = tag("li", "No session was active in this time.", class_="quiet", id="no-sessions")
     return tag(
         "ol", [_row(one, number) for number, one in enumerate(found)] or nothing, id="sessions", class_="rows",
-        data_live="decided", aria_label="Sessions, the last active first",
+        data_live="slow", aria_label="Sessions, the last active first",
     )  # fmt: skip
 
 
@@ -94,7 +96,7 @@ def _row(one: SeenSession, number: int) -> Html:
             tag("span", where.rstrip("/").rpartition("/")[2], title=where) if where else None,
             clock(one.last),
             tag("span", "over ", span((one.last - one.first).total_seconds())),
-            tag("span", f"{one.calls:,} calls"),
+            tag("span", plural(one.calls, "call")),
             *_counts(one),
             class_="facts",
         ),
@@ -108,7 +110,7 @@ def _counts(one: SeenSession) -> Iterator[Html]:
             yield tag("span", f"{count:,} {word}", class_="problem" if word == "refused" else None)
 
 
-def _whole(found: SessionTimeline, *, first: bool) -> Iterator[Content]:
+def _whole(visit: Visit, found: SessionTimeline, *, first: bool) -> Iterator[Content]:
     one = found.session
     governed = one.governed
     yield tag("p", badge(governed.state) if governed is not None else None, tag("b", one.id), class_="lead")
@@ -118,6 +120,8 @@ def _whole(found: SessionTimeline, *, first: bool) -> Iterator[Content]:
             "p", f"{halt.by} halted it: {halt.reason} To let it go on: ", tag("code", halt.how_to_lift),
             role="alert", class_="problem",
         )  # fmt: skip
+    if governed is not None:
+        yield from session_forms(visit, governed)
     yield tag(
         "ul",
         [

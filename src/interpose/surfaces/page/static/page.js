@@ -41,7 +41,7 @@ function isInUse(node) {
 // What the script itself changed is no difference.
 function comparable(node) {
   const copy = node.cloneNode(true);
-  for (const each of copy.querySelectorAll("time, .countdown")) each.textContent = "";
+  for (const each of copy.querySelectorAll("time, .countdown, .plot")) each.textContent = "";
   return copy.outerHTML.replaceAll(' class="countdown soon"', ' class="countdown"');
 }
 
@@ -158,5 +158,6 @@ if (main) {
   tick();
   setInterval(tick, 1000);
   setInterval(() => document.hidden || look("questions"), 20000);
+  setInterval(() => document.hidden || look("slow"), 15000);
   listen();
 }

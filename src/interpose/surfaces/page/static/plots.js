@@ -7,16 +7,29 @@ function colour(name) {
   return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim() || "#888";
 }
 
+// As the other times of the page: in this browser's zone and by 24 hours. Days are those of UTC.
+function times(daily) {
+  const day = { month: "short", day: "numeric" };
+  const hour = { hour: "2-digit", minute: "2-digit", hour12: false };
+  return (_plot, splits) => splits.map((at) => {
+    const when = new Date(at * 1000);
+    if (daily) return when.toLocaleDateString([], { ...day, timeZone: "UTC" });
+    return when.getHours() + when.getMinutes() ? when.toLocaleTimeString([], hour) : when.toLocaleDateString([], day);
+  });
+}
+
 function options(given, width) {
   const quiet = colour("quiet");
+  const step = given.x.length > 1 ? given.x[1] - given.x[0] : 3600;
+  const daily = step >= 86400;
   const axis = { stroke: quiet, grid: { stroke: colour("line"), width: 1 }, ticks: { stroke: colour("line") } };
   const bars = given.kind === "bars" ? uPlot.paths.bars({ size: [0.8, 40] }) : undefined;
   return {
     width, height: Math.max(160, Math.min(240, width / 3)), legend: { live: width > 500 },
     cursor: { drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
-    axes: [axis, { ...axis, size: 60 }],
-    series: [{}].concat(given.series.map((one) => ({
+    scales: { x: { range: (_plot, low, high) => [low - step / 2, high + step / 2] }, y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
+    axes: [{ ...axis, values: times(daily), space: 60, incrs: daily ? [1, 2, 7, 14].map((days) => days * 86400) : undefined }, { ...axis, size: 60 }],
+    series: [{ value: (_plot, at) => (at === null ? "–" : new Date(at * 1000).toLocaleString([], { hour12: false })) }].concat(given.series.map((one) => ({
       label: one.name, stroke: colour(one.colour), fill: bars ? colour(one.colour) : undefined, paths: bars,
       width: bars ? 0 : 2, points: { show: !bars, size: 5 }, spanGaps: true,
       value: (_plot, value) => (value === null || value === undefined ? "–" : `${Math.round(value * 100) / 100} ${given.unit}`),
