@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -14,6 +15,7 @@ from interpose.surfaces.page.html import Content, Html, tag
 
 LONGEST_SUBJECT = 300
 MOST_LETTERS = 64 * 1024
+_SPELLED = "~"
 _SUBJECTS = ("command", "path", "file_path", "url", "pattern", "query")
 
 
@@ -73,8 +75,26 @@ def call_path(call_id: str) -> str:
 
 
 def session_path(session: str) -> str:
-    """Where a session is shown."""
-    return f"/sessions/{quote(session, safe='')}"
+    """Where a session is shown. Agents choose the ids: what no address may have in it is spelled otherwise."""
+    if _has_control(session):
+        spelled = urlsafe_b64encode(session.encode("utf-8", "surrogatepass")).decode("ascii")
+        return f"/sessions/{_SPELLED}{quote(spelled, safe='')}"
+    return f"/sessions/{quote(session.encode('utf-8', 'replace'), safe='')}"
+
+
+def session_at(name: str) -> str:
+    """The id in an address. INVARIANT: only an id that has no other address is read as a spelled one."""
+    if not name.startswith(_SPELLED):
+        return name
+    try:
+        told = urlsafe_b64decode(name[1:].encode("ascii")).decode("utf-8", "surrogatepass")
+    except ValueError:
+        return name
+    return told if _has_control(told) else name
+
+
+def _has_control(text: str) -> bool:
+    return any(ord(char) < 32 or ord(char) == 127 for char in text)
 
 
 def question_path(id: str) -> str:

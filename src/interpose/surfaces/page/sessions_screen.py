@@ -23,6 +23,7 @@ from interpose.surfaces.page.pieces import (
     duration,
     facts,
     question_path,
+    session_at,
     session_path,
     span,
 )
@@ -54,10 +55,9 @@ def routes(visits: Visits) -> tuple[Route, ...]:
 
     async def session(visit: Visit) -> Response:
         service, after = visit.service, _cursor(visit.request.query.get("before", ""))
+        id = session_at(visit.request.params["id"])
         try:
-            found = await read_ledger(
-                service, lambda: session_timeline(service, visit.request.params["id"], limit=EVENTS, after=after)
-            )
+            found = await read_ledger(service, lambda: session_timeline(service, id, limit=EVENTS, after=after))
         except NoSessionError as error:
             raise Refusal(404, "not_found", text_of(error)) from None
         return shown(visit, "Session", *_whole(visit, found, first=after is None), styles=STYLES)
