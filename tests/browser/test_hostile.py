@@ -17,14 +17,14 @@ HOSTILE = f"{MARKUP}{BIDI}{TERMINAL}"
 UNSEEN = [char for char in "\u202e\u2066\u200b\U000e0041\x1b\x07\x9b"]
 
 
-def put(server: ServerProcess) -> str:
-    """A call that is hostile in every field that an agent chooses."""
+def put(server: ServerProcess, command: str) -> str:
+    """A call that is hostile in every field that an agent chooses. The id of its question, if one is asked."""
     body: dict[str, Any] = {
         "event": "tools/call", "phase": "request",
         "payload": {
             "name": "Bash",
             "arguments": {
-                "command": f"git push --force origin topic # {HOSTILE}", "description": HOSTILE, HOSTILE: HOSTILE,
+                "command": command, "description": HOSTILE, HOSTILE: HOSTILE,
                 "list": [HOSTILE, {HOSTILE: HOSTILE}],
             },
         },
@@ -35,7 +35,7 @@ def put(server: ServerProcess) -> str:
     }  # fmt: skip
     said = server.ask("POST", "/api/v1/intercept", body)
     assert said.status == 200, said.body
-    found: str = said.body["info"]["approval_id"]
+    found: str = said.body["info"].get("approval_id", "")
     return found
 
 
@@ -51,7 +51,8 @@ def harmless(page: Page) -> None:
 
 
 def test_a_hostile_call_is_text_on_every_screen(browser: Browser, server: ServerProcess) -> None:
-    id = put(server)
+    id = put(server, f"git push --force origin topic # {MARKUP}")
+    assert put(server, f"git push --force origin topic # {HOSTILE}") == "", "what hides in a command is refused"
     with person(browser) as page:
         sign_in(page, server)
         harmless(page)
