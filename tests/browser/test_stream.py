@@ -16,8 +16,8 @@ from tests.e2e.processes import JSON, ServerProcess
 HALF = 5_000
 SENDERS = 4
 ROWS = 100
-MEMORY = 48 << 20
-"""Bytes by which the server may grow in the second half: caches fill up, and the allocator has its own ways."""
+MEMORY = 16 << 20
+"""Bytes by which the server may grow in the second half: the allocator has its own ways."""
 NODES = 400
 """Nodes by which the page may: rows have more or fewer effects and facts."""
 
@@ -29,7 +29,9 @@ def decide(server: ServerProcess, first: int, count: int) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
         headers = JSON | {"Authorization": f"Bearer {server.token}"}
         for number in share:
-            command = f"ls part-{number}" if number % 10 else f"rm -rf /srv/{number}"
+            # The same two hundred over and over: what the engine remembers of each call is not what this is about.
+            command = f"ls part-{number % 200}" if number % 10 else f"rm -rf /srv/{number % 200}"
+            command = f"ls last-{number}" if number == share[-1] else command
             body = {
                 "event": "tools/call", "phase": "request",
                 "payload": {"name": "Bash", "arguments": {"command": command}},
@@ -61,14 +63,15 @@ def test_ten_thousand_decisions_leave_no_trace_in_memory(browser: Browser, tmp_p
         sign_in(page, server)
         rows = page.locator("#decisions > li")
         decide(server, 0, HALF)
-        expect(rows.first).to_contain_text(f"{HALF - 1}"[:2])
+        expect(page.locator("#decisions")).to_contain_text(f"last-{HALF - 1}", timeout=30_000)
         expect(rows).to_have_count(ROWS)
         before, nodes_before = memory(server), nodes(page)
         decide(server, HALF, HALF)
-        expect(page.locator("#decisions")).to_contain_text("99", timeout=30_000)
+        expect(page.locator("#decisions")).to_contain_text(f"last-{2 * HALF - 1}", timeout=30_000)
         expect(rows).to_have_count(ROWS)
         after, nodes_after = memory(server), nodes(page)
-        print(f"server: {before >> 20} MB after {HALF}, {after >> 20} MB after {2 * HALF}; page: {nodes_before}, {nodes_after} nodes")
+        figures = f"server {before >> 20} MB, then {after >> 20} MB; page {nodes_before} nodes, then {nodes_after}"
+        print(figures)  # noqa: T201 - what was measured
         assert after - before < MEMORY
         assert nodes_after - nodes_before < NODES
 
@@ -76,6 +79,6 @@ def test_ten_thousand_decisions_leave_no_trace_in_memory(browser: Browser, tmp_p
         page.get_by_role("button", name="Pause").click()
         decide(server, 77_000, 40)
         page.wait_for_timeout(2500)
-        expect(page.locator("#decisions")).not_to_contain_text("77039")
+        expect(page.locator("#decisions")).not_to_contain_text("last-77039")
         page.get_by_role("button", name="Go on").click()
-        expect(page.locator("#decisions")).to_contain_text("77039")
+        expect(page.locator("#decisions")).to_contain_text("last-77039")

@@ -72,13 +72,11 @@ def connected(address: str, port: int) -> Connected | None:
 def holder_of(inode: int) -> int:
     """The process that has a socket open; 0 if it can't be seen."""
     wanted = f"socket:[{inode}]"
-    for each in os.scandir(PROC):
-        if not each.name.isdecimal():
-            continue
+    for pid in filter(str.isdecimal, os.listdir(PROC)):  # noqa: PTH208 - thousands of them, and each path costs
         try:
-            for handle in os.scandir(f"{each.path}/fd"):
-                if os.readlink(handle.path) == wanted:
-                    return int(each.name)
+            for handle in os.listdir(f"{PROC}/{pid}/fd"):  # noqa: PTH208 - as above
+                if os.readlink(f"{PROC}/{pid}/fd/{handle}") == wanted:  # noqa: PTH115 - as above
+                    return int(pid)
         except OSError:
             continue  # it ended meanwhile, or is none of our business
     return 0

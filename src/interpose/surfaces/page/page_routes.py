@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from interpose.surfaces.http_server.messages import Route
-from interpose.surfaces.page import call_screen, entering, inbox_screen, live, now_screen, static_files
+from interpose.surfaces.page import call_screen, entering, inbox_screen, live, now_screen, pause_forms, static_files
 from interpose.surfaces.page.page_visits import Visits
 
 
@@ -15,5 +15,6 @@ def routes(visits: Visits) -> tuple[Route, ...]:
         *live.routes(visits),
         *now_screen.routes(visits),
         *inbox_screen.routes(visits),
+        *pause_forms.routes(visits),
         *call_screen.routes(visits),
     )
