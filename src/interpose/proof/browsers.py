@@ -56,7 +56,9 @@ def _of_agent(who: str) -> NotProvenError:
 
 def connected(address: str, port: int) -> Connected | None:
     """The socket at this address of this machine; None if there is none that can be seen."""
-    for table, name in (("tcp", _name(address, port)), ("tcp6", _name(f"::ffff:{address}", port))):
+    # A program may speak to an IPv4 address by a socket for IPv6.
+    wide = address if ":" in address else f"::ffff:{address}"
+    for table, name in (("tcp", _name(address, port)), ("tcp6", _name(wide, port))):
         try:
             with (PROC / "net" / table).open("rb") as file:
                 lines = file.read(_LARGEST_TABLE).decode("ascii", "replace").splitlines()[1:]
