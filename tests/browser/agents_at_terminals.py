@@ -1,4 +1,4 @@
-"""An agent that runs our hook as Claude Code does, in a terminal of its own: whoever answers is none of its children."""
+"""An agent that runs our hook as Claude Code does, in a terminal of its own: no browser is its child."""
 
 from __future__ import annotations
 

@@ -20,7 +20,9 @@ def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         # Nothing of whoever runs the tests, be it an agent: a browser that one started answers nothing.
         opened = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox", "--disable-gpu"], env=dict(clean_environment(Path(tempfile.mkdtemp(prefix="ip"))))
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu"],
+            env=dict(clean_environment(Path(tempfile.mkdtemp(prefix="ip")))),
         )
         try:
             yield opened
@@ -31,6 +33,8 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[ServerProcess]:
     """A server that believes a token: most screens don't care how somebody came in."""
-    with tempfile.TemporaryDirectory(prefix="t", ignore_cleanup_errors=True) as made:
-        with ServerProcess(configured(Path(made).resolve())) as running:
-            yield running
+    with (
+        tempfile.TemporaryDirectory(prefix="t", ignore_cleanup_errors=True) as made,
+        ServerProcess(configured(Path(made).resolve())) as running,
+    ):
+        yield running

@@ -14,17 +14,17 @@ MARKUP = "<img src=x onerror=\"document.title='PWNED'\"><script>document.title='
 BIDI = "\u202egnp.exe\u2066 zero\u200bwidth \U000e0041tag"
 TERMINAL = "\x1b[2J\x1b]0;PWNED\x07\x9b31m"
 HOSTILE = f"{MARKUP}{BIDI}{TERMINAL}"
-UNSEEN = [char for char in "\u202e\u2066\u200b\U000e0041\x1b\x07\x9b"]
+UNSEEN = list("\u202e\u2066\u200b\U000e0041\x1b\x07\x9b")
 
 
-def put(server: ServerProcess) -> str:
-    """A call that is hostile in every field that an agent chooses."""
+def put(server: ServerProcess, command: str) -> str:
+    """A call that is hostile in every field that an agent chooses. The id of its question, if one is asked."""
     body: dict[str, Any] = {
         "event": "tools/call", "phase": "request",
         "payload": {
             "name": "Bash",
             "arguments": {
-                "command": f"git push --force origin topic # {HOSTILE}", "description": HOSTILE, HOSTILE: HOSTILE,
+                "command": command, "description": HOSTILE, HOSTILE: HOSTILE,
                 "list": [HOSTILE, {HOSTILE: HOSTILE}],
             },
         },
@@ -35,7 +35,7 @@ def put(server: ServerProcess) -> str:
     }  # fmt: skip
     said = server.ask("POST", "/api/v1/intercept", body)
     assert said.status == 200, said.body
-    found: str = said.body["info"]["approval_id"]
+    found: str = said.body["info"].get("approval_id", "")
     return found
 
 
@@ -51,7 +51,8 @@ def harmless(page: Page) -> None:
 
 
 def test_a_hostile_call_is_text_on_every_screen(browser: Browser, server: ServerProcess) -> None:
-    id = put(server)
+    id = put(server, f"git push --force origin topic # {MARKUP}")
+    assert put(server, f"git push --force origin topic # {HOSTILE}") == "", "what hides in a command is refused"
     with person(browser) as page:
         sign_in(page, server)
         harmless(page)
@@ -69,7 +70,13 @@ def test_a_hostile_call_is_text_on_every_screen(browser: Browser, server: Server
 
 def test_what_nobody_touched_comes_back_as_it_was(browser: Browser, server: ServerProcess) -> None:
     """Fields of an edit hold every letter, also those that can't be seen, and lines as they were."""
-    kept = {"nested": [1, {"x": "\u202e"}], "lines": "\n a\n\tb\n", "unseen": f"{TERMINAL}", "carriage": "a\r\nb", "no": None}
+    kept = {
+        "nested": [1, {"x": "\u202e"}],
+        "lines": "\n a\n\tb\n",
+        "unseen": f"{TERMINAL}",
+        "carriage": "a\r\nb",
+        "no": None,
+    }
     body = {
         "event": "tools/call", "phase": "request",
         "payload": {"name": "Bash", "arguments": {"command": "git push --force origin kept"} | kept},
@@ -90,7 +97,9 @@ def test_what_nobody_touched_comes_back_as_it_was(browser: Browser, server: Serv
 def test_a_hostile_query_is_text(browser: Browser, server: ServerProcess) -> None:
     with person(browser) as page:
         sign_in(page, server)
-        page.goto(address(server, "/?text=%3Cscript%3Edocument.title%3D%27PWNED%27%3C%2Fscript%3E%22%27&agent=%E2%80%AEx"))
+        page.goto(
+            address(server, "/?text=%3Cscript%3Edocument.title%3D%27PWNED%27%3C%2Fscript%3E%22%27&agent=%E2%80%AEx")
+        )
         harmless(page)
         page.goto(address(server, "/calls/%3Cscript%3Ealert(1)%3C%2Fscript%3E"))
         harmless(page)

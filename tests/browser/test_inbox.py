@@ -134,7 +134,9 @@ def test_a_batch_is_answered_at_once_and_one_that_differs_refuses_all(browser: B
     assert states == ["approved", "approved", "approved", "waiting"]
 
 
-def test_two_people_see_each_other_and_the_second_is_told_who_was_faster(browser: Browser, server: ServerProcess) -> None:
+def test_two_people_see_each_other_and_the_second_is_told_who_was_faster(
+    browser: Browser, server: ServerProcess
+) -> None:
     id = ask(server, "git push --force origin two")
     tokens = server.home / ".config" / "interpose" / "tokens"
     if "bob" not in tokens.read_text():

@@ -1,4 +1,4 @@
-"""The whole way of a question: an agent's hook asks, a person pairs a phone, edits and approves, and the edited call runs."""
+"""The whole way of a question: a hook asks, a person pairs a phone, edits and approves, and the edited call runs."""
 
 from __future__ import annotations
 
@@ -47,7 +47,11 @@ def test_a_person_edits_and_approves_on_a_phone_and_the_edited_call_runs(browser
         if ran["permissionDecision"] != "allow":
             ran = agent.says(event_of(CAME, tool_use_id="t2", **MODE))
         assert (ran["permissionDecision"], ran["updatedInput"]) == ("allow", {"command": RUNS})
-        after = {"hook_event_name": "PostToolUse", "tool_input": {"command": RUNS}, "tool_response": {"stdout": "pushed"}}
+        after = {
+            "hook_event_name": "PostToolUse",
+            "tool_input": {"command": RUNS},
+            "tool_response": {"stdout": "pushed"},
+        }
         agent.says(event_of(RUNS, tool_use_id="t2", **MODE, **after))
 
         # The record shows all of it, and so does the screen of the call.

@@ -18,9 +18,9 @@ from interpose.errors import NotProvenError
 
 HELP = "show the page in your browser, and let the browser in by the code that it shows"
 
-_EPILOG = """Your server is asked over its Unix socket; one is started if none runs. The browser shows a code, and you type it
-here. You prove to be no agent, as for an approval (approvals.proof). The browser is signed in for 12 hours, or until
-it was not used for one.
+_EPILOG = """Your server is asked over its Unix socket; one is started if none runs. The browser shows a code, and you
+type it here. You prove to be no agent, as for an approval (approvals.proof). The browser is signed in for 12 hours, or
+until it was not used for one.
 
 exit codes: 0 signed in; 1 no browser came with this code, or the proof was not enough; 64 wrong usage; 70 internal
 error, or a server that can't be reached; 78 a configuration that can't be loaded"""

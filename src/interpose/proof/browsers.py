@@ -56,7 +56,9 @@ def _of_agent(who: str) -> NotProvenError:
 
 def connected(address: str, port: int) -> Connected | None:
     """The socket at this address of this machine; None if there is none that can be seen."""
-    for table, name in (("tcp", _name(address, port)), ("tcp6", _name(f"::ffff:{address}", port))):
+    # A program may speak to an IPv4 address by a socket for IPv6.
+    wide = address if ":" in address else f"::ffff:{address}"
+    for table, name in (("tcp", _name(address, port)), ("tcp6", _name(wide, port))):
         try:
             with (PROC / "net" / table).open("rb") as file:
                 lines = file.read(_LARGEST_TABLE).decode("ascii", "replace").splitlines()[1:]
@@ -72,13 +74,11 @@ def connected(address: str, port: int) -> Connected | None:
 def holder_of(inode: int) -> int:
     """The process that has a socket open; 0 if it can't be seen."""
     wanted = f"socket:[{inode}]"
-    for each in os.scandir(PROC):
-        if not each.name.isdecimal():
-            continue
+    for pid in filter(str.isdecimal, os.listdir(PROC)):  # noqa: PTH208 - thousands of them, and each path costs
         try:
-            for handle in os.scandir(f"{each.path}/fd"):
-                if os.readlink(handle.path) == wanted:
-                    return int(each.name)
+            for handle in os.listdir(f"{PROC}/{pid}/fd"):  # noqa: PTH208 - as above
+                if os.readlink(f"{PROC}/{pid}/fd/{handle}") == wanted:  # noqa: PTH115 - as above
+                    return int(pid)
         except OSError:
             continue  # it ended meanwhile, or is none of our business
     return 0

@@ -20,6 +20,7 @@ from interpose.surfaces.page.edit_fields import editable, edited
 from interpose.surfaces.page.frame import shown
 from interpose.surfaces.page.html import Content, Html, tag
 from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.pause_forms import pause_form, pauses
 from interpose.surfaces.page.pieces import question_path
 from interpose.surfaces.page.question_card import full_card, short_card
 
@@ -51,7 +52,10 @@ async def _inbox(visit: Visit) -> Response:
     desk = visit.service.desk
     waiting = await done(lambda: desk.asked(limit=LISTED + 1))
     answered = [one for one in await done(lambda: desk.recent(limit=_ANSWERED)) if one.state != "waiting"]
-    return shown(visit, "Inbox", _waiting(visit, waiting), _over(answered))
+    standing = await done(desk.pauses.standing)
+    return shown(
+        visit, "Inbox", pauses(visit, standing), _waiting(visit, waiting), pause_form(visit), _over(answered)
+    )  # fmt: skip
 
 
 def _waiting(visit: Visit, waiting: list[Question]) -> Html:

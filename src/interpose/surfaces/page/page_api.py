@@ -17,7 +17,7 @@ from interpose.surfaces.page.page_visits import Visits
 PATH = "/api/v1/page"
 PROVEN_AS = "page"
 """What a code is shown for, where `approvals.proof` is `code`."""
-_COMING_SECONDS = 8.0
+_COMING_SECONDS = 6.0
 _LOOKED_EVERY = 0.1
 
 

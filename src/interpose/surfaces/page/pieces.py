@@ -15,6 +15,7 @@ from interpose.surfaces.page.html import Content, Html, tag
 
 LONGEST_SUBJECT = 300
 MOST_LETTERS = 64 * 1024
+_MOST_PLACES = 100
 _SPELLED = "~"
 _SUBJECTS = ("command", "path", "file_path", "url", "pattern", "query")
 
@@ -117,7 +118,7 @@ def code(text: str, parts: Sequence[str] = ()) -> Html:
     """Text that is looked at exactly. `parts` of it are underlined: what was objected to."""
     more = len(text) > MOST_LETTERS
     text = text[:MOST_LETTERS]
-    spans = sorted({(at, at + len(part)) for part in parts if part and (at := text.find(part)) >= 0})
+    spans = sorted({(at, at + len(part)) for part in parts if part and (at := _place(text, part)) >= 0})
     shown: list[Content] = []
     end = 0
     for start, stop in spans:
@@ -127,6 +128,19 @@ def code(text: str, parts: Sequence[str] = ()) -> Html:
     shown.append(text[end:])
     left = tag("b", "\nthis is not all: the rest was too long to be shown", class_="problem") if more else None
     return tag("pre", shown, left, class_="code", tabindex=0)
+
+
+def _place(text: str, part: str) -> int:
+    """Where a part stands: as a word of its own if it does so anywhere, else where it first occurs; -1 if nowhere."""
+    first = at = text.find(part)
+    for _ in range(_MOST_PLACES):
+        if at < 0:
+            break
+        around = text[at - 1 : at] + text[at + len(part) : at + len(part) + 1]
+        if not any(char.isalnum() or char in "._-/" for char in around):
+            return at
+        at = text.find(part, at + 1)
+    return first
 
 
 def diff(text: str) -> Html:

@@ -28,7 +28,9 @@ function mergeKeyed(here, there) {
       else here.insertBefore(known, place);
       if (!isInUse(known) && comparable(known) !== comparable(fresh)) known.replaceWith(prepared(fresh));
     } else {
-      here.insertBefore(prepared(fresh), place);
+      const added = prepared(fresh);
+      added.classList.add("fresh");
+      here.insertBefore(added, place);
     }
   }
   for (const child of [...here.children]) if (!wanted.has(child.id)) child.remove();
@@ -41,6 +43,8 @@ function isInUse(node) {
 // What the script itself changed is no difference.
 function comparable(node) {
   const copy = node.cloneNode(true);
+  copy.classList.remove("fresh");
+  if (!copy.classList.length) copy.removeAttribute("class");
   for (const each of copy.querySelectorAll("time, .countdown, .plot")) each.textContent = "";
   return copy.outerHTML.replaceAll(' class="countdown soon"', ' class="countdown"');
 }
