@@ -17,6 +17,9 @@ WORK = (
     "grep -rn TODO src", "chmod -R 777 .", "git diff --stat",
 )  # fmt: skip
 
+_WHOLE = ("question", "session", "playground")
+"""Screens whose picture of a phone is as long as they are."""
+
 
 def main() -> None:
     """Make all of them."""
@@ -29,17 +32,24 @@ def main() -> None:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         for command in WORK:
             server.intercept(command, session="fix-dates")
-        for branch in ("feature/dates", "feature/zones"):
-            id = ask(server, f"git push --force origin {branch}", session="fix-dates", description="Update the branch")
+        id, other, _ = (
+            ask(server, f"git push --force origin {branch}", session="fix-dates", description="Update the branch")
+            for branch in ("feature/times", "feature/zones", "feature/dates")
+        )
         call = record(server, decision="deny")["call_id"]
-        shots = {"now": "/", "inbox": "/inbox", "question": f"/inbox/{id}", "call": f"/calls/{call}"}
+        server.ask("POST", f"/api/v1/approvals/{id}/approve", {"comment": "fine, it is your branch"})
+        shots = {
+            "now": "/", "inbox": "/inbox", "question": f"/inbox/{other}", "call": f"/calls/{call}",
+            "sessions": "/sessions", "session": "/sessions/fix-dates", "rules": "/rules",
+            "playground": "/rules/playground", "overview": "/overview?since=1h",
+        }  # fmt: skip
         with person(browser) as phone:
             phone.goto(address(server, "/enter"))
             phone.screenshot(path=IMAGES / "page-enter.png")
             sign_in(phone, server)
             for name, path in shots.items():
                 phone.goto(address(server, path))
-                phone.screenshot(path=IMAGES / f"page-{name}-phone.png", full_page=name == "question")
+                phone.screenshot(path=IMAGES / f"page-{name}-phone.png", full_page=name in _WHOLE)
         with person(browser, phone=False, dark=True) as desk:
             sign_in(desk, server)
             for name, path in shots.items():
