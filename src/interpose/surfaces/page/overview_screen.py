@@ -84,10 +84,10 @@ def _tiles(found: Overview) -> Html:
         ("refused", f"{found.decisions.get('deny', 0):,}"),
         ("rewritten", f"{found.decisions.get('rewrite', 0):,}"),
         ("asked", f"{questions.asked:,}{'' if questions.complete else ' or more'}"),
-        ("wait for an answer", f"{questions.waiting:,}"),
-        ("half were answered within", _seconds(answered.p50_s) if answered is not None else "–"),
-        ("decided in, p50", duration(latency.p50_us * 1000) if latency is not None else "–"),
-        ("decided in, p99", duration(latency.p99_us * 1000) if latency is not None else "–"),
+        ("wait now", f"{questions.waiting:,}"),
+        ("to answer, p50", _seconds(answered.p50_s) if answered is not None else "–"),
+        ("to decide, p50", duration(latency.p50_us * 1000) if latency is not None else "–"),
+        ("to decide, p99", duration(latency.p99_us * 1000) if latency is not None else "–"),
     ]
     return tag("ul", [tag("li", tag("b", value), name) for name, value in tiles], class_="tiles", id="tiles")
 
