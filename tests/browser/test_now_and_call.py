@@ -15,13 +15,14 @@ def rows(page: Page, text: str) -> int:
 
 
 def test_decisions_come_by_themselves_are_filtered_and_paused(browser: Browser, server: ServerProcess) -> None:
-    with person(browser) as page:
+    with person(browser) as page, person(browser) as other:
         sign_in(page, server)
+        sign_in(other, server)
         server.intercept("ls live-one")
         expect(page.locator("#decisions > li").first).to_contain_text("ls live-one")
         page.get_by_role("button", name="Pause").click()
         server.intercept("ls live-two")
-        page.wait_for_timeout(1500)
+        expect(other.locator("#decisions > li").first).to_contain_text("ls live-two")
         assert rows(page, "live-two") == 0
         page.get_by_role("button", name="Go on").click()
         expect(page.locator("#decisions > li").first).to_contain_text("ls live-two")
