@@ -106,6 +106,22 @@ def test_a_session_is_halted_and_goes_on(browser: Browser, server: ServerProcess
         expect(page.locator("#timeline")).to_contain_text("governance/lift")
 
 
+def test_a_token_alone_lets_no_session_go_on(browser: Browser) -> None:
+    """An agent could read it: what needs a person's proof on the command line needs it on the page."""
+    with tempfile.TemporaryDirectory(prefix="t", ignore_cleanup_errors=True) as made:
+        home = configured(Path(made).resolve(), proof="terminal")
+        (home / ".config" / "interpose" / "governance.yaml").write_text(GOVERNANCE, encoding="utf-8")
+        with ServerProcess(home) as strict, person(browser) as page:
+            tell(strict, "ls", "run-1")
+            sign_in(page, strict, path="/sessions/run-1")
+            page.get_by_text("Halt this session").click()
+            page.get_by_label("Why; the agent is told").fill("enough")
+            page.get_by_role("button", name="Halt it").click()
+            page.get_by_role("button", name="Let it go on").click()
+            expect(page.locator("[data-error=not_proven]")).to_be_visible()
+            assert strict.ask("GET", "/api/v1/sessions/run-1").body["governed"]["state"] == "halted"
+
+
 def test_what_rules_did(browser: Browser, server: ServerProcess) -> None:
     with person(browser) as page:
         sign_in(page, server, path="/rules")

@@ -95,6 +95,20 @@ def test_the_running_policy_knows_nothing_of_it(server: Running, service: Servic
     assert service.run(Context()).decide(ToolCall("exec", {"command": "deploy now"})).allowed
 
 
+def test_nobody_is_asked_but_the_rules_and_the_built_in_guards(server: Running, service: Service) -> None:
+    """A plugin may keep what it sees, and a remote interceptor is somewhere else."""
+    seen: list[object] = []
+    registry: Any = service.policies.shared.engine.interceptors
+    registry.add(id="mine", name="tool.before", handler=lambda event, _context: seen.append(event))
+    try:
+        played(server, "echo mine")
+        assert seen == []
+        service.run(Context()).decide(ToolCall("exec", {"command": "echo mine"}))
+        assert len(seen) == 1
+    finally:
+        registry.remove("mine")
+
+
 REFUSED: list[tuple[str, dict[str, Any], int, str]] = [
     ("no call", {"call": None}, 400, "invalid_request"),
     ("a tool without a name", {"call": {"tool": ""}}, 400, "invalid_request"),
