@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import re
+import socket
 import sqlite3
 from collections.abc import Mapping
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.browsing import address, ask, configured, own_terminal, pair, person, sign_in
-from tests.e2e.processes import ServerProcess
+from tests.e2e.processes import ServerProcess, clean_environment
 from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, database
 
@@ -151,6 +152,21 @@ def test_a_row_that_an_agent_wrote_signs_nobody_in(server: ServerProcess) -> Non
     forged = cookie.replace(id, "forged")
     assert send(server, "GET", "/inbox", Cookie=cookie).status == 200
     assert send(server, "GET", "/inbox", Cookie=forged).status == 303
+
+
+def test_a_cookie_counts_for_nothing_at_the_socket(server: ServerProcess) -> None:
+    """There the kernel's word on who answers with it would be another one."""
+    cookie, _ = signed_in(server)
+    runtime = clean_environment(server.home)["XDG_RUNTIME_DIR"]
+    connection = http.client.HTTPConnection("localhost")
+    connection.sock = socket.socket(socket.AF_UNIX)
+    try:
+        connection.sock.connect(f"{runtime}/interpose/api.sock")
+        port = {"Host": f"127.0.0.1:{server.port}"}
+        connection.request("GET", "/inbox", headers=port | {"Cookie": cookie})
+        assert connection.getresponse().status == 303
+    finally:
+        connection.close()
 
 
 def test_tokens_are_not_guessed_for_long(tmp_path: Path) -> None:

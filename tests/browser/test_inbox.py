@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from pathlib import Path
 
 import pytest
@@ -172,6 +173,8 @@ def test_a_page_lives_on_when_the_server_comes_back(browser: Browser, tmp_path: 
             sign_in(page, server, path="/inbox")
             expect(page.locator(f"#q-{first}")).to_be_visible()
             port = server.port
+            server.signal(signal.SIGTERM)
+            assert server.child.wait(20) == 0, "a page that is open does not hold the server up"
         expect(page.locator("#lost")).to_contain_text("can't be reached")
         with ServerProcess(home, "--port", str(port)) as server:
             expect(page.locator("#lost")).to_be_hidden()

@@ -57,10 +57,12 @@ def run(args: argparse.Namespace) -> int:
     """Run `interpose open`."""
 
     def act() -> int:
+        if args.code:
+            if args.sign_out:
+                raise UsageError("--sign-out takes no code")
+            _require_code(args.code)
         desk = started_desk(load(args.config).config)
         if args.sign_out:
-            if args.code:
-                raise UsageError("--sign-out takes no code")
             print(f"signed out: {desk.ask('DELETE', 'page/sessions', _Ended).ended}")
             return 0
         return _open(desk, args.code, browser=not args.no_browser)
@@ -75,8 +77,7 @@ def _open(desk: ServerDesk, code: str, *, browser: bool) -> int:
         if browser and _has_screen():
             _show(f"{address}/")
         code = _typed()
-    if len(spoken_id(code)) != _LENGTH:
-        raise UsageError(f"{visible(code)!r} is no code: it has {_LENGTH} letters and digits")
+    _require_code(code)
     let_in = desk.ask_proven("page/pairings", _LetIn, {"pairing": code})
     if not let_in.arrived:
         print(
@@ -85,6 +86,11 @@ def _open(desk: ServerDesk, code: str, *, browser: bool) -> int:
         return EXIT_NOT_DONE
     print(f"The browser is signed in as {visible(let_in.name)} ({visible(let_in.role)}) for 12 hours at most.")
     return 0
+
+
+def _require_code(text: str) -> None:
+    if len(spoken_id(text)) != _LENGTH:
+        raise UsageError(f"{visible(text)!r} is no code: it has {_LENGTH} letters and digits")
 
 
 def _typed() -> str:

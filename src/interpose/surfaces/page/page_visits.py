@@ -86,7 +86,9 @@ class Visits:
     async def who(self, request: Request, *, used: bool = True) -> SignedIn | None:
         """Who is signed in, if somebody is. A token that ended ends what it began."""
         cookie = cookie_of(request, self.cookie_name(request))
-        if not cookie:
+        # INVARIANT: who answers with a cookie comes over TCP, where the kernel says which process that is. No browser
+        # speaks to a Unix socket.
+        if not cookie or request.peer.kind == "unix":
             return None
         try:
             found = await asyncio.to_thread(self.sessions.found, cookie, used=used)
