@@ -72,6 +72,7 @@ USES = (
     Use(("audit", "verify")),
     Use(("completion", "bash"), part="interpose"),
     Use(("operator", "init", "--passphrase"), code=64, part="needs a terminal"),
+    Use(("open", "--no-browser", "short"), code=64, part="is no code"),
     Use(("doctor", AGENT), part="refuses"),
     Use(("status",), part="Claude Code"),
     Use(("serve", "--port", "70000"), code=78, part="server.port"),

@@ -453,5 +453,6 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
-    print(f"interpose {verb} {args.act}: {visible_lines(problem)}", file=sys.stderr)
+    words = f"{verb} {args.act}".rstrip()
+    print(f"interpose {words}: {visible_lines(problem)}", file=sys.stderr)
     return code

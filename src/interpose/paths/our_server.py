@@ -35,12 +35,22 @@ _OPERATORS = (
     "/api/v1/bypasses",
     "/api/v1/grants",
     "/api/v1/notifications",
+    "/api/v1/page",
     "/api/v1/pause",
     "/api/v1/pins",
     "/api/v1/policy",
     "/api/v1/reload",
     "/api/v1/operator",
     "/retire",
+    # The page: an agent that has a cookie of its person's browser could answer by it.
+    "/enter",
+    "/inbox",
+    "/leave",
+    "/live",
+    "/calls",
+    "/overview",
+    "/rules",
+    "/sessions",
 )
 """What people do there, and no agent."""
 _LINK = "/a/"

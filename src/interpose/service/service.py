@@ -136,9 +136,13 @@ class Service:
     @cached_property
     def governed(self) -> SessionDesk:
         """Where governed sessions are looked at, halted and let go on."""
+        from functools import partial
+
+        from interpose.service.session_budgets import session_budgets
         from interpose.service.session_desk import open_session_desk
 
-        return open_session_desk(self.config, self.store, self.ledger, self.answering)
+        budgets = partial(session_budgets, self)
+        return open_session_desk(self.config, self.store, self.ledger, self.answering, budgets)
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""

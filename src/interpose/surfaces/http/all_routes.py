@@ -11,12 +11,14 @@ from interpose.surfaces.http import (
     audit,
     commands,
     events,
+    figures,
     governed_sessions,
     health,
     intercept,
     metrics,
     notifications,
     pins,
+    playground,
     policy,
     roles,
     sessions,
@@ -42,9 +44,14 @@ def for_people(service: Service) -> tuple[Route, ...]:
 
 
 def routes(
-    service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
+    service: Service,
+    *,
+    version: str,
+    traffic: Traffic | None = None,
+    more: Sequence[Route] = (),
+    agents: figures.Agents | None = None,
 ) -> tuple[Route, ...]:
-    """What the server answers, and the document that describes it."""
+    """What the server answers, and the document that describes it. `agents` says which agents were heard of."""
     served = (
         *intercept.routes(service),
         *validate.routes(service),
@@ -54,6 +61,8 @@ def routes(
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
+        *playground.routes(service),
+        *figures.routes(service, agents),
         *roles.routes(service),
         *metrics.routes(service, traffic),
         *health.routes(service),

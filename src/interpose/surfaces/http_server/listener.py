@@ -106,6 +106,17 @@ class Listener:
         return tuple(bound.url for bound in self._bound)
 
     @property
+    def web_addresses(self) -> tuple[str, ...]:
+        """Where a browser of this machine reaches it."""
+        found = (bound.url for bound in self._bound if bound.unix is None)
+        return tuple(url.replace("://0.0.0.0:", "://127.0.0.1:").replace("://[::]:", "://[::1]:") for url in found)
+
+    @property
+    def trust(self) -> Trust:
+        """Whom it trusts now."""
+        return self._trust
+
+    @property
     def local(self) -> bool:
         """Whether this machine alone can reach it."""
         return all(bound.endpoint.door.loopback for bound in self._bound)
@@ -134,6 +145,18 @@ class Listener:
             self._bound.clear()
             raise
         self._sweep()
+
+    async def listen_also(self, address: Tcp) -> None:
+        """One more address, while it runs. ServerError says why it can't be used."""
+        added = _bind_tcp(address, self._trust, self._tls)
+        try:
+            for bound in added:
+                bound.server = await self._listen(bound, tls_context(self._tls))
+        except BaseException:
+            for bound in added:
+                bound.close()
+            raise
+        self._bound += added
 
     async def reload(self, trust: Trust, tls: TlsSettings | None = None) -> None:
         """Take over other trust and certificates. Connections stay; their next request meets the new trust.

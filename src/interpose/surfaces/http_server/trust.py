@@ -240,8 +240,9 @@ class Door:
             raise Refusal(
                 403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
             )
-        if access == "public":
-            return Caller("agent", ANONYMOUS, anonymous=True)
+        if access in ("public", "visitor"):
+            # A browser with a cookie may be no stranger, and strangers may cost only so much together.
+            return Caller("agent", ANONYMOUS, anonymous=access == "public" or "cookie" not in headers)
         if access == "relayed":
             # INVARIANT: nobody's credentials are looked at that are for somebody else, and no other machine gets here.
             if not self.loopback:
