@@ -130,11 +130,17 @@ class Service:
         return self.policies.engine(context).run(context, confirm=self._answering(can, wait))
 
     def hosted(
-        self, context: Context, can: Abilities, *, wait: float = 0.0, confirm: ConfirmationHandler | None = None
+        self,
+        context: Context,
+        can: Abilities,
+        *,
+        wait: float = 0.0,
+        on_wait: Callable[[str], object] | None = None,
+        confirm: ConfirmationHandler | None = None,
     ) -> Hosted:
-        """The same run for somebody who runs the tools and can do so much with an answer. `confirm` is a person who
-        is asked instead of the queue."""
-        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
+        """The same run for somebody who runs the tools and can do so much with an answer. `on_wait` hears of the question
+        whose answer is waited for. `confirm` is a person who is asked instead of the queue."""
+        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait, on_wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
         from_hook = context.source.startswith(HOOK)
@@ -165,8 +171,20 @@ class Service:
         governor = self.policies.engine(context).governor
         return "" if governor is None else (yield from governor.due(context))
 
-    def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
-        desk = _AtTheDesk(self, wait, can)
+    @property
+    def awaited(self) -> bool:
+        """Whether anybody waits for a person here."""
+        return self._desk is not None and self._desk.awaited
+
+    def let_go(self) -> None:
+        """Whoever waits for a person waits no longer: this process ends."""
+        if self._desk is not None:
+            self._desk.let_go()
+
+    def _answering(
+        self, can: Abilities, wait: float, on_wait: Callable[[str], object] | None = None
+    ) -> ConfirmationHandler:
+        desk = _AtTheDesk(self, wait, can, on_wait)
         return _TheyAskFirst(self, desk) if self.config.approvals.ask == "host" and can.ask else desk
 
     def paused(self) -> str:
@@ -211,13 +229,16 @@ class _AtTheDesk:
 
     counts_votes = True
 
-    def __init__(self, service: Service, seconds: float, can: Abilities) -> None:
-        self._service, self._seconds, self._can = service, seconds, can
+    def __init__(
+        self, service: Service, seconds: float, can: Abilities, on_wait: Callable[[str], object] | None
+    ) -> None:
+        self._service, self._seconds, self._can, self._on_wait = service, seconds, can, on_wait
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
-        desk = self._service.desk
-        return await desk.waiting(self._seconds, hears=self._can.hears, rewrites=self._can.rewrite).confirm(request)
+        desk, can = self._service.desk, self._can
+        waiting = desk.waiting(self._seconds, hears=can.hears, rewrites=can.rewrite, on_wait=self._on_wait)
+        return await waiting.confirm(request)
 
 
 class _TheyAskFirst:

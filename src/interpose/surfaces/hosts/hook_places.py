@@ -7,11 +7,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from interpose.agents.hook_times import LONGEST, MARGIN
 from interpose.types import EMPTY
-
-MARGIN = 5
-"""Seconds that a host gives a hook beyond our own deadline, so that it is us who refuse when time is up."""
-
 
 Looseness = Literal["comment", "trailing comma", "byte order mark"]
 """What a text may have that is no plain JSON."""
@@ -46,7 +43,7 @@ class HookEvent(Struct, frozen=True):
     name: str
     gate: bool = False
     matcher: str | None = None
-    most: int = 3600
+    most: int = LONGEST
     """Seconds that the host gives at most."""
 
 
@@ -103,9 +100,9 @@ def seconds_for(setup: HostSetup, wanted: float) -> float:
     return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
 
 
-def hooks_of(setup: HostSetup, command: str, deadline: float) -> dict[str, Any]:
+def hooks_of(setup: HostSetup, command: str, seconds: float) -> dict[str, Any]:
     """The object to merge into a host's file, for a hook that is this command line and answers by then."""
-    events = {event.name: [_entry(setup, event, command, ceil(deadline) + MARGIN)] for event in setup.events}
+    events = {event.name: [_entry(setup, event, command, ceil(seconds) + MARGIN)] for event in setup.events}
     return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
 
 
