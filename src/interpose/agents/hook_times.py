@@ -50,8 +50,8 @@ HOOK_TIMES: Mapping[str, HookTime] = {
 def wait_for(host: str, waits: Mapping[str, float], deadline: float, lifetime: float) -> float:
     """Seconds that a hook of a host waits for a person.
 
-    `waits` is what is set by host, `deadline` what the hook has for its decision besides, `lifetime` how long a question
-    waits. What nobody set for this very host is made to fit.
+    `waits` is what is set by host, `deadline` what the hook has for its decision besides, `lifetime` how long a
+    question waits. What nobody set for this very host is made to fit.
     """
     time = HOOK_TIMES.get(host)
     if time is None or not time.longest:

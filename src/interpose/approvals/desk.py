@@ -140,7 +140,7 @@ class Desk:
         """A confirmation handler that puts questions on the desk and waits so long for their answers.
 
         `hears` says whether a word with a yes reaches the agent, `rewrites` whether another call than it made can run.
-        `on_wait` hears once of the question that is waited for. It is called on the caller's loop and comes back at once.
+        `on_wait` hears once of the question that is waited for. It is called on the caller's loop, and must be quick.
         """
         return Waiting(self, seconds, hears=hears, rewrites=rewrites, on_wait=on_wait)
 

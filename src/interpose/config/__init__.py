@@ -14,4 +14,5 @@ __all__ = [
     "render",
     "server_variables",
     "settings",
+    "waiting_times",
 ]

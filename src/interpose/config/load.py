@@ -22,7 +22,6 @@ from interpose.config.sources import Found, Setting, from_environment, from_file
 from interpose.errors import ConfigError
 from interpose.types import EMPTY
 
-
 _TIMES = ("hooks.wait", "hooks.deadline", "intercept.wait_limit", "gateway.wait", "proxy.wait")
 """Keys that may ask for more time than there is."""
 

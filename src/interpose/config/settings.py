@@ -214,8 +214,8 @@ class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     wait: Annotated[
         HostSeconds,
         Meta(
-            description="seconds that a hook waits for a person besides, where its host can't ask: `{codex: 120}`; `all` "
-            "is for hosts without a value of their own, 0 is not at all. `interpose install` tells the host",
+            description="seconds that a hook waits for a person besides, where its host can't ask: `{codex: 120}`; "
+            "`all` is for hosts without a value of their own, 0 is not at all. `interpose install` tells the host",
             extra={"form": "a map of seconds by host"},
         ),
     ] = EMPTY

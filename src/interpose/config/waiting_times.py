@@ -15,6 +15,7 @@ from interpose.config.problems import unknown
 if TYPE_CHECKING:
     from interpose.config.settings import Config
 
+
 def hook_wait(host: str, config: Config) -> float:
     """Seconds that a hook of this host waits for a person, besides the time for its decision."""
     return fitted_wait(host, config.hooks.wait, config.hooks.deadline, config.approvals.timeout)
@@ -23,11 +24,8 @@ def hook_wait(host: str, config: Config) -> float:
 def contradictions(config: Config, is_set: Container[str]) -> Iterator[tuple[str, str]]:
     """The key that is wrong, and why. `is_set` are the keys that somebody has set."""
     if "hooks.deadline" in is_set and config.hooks.deadline + MARGIN > LONGEST:
-        yield (
-            "hooks.deadline",
-            f"it is {config.hooks.deadline:g} s, and no host gives a hook more than {LONGEST} s: at most "
-            f"{LONGEST - MARGIN} s",
-        )
+        why = f"it is {config.hooks.deadline:g} s, and no host gives a hook more than {LONGEST} s"
+        yield "hooks.deadline", f"{why}: at most {LONGEST - MARGIN} s"
     for host, seconds in config.hooks.wait.items():
         if why := _wrong_wait(config, host, seconds):
             yield "hooks.wait", f"{host}: {why}"
@@ -39,11 +37,8 @@ def contradictions(config: Config, is_set: Container[str]) -> Iterator[tuple[str
         if wait > config.approvals.timeout:
             yield name, _outlives(config, wait)
         elif wait > config.intercept.wait_limit:
-            yield (
-                name,
-                f"it is {wait:g} s, and intercept.wait_limit is {config.intercept.wait_limit:g} s: the server lets nobody "
-                "wait longer than that",
-            )
+            limit = f"intercept.wait_limit is {config.intercept.wait_limit:g} s"
+            yield name, f"it is {wait:g} s, and {limit}: the server lets nobody wait longer than that"
 
 
 def _wrong_wait(config: Config, host: str, seconds: float) -> str:
@@ -59,14 +54,14 @@ def _wrong_wait(config: Config, host: str, seconds: float) -> str:
     deadline = config.hooks.deadline
     if seconds + deadline + MARGIN > time.longest:
         return (
-            f"it is {seconds:g} s, and hooks.deadline is {deadline:g} s: with {MARGIN} s to spare that is more than the "
-            f"{time.longest} s that this host gives a hook"
+            f"it is {seconds:g} s, and hooks.deadline is {deadline:g} s: with {MARGIN} s to spare that is more than "
+            f"the {time.longest} s that this host gives a hook"
         )
     return ""
 
 
 def _outlives(config: Config, seconds: float) -> str:
     return (
-        f"it is {seconds:g} s, and approvals.timeout is {config.approvals.timeout:g} s: nobody can answer a question that is "
-        "over. Make it as short, or the other one longer"
+        f"it is {seconds:g} s, and approvals.timeout is {config.approvals.timeout:g} s: nobody can answer a question "
+        "that is over. Make it as short, or the other one longer"
     )

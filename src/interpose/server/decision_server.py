@@ -143,6 +143,7 @@ class DecisionServer:
         finally:
             stopping()
             service.events.end()
+            service.let_go()
             for task in (alarm, grants):
                 if task is not None:
                     task.cancel()

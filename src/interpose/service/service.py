@@ -138,8 +138,8 @@ class Service:
         on_wait: Callable[[str], object] | None = None,
         confirm: ConfirmationHandler | None = None,
     ) -> Hosted:
-        """The same run for somebody who runs the tools and can do so much with an answer. `on_wait` hears of the question
-        whose answer is waited for. `confirm` is a person who is asked instead of the queue."""
+        """The same run for somebody who runs the tools and can do so much with an answer. `on_wait` hears of the
+        question whose answer is waited for. `confirm` is a person who is asked instead of the queue."""
         flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait, on_wait))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         # And what a hook refused its host may run all the same; other surfaces run nothing themselves.

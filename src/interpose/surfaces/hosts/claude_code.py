@@ -58,11 +58,12 @@ class ClaudeCode(ClaudeLike, frozen=True):
     """It takes a rewrite together with its permission only."""
 
     def rewrite(self, event: HostEvent, arguments: dict[str, Any], reason: str) -> Reply:
-        """Where its person would be asked, the person is asked about the changed call.
+        """Where its person would be asked, the person is asked about the changed call, unless a person changed it.
 
         INVARIANT: an agent that provokes a rewrite gets no permission by it that the host would not have given.
         """
-        decision = "allow" if event.raw.get("permission_mode") == "bypassPermissions" else "ask"
+        bypassed = event.raw.get("permission_mode") == "bypassPermissions"
+        decision = "allow" if bypassed or event.agreed else "ask"
         return specific(
             event, permissionDecision=decision, permissionDecisionReason=reason, updatedInput=arguments
         )  # fmt: skip

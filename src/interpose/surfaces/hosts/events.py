@@ -44,6 +44,8 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     duration_ns: int = 0
     text: str = ""
     command: Command | None = None
+    agreed: bool = False
+    """Whether a person wrote the arguments with which a rewritten call goes on."""
 
     @property
     def tool(self) -> ToolCall:
@@ -59,6 +61,8 @@ class Reply(Struct, frozen=True):
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
+    nobody_to_ask: bool = False
+    """Refused because a person has to agree, and no server runs that could ask one."""
 
 
 class HostFacts(Struct, frozen=True, kw_only=True):

@@ -7,8 +7,10 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from interpose.agents.hook_times import LONGEST, MARGIN
 from interpose.types import EMPTY
+
+MARGIN, LONGEST = 5, 3600
+"""As in agents/hook_times.py, which a hook that only decides need not load. A test holds them together."""
 
 Looseness = Literal["comment", "trailing comma", "byte order mark"]
 """What a text may have that is no plain JSON."""
