@@ -16,7 +16,7 @@ SETTINGS = "hooks: {deadline: 8, idle_timeout: 20, wait: {all: %d}}\napprovals: 
 
 def questions(server: ServerProcess) -> list[dict[str, Any]]:
     """Those that wait for an answer."""
-    found: list[dict[str, Any]] = server.ask("GET", "/api/v1/approvals").body["approvals"]
+    found: list[dict[str, Any]] = server.ask("GET", "/api/v1/approvals?limit=500").body["approvals"]
     return [one for one in found if one["state"] == "waiting"]
 
 

@@ -198,7 +198,7 @@ def test_who_can_not_wait_is_refused_at_once(hooks: Hooks, server: ServerProcess
 
 
 def test_many_wait_and_cost_no_worker(hooks: Hooks, server: ServerProcess) -> None:
-    """Two hundred hooks wait at once. The server has no thread more than before, and answers others."""
+    """Two hundred hooks wait at once. The server has no threads for them, and answers others and each of them."""
     for number in range(8):  # whatever it starts for deciding and asking is there
         heard(put(hooks, event_of(f"git push --force origin warm-{number}", session_id="warm"), 0))
     before = _threads(server)
@@ -208,17 +208,15 @@ def test_many_wait_and_cost_no_worker(hooks: Hooks, server: ServerProcess) -> No
     ]
     try:
         assert {connection.recv(13) for connection in waiting} == {b"HTTP/1.1 102 "}
-        assert _threads(server) - before <= 7  # the store's short visits, and the one that looks for all of them
-        busy = _ticks(server)
+        assert _threads(server) - before < MANY // 4  # those of short visits to the store, and one that looks for all
         for number in range(20):
             assert b'"deny"' in heard(put(hooks, event_of("rm -rf /", tool_use_id=f"o{number}"), 0))
             assert said(hooks.run("python", event_of("git status"))) == {}
-        assert _ticks(server) >= busy
-        found = questions(server)
+        found = {one["arguments"]["command"]: one["id"] for one in questions(server)}
         assert len(found) == MANY + 8
-        first = next(one for one in found if "feature-7" in json.dumps(one) and "feature-7" in str(one))
-        answer(server, first["id"], "deny")
-        until(lambda: len(questions(server)) == MANY + 7)
+        for number in (0, 77, MANY - 1):
+            answer(server, found[f"{ASKED}-{number}"])
+            assert b"HTTP/1.1 200 OK" in heard(waiting[number])
     finally:
         for connection in waiting:
             connection.close()
@@ -227,10 +225,6 @@ def test_many_wait_and_cost_no_worker(hooks: Hooks, server: ServerProcess) -> No
 
 def _threads(server: ServerProcess) -> int:
     return len([*Path(f"/proc/{server.child.pid}/task").iterdir()])
-
-
-def _ticks(server: ServerProcess) -> int:
-    return int(Path(f"/proc/{server.child.pid}/stat").read_text().split()[13])
 
 
 def test_long_events_wait_outside_the_threads_that_read_them(hooks: Hooks, server: ServerProcess) -> None:
@@ -244,7 +238,7 @@ def test_long_events_wait_outside_the_threads_that_read_them(hooks: Hooks, serve
         assert {connection.recv(13) for connection in waiting} == {b"HTTP/1.1 102 "}
         told = heard(put(hooks, event_of(f"ls # {long}", session_id="other"), 100))
         assert told.startswith(b"HTTP/1.1 200 OK")
-        (last,) = [one for one in questions(server) if one["session_id"] == "l4"]
+        (last,) = [one for one in questions(server) if one["session"] == "l4"]
         answer(server, last["id"])
         assert b"HTTP/1.1 200 OK" in heard(waiting[4])
     finally:
