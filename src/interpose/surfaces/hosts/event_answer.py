@@ -56,7 +56,7 @@ def _answered(service: Service, host: Host, event: HostEvent, wait: HookWait | N
         case "tool.before":
             return (yield from _before(service, host, event, wait))
         case "permission.ask":
-            return (yield from _permission(service, host, event))
+            return (yield from _permission(service, host, event, wait))
         case "tool.after":
             return (yield from _after(service, host, event, wait))
         case "message.before":
@@ -136,7 +136,9 @@ def _hosted(service: Service, host: Host, event: HostEvent, wait: HookWait | Non
 def _before(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     match (yield from _hosted(service, host, event, wait).before(event.tool, key=event.call_key)):
         case Go(verdict):
-            return noticed(host.facts, host.allow(event), reply_texts.paused(verdict))
+            paused = reply_texts.paused(verdict)
+            said_yes = replace(event, agreed=bool(verdict.approver) and not paused)
+            return noticed(host.facts, host.allow(said_yes), paused)
         case GoWith(verdict, arguments):
             agreed = verdict.decided_by is not None and verdict.decided_by.interceptor == EDITED
             return host.rewrite(replace(event, agreed=agreed), arguments, reply_texts.change(verdict))
@@ -162,10 +164,15 @@ def _waits(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply:
     return noticed(host.facts, host.deny(event, reply_texts.waiting(verdict)), reply_texts.notice(verdict))
 
 
-def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+def _permission(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     """The host is about to ask its own person. We can only refuse before it does: yes is for the person to say."""
     hosted = _hosted(service, host, event)
-    if (yield from hosted.decide(event.tool)).outcome != "deny":
+    verdict = yield from hosted.decide(event.tool)
+    if verdict.outcome != "deny":
+        if wait is not None and event.name in host.facts.prompts:
+            from interpose.surfaces.hosts.host_prompts import answered_here
+
+            return (yield from answered_here(service, host, event, verdict, wait))
         if event.name in host.facts.says_it_asks:
             hosted.asking(event.tool)
         return host.allow(event)

@@ -45,7 +45,7 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     text: str = ""
     command: Command | None = None
     agreed: bool = False
-    """Whether a person wrote the arguments with which a rewritten call goes on."""
+    """Whether a person said yes to this very call, as it goes on."""
 
     @property
     def tool(self) -> ToolCall:
@@ -79,6 +79,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     asks_in: tuple[str, ...] = ()
     """The modes in which it puts `ask` to a person, or refuses where nobody sits: in any other we refuse. The empty
     word is for events that name no mode: in whatever mode the host is, it asks."""
+    prompts: tuple[str, ...] = ()
+    """Events by which the host says that it asks its own person, and takes the answer of somebody else."""
     says_it_asks: tuple[str, ...] = ()
     """Events by which the host says that it puts a call to its person now."""
     unasked_input: tuple[str, ...] = ()

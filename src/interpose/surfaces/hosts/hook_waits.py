@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from interpose.config.settings import Config
     from interpose.surfaces.hosts.events import HostEvent
 
-_WAITING = ("tool.before", "tool.after")
+_WAITING = ("tool.before", "tool.after", "permission.ask")
 """Where an event stands that is worth waiting for. A message is its own person's, who can send it again."""
 
 
