@@ -69,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, run in INSTEAD.items():
             if getattr(args, name):
                 rows = run(found, parts, place, _say)
-                _say(f"\n{_table(rows, next(iter(rows.values()), {}))}")
+                _say(f"\n{_table(rows, dict.fromkeys(column for row in rows.values() for column in row))}")
                 return int(not all(seen.good for row in rows.values() for seen in row.values()))
         if args.readers:
             read = readers.run_readers(found, parts, place, _say)

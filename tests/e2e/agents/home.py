@@ -22,7 +22,7 @@ from tests.e2e import terminals
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel
-from tests.e2e.agents.known import Agent, Around
+from tests.e2e.agents.known import Agent, Around, Started
 from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
 
@@ -125,6 +125,20 @@ class Home:
     def sub_results(self, told: str) -> tuple[str, ...]:
         """What the model of that sub-agent was shown."""
         return tuple(self._model.sub_results.get(told, ()))
+
+    @property
+    def started(self) -> Started:
+        """How the agent is started."""
+        return self._started
+
+    def wish(self, steps: Sequence[ToolUse]) -> None:
+        """What the model wants of an agent that somebody else starts."""
+        self._model.steps = tuple(steps)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What the model was shown of it."""
+        return tuple(self._model.results)
 
     def write(self, path: str, content: Any) -> None:
         """A file of the home; what is no text as JSON."""

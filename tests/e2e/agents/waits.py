@@ -34,8 +34,11 @@ EDITED = "touch changed.marker"
 class Person:
     """Looks for questions at a terminal of their own, and answers each as its words ask for."""
 
-    def __init__(self, home: Home) -> None:
+    def __init__(self, home: Home, answers: Mapping[str, Sequence[str]] | None = None) -> None:
+        """`answers` are for other commands than those of this module: what is typed besides the id."""
         self._home, self._over = home, threading.Event()
+        others = {text: (text, _typing(words)) for text, words in (answers or {}).items()}
+        self._answers = {command(word): (word, typed) for word, typed in _ANSWERS.items()} | others
         self._thread = threading.Thread(target=self._answer)
         self.answered: list[str] = []
         self.shown = ""
@@ -60,11 +63,15 @@ class Person:
                 if question["id"] in known or question.get("state", "waiting") != "waiting":
                     continue
                 known.add(question["id"])
-                word = next((word for word in _ANSWERS if command(word) in json.dumps(question)), "")
-                if word:
-                    _code, shown = self._terminal.run(*interpose("approvals", *_ANSWERS[word](question["id"])))
-                    self.answered.append(word)
-                    self.shown += shown
+                for text, (word, typed) in self._answers.items():
+                    if text in json.dumps(question):
+                        _code, shown = self._terminal.run(*interpose("approvals", *typed(question["id"])))
+                        self.answered.append(word)
+                        self.shown += shown
+
+
+def _typing(words: Sequence[str]) -> Callable[[str], Sequence[str]]:
+    return lambda id: (*words, id)
 
 
 _ANSWERS: Mapping[str, Callable[[str], Sequence[str]]] = {
@@ -86,6 +93,10 @@ def run_waits(
             with Person(home) as person:
                 run = home.run([agent.run(command(word)) for word in _ANSWERS], typed=True)
             rows[f"{agent.host} {agent.version}"] = row = judged(home, agent, run, person)
+        if agent.host == "opencode":
+            from tests.e2e.agents.opencode_prompts import prompts  # which stands on this module
+
+            row |= prompts(agent, parts, place)
         words = ", ".join(f"{name}: {seen.word}" for name, seen in row.items())
         say(f"· {agent.host} {agent.version} ({run.took:.0f} s): {words}")
         if not all(seen.good for seen in row.values()):

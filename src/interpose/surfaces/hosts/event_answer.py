@@ -130,15 +130,14 @@ def _hosted(service: Service, host: Host, event: HostEvent, wait: HookWait | Non
     if wait is None:
         return service.hosted(event.context, can)
     seconds = wait.seconds_for(event, service.config)
-    return service.hosted(event.context, can, wait=seconds, on_wait=wait.begin)
+    return service.hosted(event.context, can, wait=seconds, waits=wait)
 
 
 def _before(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     match (yield from _hosted(service, host, event, wait).before(event.tool, key=event.call_key)):
         case Go(verdict):
-            paused = reply_texts.paused(verdict)
-            said_yes = replace(event, agreed=bool(verdict.approver) and not paused)
-            return noticed(host.facts, host.allow(said_yes), paused)
+            said_yes = replace(event, agreed=wait is not None and wait.agreed)
+            return noticed(host.facts, host.allow(said_yes), reply_texts.paused(verdict))
         case GoWith(verdict, arguments):
             agreed = verdict.decided_by is not None and verdict.decided_by.interceptor == EDITED
             return host.rewrite(replace(event, agreed=agreed), arguments, reply_texts.change(verdict))

@@ -27,6 +27,8 @@ class HookWait:
         self.longest = 0.0
         self.question = ""
         """What the event was left waiting for, when it was answered."""
+        self.agreed = False
+        """Whether a person said yes."""
 
     def seconds_for(self, event: HostEvent, config: Config) -> float:
         """How long this event waits: no longer than the client can, and than the host was said to."""
@@ -41,6 +43,10 @@ class HookWait:
         """The answer to a question is waited for now."""
         if self._begins is not None:
             self._begins(question, self.longest)
+
+    def said_yes(self) -> None:
+        """A person agreed to the call."""
+        self.agreed = True
 
 
 def where_to_answer(question: str) -> str:
