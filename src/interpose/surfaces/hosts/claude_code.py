@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.hook_places import STATUS, HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
@@ -33,6 +33,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
+    while_it_runs=STATUS,
     takes=("byte order mark",),
     fail_closed={"onFailure": "block"},
     fail_closed_since="2.1.295",

@@ -67,6 +67,8 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What every hook has besides its command and its timeout."""
     fail_closed: dict[str, Any] = EMPTY
     """What makes the host refuse when the hook of a gate fails."""
+    while_it_runs: dict[str, Any] = EMPTY
+    """What makes the host show its person a text as long as the hook of a gate runs."""
     fail_closed_since: str = ""
     """The first version of the host that knows this."""
     also_command: str = ""
@@ -89,6 +91,10 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What the host reads besides plain JSON, as seen when it ran. It passes over a file with anything else."""
     traces: tuple[str, ...] = ()
     """Directories in which the host leaves something whenever it works."""
+
+
+STATUS = {"statusMessage": "Interpose decides. Is there a question? interpose approvals watch"}
+"""For hosts that show a hook's own text beside what they do."""
 
 
 def shell_event(event: str, tool: str, **more: str) -> dict[str, Any]:
@@ -115,6 +121,6 @@ def _entry(setup: HostSetup, event: HookEvent, command: str, seconds: int) -> di
     if setup.timeout_key:
         hook[setup.timeout_key] = min(seconds, event.most) * setup.timeout_unit
     if event.gate:
-        hook |= setup.fail_closed
+        hook |= setup.fail_closed | setup.while_it_runs
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
     return {**matcher, "hooks": [hook]} if setup.layout == "groups" else {**hook, **matcher}
