@@ -55,12 +55,12 @@ def said(done: Done) -> dict[str, Any]:
     return told
 
 
-def put(hooks: Hooks, body: bytes, wait: int) -> socket.socket:
+def put(hooks: Hooks, body: bytes, wait: int, host: str = "claude-code") -> socket.socket:
     """An event at the server's own socket, as a client puts it that can wait so long."""
     connection = socket.socket(socket.AF_UNIX)
     connection.settimeout(120)
     connection.connect(str(hooks.socket))
-    head = f"POST /hook/claude-code HTTP/1.1\r\nHost: localhost\r\nX-Interpose-Wait: {wait}\r\n"
+    head = f"POST /hook/{host} HTTP/1.1\r\nHost: localhost\r\nX-Interpose-Wait: {wait}\r\n"
     connection.sendall(f"{head}Content-Length: {len(body)}\r\nConnection: close\r\n\r\n".encode() + body)
     return connection
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.processes import ServerProcess
-from tests.faults.test_hooks import _end_server, _servers
+from tests.faults.test_hooks import _end_server
 from tests.hooked import Hooks, event_of, until
 from tests.waiting import ASKED, SETTINGS, answer, ended, heard, put, question, questions, said, started
 
@@ -163,32 +163,6 @@ def test_when_time_is_up_it_is_refused_and_a_later_yes_counts_once(tmp_path: Pat
         assert len(questions(server)) == 1
 
 
-@pytest.mark.parametrize("way", ["bash", "program"])
-def test_without_a_server_one_is_started_and_asked(hooks: Hooks, way: str) -> None:
-    """Only a server can ask a person. The same hook that found none waits at the one that it has started."""
-    hook = started(hooks, way, event_of(ASKED))
-    until(hooks.socket.exists)
-    until(lambda: b"102" in _first(hooks))
-    until(lambda: not _servers(hooks) or _listens(hooks))
-    for pid in _servers(hooks):
-        os.kill(pid, signal.SIGKILL)
-    told = said(ended(hook))
-    assert told["permissionDecision"] == "deny", told
-
-
-def _listens(hooks: Hooks) -> bool:
-    return hooks.address.exists()
-
-
-def _first(hooks: Hooks) -> bytes:
-    """What a second hook for the same call hears first: it is not alone."""
-    try:
-        with put(hooks, event_of(ASKED), 100) as other:
-            return other.recv(13)
-    except OSError:
-        return b""
-
-
 def test_who_can_not_wait_is_refused_at_once(hooks: Hooks, server: ServerProcess) -> None:
     """A client of an older version does not say that it can."""
     told = heard(put(hooks, event_of(ASKED), 0))
@@ -244,3 +218,65 @@ def test_long_events_wait_outside_the_threads_that_read_them(hooks: Hooks, serve
     finally:
         for connection in waiting[:4]:
             connection.close()
+
+
+def test_who_answers_later_lets_the_hook_go(hooks: Hooks, server: ServerProcess) -> None:
+    hook = started(hooks, "bash", event_of(ASKED))
+    answer(server, question(server), "defer", comment="after lunch")
+    told = said(ended(hook))
+    assert told["permissionDecision"] == "deny"
+    assert "after lunch" in told["permissionDecisionReason"]
+    assert len(questions(server)) == 1
+
+
+PROMPT = {"event": "permission.asked", "session": "s1", "cwd": "/home/dev/proj", "tool": "bash", "call": "c1"}
+
+
+def prompt(hooks: Hooks, command: str, **more: str) -> socket.socket:
+    """OpenCode says that it asks its own person."""
+    event = PROMPT | {"arguments": {"command": command}} | more
+    return put(hooks, json.dumps(event).encode(), 100, "opencode")
+
+
+def body(connection: socket.socket) -> dict[str, object]:
+    told: dict[str, object] = json.loads(heard(connection).rpartition(b"\r\n\r\n")[2])
+    return told
+
+
+def test_a_prompt_of_the_host_is_answered_by_a_person_at_the_desk(hooks: Hooks, server: ServerProcess) -> None:
+    asked = prompt(hooks, "make release")
+    answer(server, question(server))
+    assert body(asked) == {"decision": "allow", "agreed": True}
+    refused = prompt(hooks, "make other")
+    answer(server, question(server), "deny", reason="not now")
+    told = body(refused)
+    assert told["decision"] == "deny"
+    assert "not now" in str(told["reason"])
+    edited = prompt(hooks, "make third")
+    answer(server, question(server), arguments={"command": "make -n third"})
+    told = body(edited)
+    assert told["decision"] == "deny"
+    assert "make -n third" in str(told["reason"])
+
+
+def test_what_is_no_persons_word_leaves_the_prompt_as_it_is(hooks: Hooks, server: ServerProcess) -> None:
+    """A pause answers what we ask. What the host asks by its own settings it does not."""
+    paused = server.ask("POST", "/api/v1/pause", {"minutes": 10, "reason": "moving files"})
+    assert paused.status in (200, 201), paused
+    assert body(prompt(hooks, "make release")) == {"decision": "allow"}
+    assert body(prompt(hooks, "rm -rf /"))["decision"] == "deny"
+    assert questions(server) == []
+
+
+def test_a_prompt_is_its_own_persons_where_nobody_said_queue(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path, settings=(SETTINGS % 120).replace("queue", "host"))
+    with ServerProcess(tmp_path) as server:
+        assert body(prompt(hooks, "make release")) == {"decision": "allow"}
+        assert questions(server) == []
+
+
+def test_a_yes_is_told_to_a_host_with_prompts_of_its_own(hooks: Hooks, server: ServerProcess) -> None:
+    asked = prompt(hooks, ASKED, event="tool.execute.before")
+    answer(server, question(server))
+    assert body(asked) == {"decision": "allow", "agreed": True}
+    assert body(prompt(hooks, "ls", event="tool.execute.before")) == {"decision": "allow"}

@@ -21,6 +21,11 @@ def hook_wait(host: str, config: Config) -> float:
     return fitted_wait(host, config.hooks.wait, config.hooks.deadline, config.approvals.timeout)
 
 
+def usual_wait(host: str) -> float:
+    """The same where no user's configuration counts."""
+    return HOOK_TIMES[host].waits
+
+
 def contradictions(config: Config, is_set: Container[str]) -> Iterator[tuple[str, str]]:
     """The key that is wrong, and why. `is_set` are the keys that somebody has set."""
     if "hooks.deadline" in is_set and config.hooks.deadline + MARGIN > LONGEST:

@@ -180,7 +180,7 @@ def _with_hooks(
     managed, config = target.scope == "managed", loaded.config
     wait = managed_wait(host) if managed else wait_of(host, config)
     seconds = managed_seconds(host) if managed else seconds_of(host, config)
-    wanted = hooks_of(wanted_setup, client.command, seconds + wait)
+    wanted = hooks_of(wanted_setup, client.command, seconds, wait)
     ours = is_ours(target.facts.name)
     found = _found(target)
     was = Records(loaded.places).get(target.facts.name, found.path)

@@ -10,9 +10,7 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from interpose.formats.strict_json import StrictJsonError, decode
-from interpose.surfaces.hosts.all_hosts import speaking
-from interpose.surfaces.hosts.events import EventError
+from interpose.surfaces.hosts.hook_waits import names_call
 
 if TYPE_CHECKING:
     from interpose.surfaces.hosts.events import Host, Reply
@@ -55,7 +53,7 @@ class TwinEvents:
         runs a call of that name once, whoever sends its name.
         """
         key = hashlib.blake2b(b"%b\0%b\0%b" % (host.facts.name.encode(), event.encode(), body), digest_size=16).digest()
-        while (first := self._running.get(key)) is not None and _names_call(host, event, body):
+        while (first := self._running.get(key)) is not None and names_call(host, event, body):
             first.listen(begins)
             reply = await asyncio.shield(first.done)
             if reply is not None:  # its client did not leave
@@ -70,11 +68,3 @@ class TwinEvents:
             own.done.set_result(reply)
             if self._running.get(key) is own:
                 del self._running[key]
-
-
-def _names_call(named: Host, event: str, body: bytes) -> bool:
-    try:
-        raw = decode(body)
-        return isinstance(raw, dict) and bool(speaking(raw, named).read(raw, event).call_key)
-    except (StrictJsonError, EventError):
-        return False

@@ -47,7 +47,7 @@ def test_a_host_gives_its_hook_more_than_the_hook_takes(host: str, tmp_path: Pat
     if not setup.timeout_key:
         return
     takes = seconds_of(one, config) + wait_of(one, config)
-    written = hooks_of(setup, "x", takes)
+    written = hooks_of(setup, "x", seconds_of(one, config), wait_of(one, config))
     events = written[setup.key] if setup.key else written
     for event in setup.events:
         if event.gate:

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from interpose.agents.hook_times import HOOK_TIMES
 from interpose.config.places import DIRECTORY_VARIABLE, Places
-from interpose.config.waiting_times import hook_wait
+from interpose.config.waiting_times import hook_wait, usual_wait
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, STALLED_SECONDS, stalled_file
 from interpose.surfaces.hosts.hook_places import seconds_for
@@ -176,7 +175,7 @@ def managed_seconds(host: Host) -> float:
 
 def managed_wait(host: Host) -> int:
     """How long that one may wait for a person besides."""
-    return int(HOOK_TIMES[host.facts.name].waits)
+    return int(usual_wait(host.facts.name))
 
 
 def _importing(python: str, file: Path, cache: Path) -> tuple[str, ...]:

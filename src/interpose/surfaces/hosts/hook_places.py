@@ -6,6 +6,7 @@ from math import ceil
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.types import EMPTY
 
@@ -108,9 +109,14 @@ def seconds_for(setup: HostSetup, wanted: float) -> float:
     return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
 
 
-def hooks_of(setup: HostSetup, command: str, seconds: float) -> dict[str, Any]:
-    """The object to merge into a host's file, for a hook that is this command line and answers by then."""
-    events = {event.name: [_entry(setup, event, command, ceil(seconds) + MARGIN)] for event in setup.events}
+def hooks_of(setup: HostSetup, command: str, seconds: float, wait: float = 0.0) -> dict[str, Any]:
+    """The object to merge into a host's file, for a hook that is this command line and decides by then.
+
+    It may `wait` for a person besides.
+    """
+    if not wait:
+        setup = replace(setup, while_it_runs={})
+    events = {event.name: [_entry(setup, event, command, ceil(seconds + wait) + MARGIN)] for event in setup.events}
     return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
 
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from interpose.formats.strict_json import StrictJsonError, decode
+from interpose.surfaces.hosts.all_hosts import speaking
+from interpose.surfaces.hosts.events import EventError
+
 if TYPE_CHECKING:
     from interpose.config.settings import Config
-    from interpose.surfaces.hosts.events import HostEvent
+    from interpose.surfaces.hosts.events import Host, HostEvent
 
 _WAITING = ("tool.before", "tool.after", "permission.ask")
 """Where an event stands that is worth waiting for. A message is its own person's, who can send it again."""
@@ -55,3 +59,12 @@ def where_to_answer(question: str) -> str:
         f"Interpose waits for an answer to question {question}: interpose approvals approve {question} (or: interpose "
         f"approvals watch), in another terminal"
     )
+
+
+def names_call(named: Host, event: str, body: bytes) -> bool:
+    """Whether an event has the host's own name for the call that it is about."""
+    try:
+        raw = decode(body)
+        return isinstance(raw, dict) and bool(speaking(raw, named).read(raw, event).call_key)
+    except (StrictJsonError, EventError):
+        return False
