@@ -47,7 +47,7 @@ class AnswerHeads:
 
     def interim(self, status: int, headers: Headers) -> bytes:
         """An answer before the answer (1xx). Raises ValueError as `head` does."""
-        return b"%b%b\r\n" % (_status_line(status), _fields(headers))
+        return b"%b%b\r\n" % (_status_line(status), _relayed(headers))
 
     def _start(self, status: int) -> bytes:
         made = (
