@@ -126,6 +126,19 @@ def test_two_equal_calls_are_two_questions(hooks: Hooks, server: ServerProcess) 
     assert told == ["", "deny"]
 
 
+def test_calls_that_their_host_does_not_name_are_never_taken_for_one(hooks: Hooks, server: ServerProcess) -> None:
+    """Kiro names none. Two of its calls that look the same are two calls, and one yes lets one of them run."""
+    event = {"hook_event_name": "preToolUse", "cwd": "/home/dev/proj", "session_id": "s1", "tool_name": "execute_bash"}
+    told = json.dumps(event | {"tool_input": {"command": ASKED}}).encode()
+    both = [put(hooks, told, 100, "kiro") for _ in range(2)]
+    assert {connection.recv(13) for connection in both} == {b"HTTP/1.1 102 "}
+    id = question(server)
+    answer(server, id)
+    answer(server, question(server, but=(id,)), "deny")
+    codes = sorted(b"X-Interpose-Exit: 2" in heard(connection) for connection in both)
+    assert codes == [False, True]
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_a_hook_that_was_killed_uses_up_no_answer(hooks: Hooks, server: ServerProcess, way: str) -> None:
     hook = started(hooks, way, event_of(ASKED))
