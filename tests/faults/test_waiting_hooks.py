@@ -293,3 +293,29 @@ def test_a_yes_is_told_to_a_host_with_prompts_of_its_own(hooks: Hooks, server: S
     answer(server, question(server))
     assert body(asked) == {"decision": "allow", "agreed": True}
     assert body(prompt(hooks, "ls", event="tool.execute.before")) == {"decision": "allow"}
+
+
+LOOKED_AT = """version: 1
+rules:
+  - id: look-at-it
+    on: {tools: [exec], point: tool.after}
+    when: result.text.contains("LOOK")
+    action: ask
+    message: Somebody has to see this first.
+"""
+
+
+def test_a_result_waits_for_its_person_too(tmp_path: Path) -> None:
+    hooks = Hooks(tmp_path, settings=SETTINGS % 120)
+    rules = tmp_path / ".config" / "interpose" / "policy" / "rules.yaml"
+    rules.parent.mkdir()
+    rules.write_text(LOOKED_AT)
+    shape = {"stdout": "LOOK here", "stderr": "", "interrupted": False, "isImage": False}
+    result = event_of("cat notes", hook_event_name="PostToolUse", tool_response=shape)
+    with ServerProcess(tmp_path) as server:
+        shown = started(hooks, "bash", result)
+        answer(server, question(server))
+        assert said(ended(shown)) == {}
+        withheld = started(hooks, "bash", result.replace(b"LOOK here", b"LOOK there"))
+        answer(server, question(server), "deny")
+        assert "LOOK there" not in json.dumps(said(ended(withheld)))
