@@ -90,6 +90,7 @@ MAY_USE: dict[str, set[str]] = {
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"agents", "formats", "tools"},
     "proof": LEAVES | {"config"},
+    "notifications": LEAVES | {"approvals", "config", "formats", "store"},
     "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
@@ -100,7 +101,9 @@ MAY_USE: dict[str, set[str]] = {
     "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
-    "service": FLOW | POLICY | {"call_kinds", "config", "formats", "governance", "ledger", "pins", "proof", "store"},
+    "service": FLOW
+    | POLICY
+    | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
     "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
@@ -127,7 +130,7 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "governance", "observability", "pins", "proof", "surfaces.http_server"},
+    | {"service", "config", "governance", "notifications", "observability", "pins", "proof", "surfaces.http_server"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -144,7 +147,7 @@ MAY_USE: dict[str, set[str]] = {
     | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
+    | {"agents", "approvals", "formats", "config", "notifications", "secrets", "store", "ledger"}
     | {"surfaces.hook_clients", "surfaces.hosts"},
     "cli": FLOW
     | POLICY
@@ -188,7 +191,7 @@ CONFINED = {
         "fastmcp": ("fastmcp",),
         "google_adk": ("google",),
         "langchain": ("langchain", "langchain_core", "langgraph"),
-        "llama_index": ("llama_index",),
+        "llama_index": ("llama_index", "workflows"),
         "mcp_sdk": ("mcp",),
         "openai_agents": ("agents", "openai"),
         "pydantic_ai": ("pydantic_ai",),
@@ -197,6 +200,7 @@ CONFINED = {
     }.items()
     for package in packages
 }
+CONFINED["mcp"] += ("surfaces/frameworks/fastmcp.py",)  # which stands on it
 
 SOURCE_LIMIT = 500
 TEST_LIMIT = 600

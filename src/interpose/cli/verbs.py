@@ -49,6 +49,7 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
             "grants": "what was approved and still counts: list it, or revoke it",
             "pause": "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it "
             "ends by itself",
+            "notify": "how people are told of questions: list channels, try them out, or mute them for a while",
             "operator": "set up who answers: a passphrase, or a second system user",
         },
     ),

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import pwd
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -136,6 +136,7 @@ class DecisionServer:
             self._warn_of_openness()
             if self._gateway is not None:
                 self._gateway.start()
+            service.notifier.start(_looked_at(self._listener.addresses))
             started(addresses)
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             grants = loop.create_task(watch_grants(service))
@@ -143,7 +144,8 @@ class DecisionServer:
         finally:
             stopping()
             service.events.end()
-            service.let_go()
+            service.let_go()  # first: what is waited for holds up the end
+            await asyncio.to_thread(service.notifier.stop)
             for task in (alarm, grants):
                 if task is not None:
                     task.cancel()
@@ -193,6 +195,7 @@ class DecisionServer:
                 # INVARIANT: everything that can be refused is looked at before the first of it is taken over.
                 await asyncio.to_thread(_take_over, service, config)
                 await self._listener.reload(trust, config.server.tls)
+                service.notifier.start()
             except InterposeError as error:
                 problems.append(text_of(error))
             status = service.policy_status()[0]
@@ -226,6 +229,12 @@ def _take_over(service: Service, config: Config) -> None:
         service.reload()
     else:
         reconfigure(service, config)
+
+
+def _looked_at(addresses: Sequence[str]) -> str:
+    """Where a browser of this machine finds the server; empty where none does."""
+    own = next((address for address in addresses if address.startswith("http")), "")
+    return own.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
 
 
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interpose.flow.governing import SessionWords
     from interpose.governance.rulebook import Rulebook
     from interpose.ledger import Ledger
+    from interpose.notifications.notifier import Notifier
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
@@ -108,6 +109,21 @@ class Service:
         from interpose.service.question_events import QuestionEvents
 
         return QuestionEvents(lambda: self.desk)
+
+    @cached_property
+    def notifier(self) -> Notifier:
+        """Who tells people of questions, where they are. It is started by the server."""
+        from time import time_ns
+
+        from interpose.notifications.notifier import Notifier
+
+        return Notifier(
+            self.store,
+            lambda: self.desk,
+            lambda: self.config.notifications,
+            public_url=lambda: self.config.server.public_url,
+            clock_ns=time_ns if self.answering is None else self.answering.clock,
+        )
 
     @cached_property
     def pins(self) -> PinDesk:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interpose.surfaces.http import (
+    answer_links,
     approvals,
     audit,
     commands,
@@ -14,6 +15,7 @@ from interpose.surfaces.http import (
     health,
     intercept,
     metrics,
+    notifications,
     pins,
     policy,
     roles,
@@ -32,6 +34,7 @@ def for_people(service: Service) -> tuple[Route, ...]:
     """What a person answers and orders. The sockets have these, too: whoever comes to one proves who they are there."""
     return (
         *approvals.routes(service),
+        *notifications.routes(service),
         *pins.routes(service),
         *commands.routes(service),
         *governed_sessions.routes(service),
@@ -47,6 +50,7 @@ def routes(
         *validate.routes(service),
         *events.routes(service),
         *for_people(service),
+        *answer_links.routes(service),
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),

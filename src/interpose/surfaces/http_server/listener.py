@@ -233,9 +233,10 @@ def addresses_of(server: ServerSettings) -> tuple[Address, ...]:
 
 def trust_of(server: ServerSettings) -> Trust:
     """The trust that is configured. The tokens file is made if it is not there."""
+    own = [server.public_url] if server.public_url else []  # whoever comes by the address that we give away
     return make_trust(
-        allowed_hosts=server.allowed_hosts,
-        allowed_origins=server.allowed_origins,
+        allowed_hosts=(*server.allowed_hosts, *(address.partition("://")[2] for address in own)),
+        allowed_origins=(*server.allowed_origins, *own),
         trusted_proxies=server.trusted_proxies,
         loopback=server.loopback,
         tokens=open_tokens(Path(server.tokens_file)) if server.tokens_file else None,

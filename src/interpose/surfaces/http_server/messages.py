@@ -168,6 +168,8 @@ class Route(Struct, frozen=True):
     rules: Mapping[str, Any] = EMPTY
     hangs_up: bool = False
     """Whether a client that sends no more is gone, and what is done for it is given up."""
+    linked: bool = False
+    """Whether pages of other sites may lead here: a browser that comes to look is let in from wherever it comes."""
 
 
 Routes = Sequence[Route]
