@@ -19,7 +19,7 @@ Begins = Callable[[str, float], object]
 """Hears of a question, and of how many seconds its answer is waited for."""
 
 
-class _Running:
+class _RunningEvent:
     """An event that is being answered, and those who want the same answer."""
 
     def __init__(self) -> None:
@@ -42,7 +42,7 @@ class TwinEvents:
     """The events that are being answered now. For one event loop."""
 
     def __init__(self) -> None:
-        self._running: dict[bytes, _Running] = {}
+        self._running: dict[bytes, _RunningEvent] = {}
 
     async def answered(
         self, host: Host, event: str, body: bytes, begins: Begins, answer: Callable[[Begins], Awaitable[Reply]]
@@ -58,7 +58,7 @@ class TwinEvents:
             reply = await asyncio.shield(first.done)
             if reply is not None:  # its client did not leave
                 return reply
-        own, reply = _Running(), None
+        own, reply = _RunningEvent(), None
         own.listen(begins)
         self._running.setdefault(key, own)
         try:
