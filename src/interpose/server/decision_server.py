@@ -155,6 +155,7 @@ class DecisionServer:
         finally:
             stopping()
             service.events.end()
+            service.let_go()  # first: what is waited for holds up the end
             await asyncio.to_thread(service.notifier.stop)
             for task in (alarm, grants):
                 if task is not None:
