@@ -13,6 +13,7 @@ import yaml
 
 from interpose import Context, ToolCall
 from interpose.driving import drive_async
+from interpose.paths import ours
 from interpose.service.service import Service
 from interpose.shell import analyse
 from interpose.shell.terminal_programs import waits_for_typing
@@ -89,6 +90,17 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
         patch.setenv("HOME", HOME)
         with service_in(tmp_path_factory.mktemp("parity")) as opened:
             yield opened
+
+
+@pytest.fixture(scope="module")
+def places(service: Service) -> ours.Holdings:
+    return ours._held
+
+
+@pytest.fixture(autouse=True)
+def _same_places(places: ours.Holdings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of these tests share one service: what is its own is ours in each of them."""
+    monkeypatch.setattr(ours, "_held", places)
 
 
 @pytest.fixture(scope="module")

@@ -134,15 +134,15 @@ def test_an_edited_call_from_the_hook_to_the_record(tmp_path: Path) -> None:
         "tool_use_id": "t1", "permission_mode": "bypassPermissions",
         "tool_input": {"command": "git push --force origin feature", "description": "publish"},
     }  # fmt: skip
-    with ServerProcess(tmp_path) as server, terminal(server) as own:
-        environment = clean_environment(tmp_path)
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    # An agent in a terminal of its own, which is younger than the person's.
+    agent = tmp_path / "agent.sh"
+    agent.write_text(f"{' '.join(interpose('hook', 'claude-code'))} <event.json >said.json\ntrue\n")
+    with ServerProcess(tmp_path) as server, terminal(server) as own, terminal(server) as other:
 
         def hook() -> dict[str, Any]:
-            done = subprocess.run(
-                interpose("hook", "claude-code"), input=json.dumps(event), capture_output=True, text=True, check=True,
-                env=environment,
-            )  # fmt: skip
-            told: dict[str, Any] = json.loads(done.stdout)["hookSpecificOutput"]
+            assert other.run("bash", str(agent))[0] == 0
+            told: dict[str, Any] = json.loads((tmp_path / "said.json").read_text())["hookSpecificOutput"]
             return told
 
         assert hook()["permissionDecision"] == "deny"

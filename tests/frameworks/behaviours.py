@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 from msgspec import Struct
 
 from interpose import Approved, Confirm, Deny, PermissionRequest
+from interpose.surfaces.frameworks.guarding import SAID_NO
 from interpose.types import Allow
 from tests.frameworks.interceptors import (
     HIDDEN,
@@ -139,6 +140,12 @@ def asked_in_the_frameworks_own_way_no(play: Play) -> None:
     assert len(played.questions) == 1
     assert ran == []
     assert all("noted ask first" not in text for text in played.seen)
+
+
+@behaviour("ask")
+def the_model_is_told_that_a_person_said_no(play: Play) -> None:
+    played, _ran = play.run("ask first", options=deciding(), person="no")
+    assert SAID_NO in played.seen[0], "a crash at the no keeps the call from running, too, and says nothing of a person"
 
 
 @behaviour("ask")

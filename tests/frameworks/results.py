@@ -45,6 +45,8 @@ def digest_of(known: KnownFramework) -> str:
     """The digest of all that a result depends on: the adapter, what it stands on, its driver and pins, the suite."""
     room = known.adapter.parent
     others = {one.adapter for one in KNOWN} - {known.adapter}
+    text = known.adapter.read_text(encoding="utf-8")
+    others -= {path for path in others if f"interpose.surfaces.frameworks.{path.stem} import" in text}
     sources = sorted(path for path in room.glob("*.py") if path not in others and path.name != "__init__.py")
     suite = [SUITE / f"{name}.py" for name in _SUITE]
     digest = hashlib.sha256()

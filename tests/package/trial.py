@@ -66,6 +66,7 @@ USES = (
     Use(("redact",), part="[redacted", stdin="the key is AKIA" + "QYLPMN5HIEXAMPLZ\n"),
     Use(("approvals", "list")),
     Use(("grants", "list")),
+    Use(("pause", "list")),
     Use(("session", "list"), part="last active"),
     Use(("audit", "search", "--decision", "deny"), part="rm -rf /"),
     Use(("audit", "verify")),

@@ -16,6 +16,7 @@ from interpose.config.settings import Config, InterceptorSettings
 Path = tuple[str, ...]
 
 PREFIX = "INTERPOSE_"
+OTHERS_PREFIX = "MAYBE_DONT_"
 INTERCEPTORS = "interceptors"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-PREFIX = "MAYBE_DONT_"
+from interpose.config.keys import OTHERS_PREFIX
 
 _SAME: Mapping[str, str] = {
     "INTERCEPT_ENABLED": "intercept.enabled",
@@ -26,7 +26,7 @@ _EVERYWHERE = "0.0.0.0"  # noqa: S104 - what `:8080` means there; the server ref
 def maybe_dont_settings(environ: Mapping[str, str]) -> Iterator[tuple[str, str, str]]:
     """Key, text and variable of what is set under the other name."""
     for variable, text in environ.items():
-        name = variable.removeprefix(PREFIX)
+        name = variable.removeprefix(OTHERS_PREFIX)
         if name == variable:
             continue
         if name in _SAME:

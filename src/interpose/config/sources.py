@@ -11,8 +11,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.config.builtins import owners
-from interpose.config.keys import INTERCEPTORS, PREFIX, Group, Key, Path, interceptor_group, tree
-from interpose.config.maybe_dont_variables import maybe_dont_settings
+from interpose.config.keys import INTERCEPTORS, OTHERS_PREFIX, PREFIX, Group, Key, Path, interceptor_group, tree
 from interpose.config.places import DIRECTORY_VARIABLE
 from interpose.config.problems import Problem, unknown
 from interpose.config.settings import BUILTIN_INTERCEPTORS
@@ -133,7 +132,11 @@ def member_of(group: Group, name: str) -> Key | Group | str:
 def from_environment(environ: Mapping[str, str]) -> Iterator[Found]:
     """The settings of `INTERPOSE_...` variables, behind those of the names that others gave to the same keys."""
     ours = {name: text for name, text in environ.items() if name.startswith(PREFIX)}
-    others = list(maybe_dont_settings(environ))
+    others: list[tuple[str, str, str]] = []
+    if any(name.startswith(OTHERS_PREFIX) for name in environ):
+        from interpose.config.maybe_dont_variables import maybe_dont_settings
+
+        others = list(maybe_dont_settings(environ))
     if not ours and not others:
         return
     by_name = {key.name: key for key in tree().all_keys()}

@@ -11,9 +11,7 @@ from typing import TYPE_CHECKING
 
 from interpose.late_names import late_names
 from interpose.ledger.ledger import Ledger, LedgerStatus, make_directory
-from interpose.ledger.recover_ledger import RecoveryReport, recover_ledger  # at once: a module has its name, too
 from interpose.ledger.settings import LedgerSettings, LogSettings
-from interpose.ledger.verify import Verification, verify, verify_directory, verify_notes  # as above
 
 if TYPE_CHECKING:
     from interpose.ledger.anchor_places import AnchorPlace, places_of
@@ -21,9 +19,11 @@ if TYPE_CHECKING:
     from interpose.ledger.checkpoints import Broken
     from interpose.ledger.formats import OLD_FORMATS, Format, shapes
     from interpose.ledger.record import Record, named, records, search
+    from interpose.ledger.recovering import RecoveryReport, recover_ledger
     from interpose.ledger.recovery import Recovery, recover_all
     from interpose.ledger.retention import retain
     from interpose.ledger.unapproved import ran_unapproved
+    from interpose.ledger.verification import Verification, verify, verify_directory, verify_notes
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
@@ -39,9 +39,11 @@ _HOMES = {
     "checkpoints": ("Broken",),
     "formats": ("OLD_FORMATS", "Format", "shapes"),
     "record": ("Record", "named", "records", "search"),
+    "recovering": ("RecoveryReport", "recover_ledger"),
     "recovery": ("Recovery", "recover_all"),
     "retention": ("retain",),
     "unapproved": ("ran_unapproved",),
+    "verification": ("Verification", "verify", "verify_directory", "verify_notes"),
 }
 """Who only records needs none of these."""
 

@@ -15,7 +15,6 @@ from interpose.errors import LedgerError, StoreError
 from interpose.formats.own_files import why_not_ours
 from interpose.formats.unwritable import unwritable
 from interpose.ledger.anchor_places import places_of
-from interpose.ledger.anchoring import Anchoring
 from interpose.ledger.bodies import Bodies
 from interpose.ledger.chain import Chain
 from interpose.ledger.checkpoints import Broken, Head, Heads, recovered
@@ -32,6 +31,7 @@ from interpose.store.protocols import EntryStore
 from interpose.types import Context, ToolCall
 
 if TYPE_CHECKING:
+    from interpose.ledger.anchoring import Anchoring
     from interpose.ledger.log import Log
     from interpose.ledger.retention import Retention
 
@@ -89,6 +89,8 @@ class Ledger:
         self._retention = _retention(self) if self.settings.retains else None
         self._anchoring: Anchoring | None = None
         if places := places_of(self.settings.anchor):
+            from interpose.ledger.anchoring import Anchoring
+
             every = self.settings.anchor.every
             self._anchoring = Anchoring(places, self._known_heads, self.keys.checkpoints, every)
 

@@ -97,7 +97,7 @@ def test_the_same_text_takes_the_same_steps(family: str) -> None:
     left = set()
     for _ in range(2):
         budget = Budget()
-        analyse(COMMANDS[family](20_000), budget=budget)
+        analyse(COMMANDS[family](5_000), budget=budget)
         left.add(budget.left)
     assert len(left) == 1
 

@@ -14,9 +14,7 @@ from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.all_hosts import speaking
 from interpose.surfaces.hosts.events import EventError, Host, HostEvent, Reply, noticed
-from interpose.surfaces.hosts.host_sessions import remember
 from interpose.surfaces.hosts.result_shapes import fitted, texts_in, with_text
-from interpose.surfaces.hosts.session_switches import project_switches, told
 from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
@@ -56,12 +54,10 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
         case "command.before":
             return (yield from _command(service, host, event))
         case "session.start":
-            switches = yield from project_switches(event)
-            yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
-            governed = yield from service.session_heard(event.context, _begins(event))
-            paused = yield Block(service.paused)
-            return noticed(host.facts, told(host, event, switches, governed), paused if isinstance(paused, str) else "")
+            return (yield from _session_begins(service, host, event))
         case "session.end" | "compact.before" | "compact.after" | "subagent.start" | "subagent.stop":
+            from interpose.surfaces.hosts.host_sessions import remember
+
             yield from remember(service.store, event)
             text = yield from service.session_heard(event.context, _SESSION_WORDS[event.point])
             return host.context(event, text) if text and event.name in host.facts.hears else host.allow(event)
@@ -69,6 +65,17 @@ def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
             return host.allow(event)
         case _:
             assert_never(event.point)
+
+
+def _session_begins(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+    from interpose.surfaces.hosts.host_sessions import remember
+    from interpose.surfaces.hosts.session_switches import project_switches, told
+
+    switches = yield from project_switches(event)
+    yield from remember(service.store, event, tuple(each.text for each in switches if each.key))
+    governed = yield from service.session_heard(event.context, _begins(event))
+    paused = yield Block(service.paused)
+    return noticed(host.facts, told(host, event, switches, governed), paused if isinstance(paused, str) else "")
 
 
 _SESSION_WORDS: dict[str, SessionWords] = {

@@ -16,7 +16,7 @@ from interpose.ledger.folder import Folder
 from interpose.ledger.keys import load_keys
 from interpose.ledger.ledger import Ledger, make_directory
 from interpose.ledger.recovery import JOURNALS, Recovery, recover_all
-from interpose.ledger.verify import verify_directory
+from interpose.ledger.verification import verify_directory
 from interpose.store.protocols import EntryStore
 
 

@@ -1,0 +1,5 @@
+"""FastMCP. See docs/frameworks/fastmcp.md."""
+
+from interpose.surfaces.frameworks.fastmcp import InterposeFastMCPMiddleware, guard
+
+__all__ = ["InterposeFastMCPMiddleware", "guard"]
