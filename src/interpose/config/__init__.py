@@ -8,10 +8,12 @@ __all__ = [
     "gateway_servers",
     "ledger",
     "load",
+    "notifications",
     "places",
     "proxy",
     "remote_interceptors",
     "render",
     "server_variables",
     "settings",
+    "waiting_times",
 ]

@@ -13,9 +13,10 @@ from interpose.types import EMPTY
 Role = Literal["agent", "auditor", "approver", "operator"]
 """`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
 
-Access = Role | Literal["open", "public", "relayed"]
+Access = Role | Literal["open", "public", "relayed", "visitor"]
 """The role that a route asks for. `open` routes ask for none of callers on this machine, `public` ones of nobody, and a
-`relayed` one of callers on this machine whose credentials are for somebody behind us; Host and Origin hold for all."""
+`relayed` one of callers on this machine whose credentials are for somebody behind us. Whoever comes to a `visitor` one
+shows a cookie, which its handler looks at. Host and Origin hold for all."""
 
 EVERY = "*"
 """The path of a route for what no other has, and the method of one that answers all."""
@@ -64,17 +65,26 @@ class Caller(Struct, frozen=True):
     """The session that the credential names, if it does."""
 
 
+Inform = Callable[[int, Headers], None]
+
+
+def _to_nobody(_status: int, _headers: Headers) -> None:
+    """Who is not connected hears nothing before the answer."""
+
+
 class Request:
     """One request whose Host, Origin and token have been checked and whose body is complete.
 
     `path` is decoded, names in `headers` are lower-case, a field that came several times is joined by `, `.
     `client` is the address that the request came from: behind a trusted proxy, that of the proxy's client.
     `target` and `fields` are the request line's target and the headers as they were written, for who passes them on.
+    `inform` sends an answer before the answer (1xx). From then on a client that sends no more is gone, and what is done
+    for it is given up.
     """
 
     __slots__ = (
-        "body", "caller", "client", "fields", "headers", "method", "params", "path", "peer", "query", "received_ns",
-        "request_id", "target",
+        "body", "caller", "client", "fields", "headers", "inform", "method", "params", "path", "peer", "query",
+        "received_ns", "request_id", "target",
     )  # fmt: skip
 
     def __init__(
@@ -107,6 +117,7 @@ class Request:
         self.received_ns = received_ns
         self.target = target or path
         self.fields = fields
+        self.inform: Inform = _to_nobody
 
 
 class Response(Struct, frozen=True):
@@ -158,6 +169,8 @@ class Route(Struct, frozen=True):
     rules: Mapping[str, Any] = EMPTY
     hangs_up: bool = False
     """Whether a client that sends no more is gone, and what is done for it is given up."""
+    linked: bool = False
+    """Whether pages of other sites may lead here: a browser that comes to look is let in from wherever it comes."""
 
 
 Routes = Sequence[Route]
