@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 pytest.importorskip("agents.run", reason="run by scripts/frameworks")
 
-from agents import Agent, Handoff, Runner, WebSearchTool, function_tool, handoff
+from agents import Agent, Handoff, Runner, ToolOutputText, WebSearchTool, function_tool, handoff
 from agents.testing import ScriptedModel, assistant_message, function_call
 
 from interpose import Confirm, Deny, FrameworkLimitError
 from interpose.frameworks.openai_agents import guard, question
 from interpose.types import Allow
-from tests.frameworks.interceptors import Saying, engine_of
+from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -144,3 +146,36 @@ def test_a_developers_own_approval_stays() -> None:
     assert len(paused.interruptions) == 1
     assert question(paused.interruptions[0]) == ""
     assert ran == []
+
+
+class Opaque:
+    """An object that guards can't look into."""
+
+    def __repr__(self) -> str:
+        return f"it holds {SECRET}"
+
+
+@pytest.mark.parametrize(
+    "gave", [CompletedProcess([], 0, SECRET), Opaque(), [Opaque()], {"a": Opaque()}, Path(SECRET)],
+    ids=["process", "object", "list", "dict", "path"],
+)  # fmt: skip
+def test_an_object_is_judged_as_the_text_that_the_model_reads(gave: Any) -> None:
+    def look() -> Any:
+        return gave
+
+    model = calling(("look", {}))
+    agent = Agent(name="main", tools=[function_tool(look)], model=model)
+    asyncio.run(Runner.run(guard(agent, engine=engine_of(after=Saying(hiding))), "go"))
+    assert SECRET not in outputs(model)[0]
+    assert HIDDEN in outputs(model)[0]
+
+
+def test_parts_of_the_sdk_stay_parts() -> None:
+    def look() -> Any:
+        return [ToolOutputText(text=SECRET), {"type": "text", "text": "and more"}]
+
+    model = calling(("look", {}))
+    agent = Agent(name="main", tools=[function_tool(look)], model=model)
+    asyncio.run(Runner.run(guard(agent, engine=engine_of(after=Saying(hiding))), "go"))
+    [found] = [item["output"] for item in model.calls[-1].input if item.get("type") == "function_call_output"]
+    assert [part["text"] for part in found] == [HIDDEN, "and more"]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -192,3 +195,21 @@ def test_a_refused_message_ends_the_run_also_where_an_object_is_wanted() -> None
     with pytest.raises(RefusedError, match="not this"):
         agent.run_sync("go")
     assert asked == []
+
+
+@dataclass
+class Found:
+    place: Path
+
+
+class Kinds(Enum):
+    OWN = SECRET
+
+
+@pytest.mark.parametrize("gave", [Path(SECRET), Found(Path(SECRET)), Kinds.OWN, {"all": {Path(SECRET)}}], ids=str)
+def test_what_json_makes_a_text_of_is_judged_as_that_text(gave: Any) -> None:
+    agent = Agent(calling("look"), capabilities=[guard(engine=engine_of(after=Saying(hiding)))])
+    agent.tool_plain(lambda: gave, name="look")
+    said = returned(agent.run_sync("go"))
+    assert SECRET not in said
+    assert HIDDEN in said

@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from enum import Enum
 from time import monotonic
 from typing import Any, Unpack, assert_never, cast
 
@@ -21,16 +22,19 @@ from agents import (
     InputGuardrail,
     RunContextWrapper,
     ToolApprovalItem,
+    ToolOutputFileContent,
+    ToolOutputImage,
+    ToolOutputText,
 )
 from agents.tool_context import ToolContext
 from agents.tracing import get_current_trace
 from msgspec.json import Encoder
-from pydantic import BaseModel
 
 from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import FrameworkLimitError
 from interpose.formats import strict_json
+from interpose.formats.nested_values import is_stream
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import (
     Answer,
@@ -44,9 +48,7 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted
-from interpose.types import (
-    Deny,
-)
+from interpose.types import MAX_DEPTH, Deny
 
 FACTS = FrameworkFacts(
     name="openai_agents", title="OpenAI Agents SDK", asks="needs_approval", asks_rewritten=False, messages=True
@@ -56,6 +58,8 @@ NOT_THIS_CALL = "it was approved for every call of this tool, and a person must 
 KEPT = 60.0
 """Seconds for which a decision counts that was taken before the run could pause."""
 
+_PARTS = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
+"""What the SDK shows a model as more than a text."""
 _MOST = 10_000
 _NO_CALL = "interpose: the id of no call"
 _encode = Encoder(order="sorted").encode
@@ -266,17 +270,28 @@ def _texts(said: str | list[Any]) -> Iterator[str]:
 
 
 def _opened(result: Any) -> Any:
-    """What a tool gave, as plain data."""
-    if isinstance(result, BaseModel):
-        return result.model_dump()
-    return [_opened(one) for one in result] if isinstance(result, list) else result
+    """What a tool gave, as plain data. INVARIANT: what is none is judged as the text that the SDK makes of it: that is
+    what the model reads, whatever an object would show otherwise."""
+    parts = list(result) if isinstance(result, list | tuple) else [result]
+    plain = [one.model_dump() if isinstance(one, _PARTS) else one for one in parts]
+    if not all(_is_data(one) or is_stream(one) for one in plain):
+        return str(result)
+    return plain if isinstance(result, list | tuple) else plain[0]
+
+
+def _is_data(value: Any, depth: int = MAX_DEPTH) -> bool:
+    if isinstance(value, dict) and depth:
+        return all(isinstance(key, str) and _is_data(item, depth - 1) for key, item in value.items())
+    if isinstance(value, list | tuple) and depth:
+        return all(_is_data(item, depth - 1) for item in value)
+    return value is None or (isinstance(value, str | int | float | bytes) and not isinstance(value, Enum))
 
 
 def _closed(result: Any, new: Any) -> Any:
     new = fitted(_opened(result), new)
-    if isinstance(result, list) and isinstance(new, list):
+    if isinstance(result, list | tuple) and isinstance(new, list):
         return [_closed(one, other) for one, other in zip(result, new, strict=True)]
-    return type(result).model_validate(new) if isinstance(result, BaseModel) else new
+    return type(result).model_validate(new) if isinstance(result, _PARTS) else new
 
 
 _SHAPE = ResultShape(_opened, _closed)

@@ -8,17 +8,17 @@ arguments that would really run.
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from enum import Enum
 from functools import partial
 from typing import Any, Unpack, assert_never
 
 from msgspec.json import Encoder
-from pydantic import BaseModel
 from pydantic_ai import ApprovalRequired, CallDeferred, RunContext, ToolFailed
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelRequest, ToolReturn, UserPromptPart
+from pydantic_ai.messages import ModelRequest, ToolReturn, UserPromptPart, is_multi_modal_content
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
@@ -26,6 +26,7 @@ from pydantic_core import to_jsonable_python
 from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import RefusedError, text_of
+from interpose.formats.nested_values import is_stream
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import (
     AskPerson,
@@ -46,6 +47,8 @@ FACTS = FrameworkFacts(name="pydantic_ai", title="Pydantic AI", asks="ApprovalRe
 METADATA = "interpose"
 """The key in a deferred call's metadata under which the question stands."""
 
+_SCALARS = (str, int, float, bytes, bytearray)
+_SEVERAL = (list, tuple, set, frozenset, deque)
 _MOST = 10_000
 _encode = Encoder(order="sorted", enc_hook=text_of).encode
 _outer: ContextVar[str] = ContextVar("interpose_session", default="")
@@ -190,14 +193,26 @@ def _plain(value: Any) -> Any:
 
 
 def _opened(value: Any) -> Any:
-    """What a tool gave, as plain data. Pictures and other files stay what they are."""
+    """What a tool gave, as plain data. Pictures and other files stay what they are, all else is what JSON makes of it:
+    that is what the model reads."""
     if isinstance(value, ToolReturn):
-        return {"return_value": _opened(value.return_value), "content": _opened(value.content)}
+        return {"return_value": _opened(value.return_value), "content": _parts(value.content)}
+    if isinstance(value, Enum):
+        return _opened(value.value)
+    if value is None or isinstance(value, _SCALARS) or is_multi_modal_content(value) or is_stream(value):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: getattr(value, one.name, None) for one in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: _opened(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEVERAL):
         return [_opened(item) for item in value]
-    return _plain(value) if isinstance(value, BaseModel) else value
+    return _plain(value)
+
+
+def _parts(content: Any) -> Any:
+    """What a tool says to the model beside its result, in the parts of a message: these are Pydantic AI's own."""
+    return content if content is None or isinstance(content, str) else list(content)
 
 
 def _closed(value: Any, new: Any) -> Any:
