@@ -179,6 +179,8 @@ def _hold(config: Config) -> None:
             *map(str, (places.config, places.state, places.runtime)), config.ledger.directory,
             config.approvals.directory, config.approvals.key, config.server.tokens_file, *sockets,
             *(str(Path(socket).with_name("hook.addr")) for socket in sockets if socket),
+            *(str(Path(file).expanduser()) for one in config.notifications.channels.values()
+              for file in (one.url_file, one.secret_file) if file),
         ],
         kept=[str(package), str(Path(sys.prefix) / "bin" / "interpose")] if installed else (),
         readable=[config.policy.directory, str(places.config / "policy")],

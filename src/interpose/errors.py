@@ -33,6 +33,7 @@ InterposeError
 │   ├── UnlikeError           questions that can't be answered together, as they are of different kinds
 │   ├── CrowdedError          more of these than anybody could look through
 │   └── NotProvenError        whoever answers did not prove to be no agent
+├── NotificationError         nobody could be told of a question by this way; `again` says whether to try again
 ├── DelegationError           an agent that is to be started when there is no room for another any more
 ├── PinError                  pins of an MCP server that can't be read, kept or believed
 │   └── NoPinError            there is nothing of this name, or it changed since somebody looked
@@ -211,6 +212,14 @@ class NotProvenError(ApprovalError):
     def __init__(self, message: str, code: str = "not_proven") -> None:
         super().__init__(message)
         self.code = code
+
+
+class NotificationError(InterposeError):
+    """Nobody could be told by this way. `again`: the same may be taken later."""
+
+    def __init__(self, message: str, *, again: bool = False) -> None:
+        super().__init__(message)
+        self.again = again
 
 
 class DelegationError(InterposeError):

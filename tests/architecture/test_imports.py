@@ -90,6 +90,7 @@ MAY_USE: dict[str, set[str]] = {
     "chain": CORE | {"pipeline", "flow", "approvals"},
     "config": LEAVES | {"formats", "tools"},
     "proof": LEAVES | {"config"},
+    "notifications": LEAVES | {"approvals", "config", "formats", "store"},
     "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},
     "cel": {"types"},
     "policy": LEAVES
@@ -97,10 +98,14 @@ MAY_USE: dict[str, set[str]] = {
     "policy.judge": LEAVES | {"driving", "formats", "interceptor", "policy", "registration"},
     "policy.interceptor": LEAVES | {"cel", "interceptor", "policy", "policy.judge", "registration"},
     "policy.reload": LEAVES | {"formats", "interceptor", "policy", "policy.interceptor"},
-    "policy_trials": LEAVES | {"tools", "formats", "cel", "policy", "policy.interceptor"},
+    "policy_trials": LEAVES
+    | {"tools", "formats", "cel", "policy", "policy.interceptor"}
+    | {"carried_calls", "driving", "engine", "interceptor", "pipeline", "registry"},
     "ledger": LEAVES | {"formats", "reading", "secrets", "store", "config"},
     "governance": CORE | {"config", "formats", "reading", "shell", "paths", "secrets", "store", "flow"},
-    "service": FLOW | POLICY | {"call_kinds", "config", "formats", "governance", "ledger", "pins", "proof", "store"},
+    "service": FLOW
+    | POLICY
+    | {"call_kinds", "config", "formats", "governance", "ledger", "notifications", "pins", "proof", "store"},
     "plugins": {"errors", "registry"},
     "interceptor_protocol": LEAVES | {"config", "driving", "formats"},
     "build_governance": LEAVES | {"config", "engine", "flow", "governance", "policy", "registry", "service", "store"},
@@ -127,7 +132,11 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.http": FLOW
     | POLICY
     | READ_BY_PEOPLE
-    | {"service", "config", "governance", "observability", "pins", "proof", "surfaces.http_server"},
+    | {"config", "governance", "notifications", "observability", "pins", "policy_trials", "proof", "service"}
+    | {"surfaces.http_server"},
+    "surfaces.page": LEAVES
+    | {"approvals", "call_kinds", "config", "formats", "ledger", "policy", "policy.reload", "proof", "service", "store"}
+    | {"governance", "surfaces.http", "surfaces.http_server", "tools"},
     "surfaces.hosts": FLOW | {"agents", "formats", "secrets", "service", "store", "config"},
     "surfaces.hook_clients": LEAVES | {"build", "config", "surfaces.hosts"},
     "surfaces.http_client": {"types"},
@@ -140,12 +149,13 @@ MAY_USE: dict[str, set[str]] = {
     "surfaces.model_proxy": LEAVES
     | {"approvals", "config", "driving", "flow", "formats", "observability", "service"}
     | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http_client", "surfaces.http_server"},
-    "server": LEAVES
-    | {"approvals", "build", "config", "driving", "ledger", "observability", "service"}
-    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"},
     "install": LEAVES
-    | {"agents", "approvals", "formats", "config", "secrets", "store", "ledger"}
+    | {"agents", "approvals", "formats", "config", "notifications", "secrets", "store", "ledger"}
     | {"surfaces.hook_clients", "surfaces.hosts"},
+    "server": LEAVES
+    | {"approvals", "build", "config", "driving", "install", "ledger", "observability", "service", "store"}
+    | {"surfaces.hook_clients", "surfaces.hosts", "surfaces.http", "surfaces.http_server", "surfaces.mcp"}
+    | {"surfaces.page"},
     "cli": FLOW
     | POLICY
     | READ_BY_PEOPLE

@@ -201,13 +201,13 @@ class ServerDesk:
             return False
         return True
 
-    def ask(self, method: str, path: str, kind: type[T], body: object = None) -> T:
+    def ask(self, method: str, path: str, kind: type[T], body: object = None, *, timeout: float = TIMEOUT) -> T:
         """What the server answers. Raises StoreError, or the refusal that it says."""
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
         if body is not None:
             headers["Content-Type"] = "application/json"
         try:
-            connection = connection_to(self._at, TIMEOUT, of_anyone=self._of_anyone)
+            connection = connection_to(self._at, timeout, of_anyone=self._of_anyone)
             try:
                 data = None if body is None else msgspec.json.encode(body)
                 connection.request(method, f"/api/v1/{path}", data, headers)
@@ -453,5 +453,6 @@ def answered(verb: str, args: argparse.Namespace, act: Callable[[], int]) -> int
         code, problem = EXIT_CONFIG, f"a configuration that can't be loaded\n{error}"
     except (InterposeError, OSError) as error:
         code, problem = EXIT_INTERNAL, text_of(error)
-    print(f"interpose {verb} {args.act}: {visible_lines(problem)}", file=sys.stderr)
+    words = f"{verb} {args.act}".rstrip()
+    print(f"interpose {words}: {visible_lines(problem)}", file=sys.stderr)
     return code

@@ -117,6 +117,7 @@ def _around(now: Situation, loaded: Loaded, project: Path) -> list[HostCheck]:
         checks.append(HostCheck("unapproved", "open", now.unapproved.text))
     checks += [HostCheck("grants", "open", alarm) for alarm in now.alarms]
     checks += [HostCheck("paused", "note", text) for text in now.pauses]
+    checks += [HostCheck("notifications", "note", text) for text in now.notifications]
     if now.opened:
         told = f"{plural(now.opened, 'call')} ran undecided, as --fail-open wants it"
         checks.append(HostCheck("let through", "open", told, file=str(spool_of(loaded.config))))

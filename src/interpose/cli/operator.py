@@ -13,12 +13,14 @@ from pathlib import Path
 from interpose.cli import EXIT_CONFIG, EXIT_INTERNAL, EXIT_USAGE
 from interpose.cli.verdict_text import visible, visible_lines
 from interpose.config.load import load
+from interpose.config.places import ORGANISATION
 from interpose.errors import ConfigError, ServerError
 
 HELP = "set up who answers: a passphrase, or a second system user"
 
 _EPILOG = """--passphrase asks for a passphrase and keeps its hash. --user NAME (as root) lets NAME alone answer for
---for USER, over a socket that only NAME and the server reach. Each prints the lines for the configuration.
+--for USER, over a socket that only NAME and the server reach. Each prints the lines for the configuration; with --write
+those for --user are written where no user can change them.
 
 exit codes: 0 done, 64 wrong usage, 70 it can't be done, 78 a configuration that can't be loaded"""
 
@@ -37,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     kind.add_argument("--user", metavar="NAME", help="the system user who answers; needs root")
     init.add_argument("--for", dest="guarded", metavar="USER", help="whose server it is (default: who called sudo)")
     init.add_argument("--create", action="store_true", help="create the user NAME if there is none")
+    init.add_argument("--write", action="store_true", help=f"with --user: write {ORGANISATION}, if it is not there yet")
     init.add_argument("--config", metavar="FILE", help="read this file instead of the user's interpose.yaml")
 
 
@@ -83,9 +86,26 @@ def _user(args: argparse.Namespace) -> int:
     os.chown(place, guarded.pw_uid, operator.pw_gid)
     place.chmod(0o2750)
     lines = f"approvals:\n  proof: user\n  operator: {operator.pw_name}\n  socket: {place / 'answers.sock'}"
+    if args.write and _written(f"lock: [approvals]\n{lines}\n"):
+        print(f"{operator.pw_name} answers for {guarded.pw_name}, and nobody else: {ORGANISATION} says so.")
+        print(f"Start the server of {guarded.pw_name} again.")
+        return 0
     _tell(f"{operator.pw_name} answers for {guarded.pw_name}, and nobody else", lines)
     print("Put them into /etc/interpose/interpose.yaml, which both users read, with `lock: [approvals]`.")
     return 0
+
+
+def _written(text: str) -> bool:
+    """Make the organisation's file, which no user can change. False if there is one: what it says stays."""
+    ORGANISATION.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    try:
+        handle = os.open(ORGANISATION, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o644)
+    except FileExistsError:
+        print(f"{ORGANISATION} is there already, and was not changed.")
+        return False
+    with os.fdopen(handle, "w", encoding="utf-8") as file:
+        file.write(text)
+    return True
 
 
 def _known(name: str, option: str) -> pwd.struct_passwd:

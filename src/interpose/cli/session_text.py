@@ -81,7 +81,10 @@ def detail_text(shown: GovernedDetail, ink: Ink) -> str:
     lines += ["", f"  {ink('counted', '1')}  {', '.join(told) or 'nothing yet'}"]
     if shown.budgets:
         lines += ["", f"  {ink('budgets', '1')}"]
-        lines += [f"    {each.per:9}  {each.what:9}  {each.spent:,} of {each.limit:,}" for each in shown.budgets]
+        lines += [
+            f"    {each.per:9}  {each.what:9}  {each.text or f'{each.spent:,} of {each.limit:,}'}"
+            for each in shown.budgets
+        ]
     if shown.agents:
         lines += ["", f"  {ink('agents', '1')}", *(f"    {line}" for line in tree(shown.agents))]
     lines += _delegations(shown, ink)

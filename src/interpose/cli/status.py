@@ -114,6 +114,7 @@ def _lines(
     if now.approvals:
         lines.append(("questions", f"{plural(now.approvals, 'waits', 'wait')} for an answer: interpose approvals list"))
     lines += [("PAUSED", ink(visible(text), "1;33")) for text in now.pauses]
+    lines += [("notify", ink(visible(text), "33")) for text in now.notifications]
     for standing in told["gateways"]:
         fine = standing.starts and not standing.past
         lines.append(("gateway", visible(standing.text) if fine else ink(visible(standing.text), "33")))

@@ -45,10 +45,12 @@ GROUPS: Mapping[str, tuple[str, Mapping[str, str]]] = {
         {
             "approvals": "answer what agents ask: list, show, approve, edit, deny, defer, or watch and answer as it "
             "comes",
+            "open": "show the page in your browser, and let the browser in by the code that it shows",
             "session": "agents' sessions and how they stand: list, show, halt one, or let a halted one go on",
             "grants": "what was approved and still counts: list it, or revoke it",
             "pause": "answer questions with yes for a while (10m, 8h at most); denies stand, it is recorded, and it "
             "ends by itself",
+            "notify": "how people are told of questions: list channels, try them out, or mute them for a while",
             "operator": "set up who answers: a passphrase, or a second system user",
         },
     ),

@@ -8,6 +8,7 @@ __all__ = [
     "gateway_servers",
     "ledger",
     "load",
+    "notifications",
     "places",
     "proxy",
     "remote_interceptors",

@@ -133,6 +133,12 @@ def written_secrets(servers: Any) -> str:
                         f"{name}.{group}.{key}: a secret does not stand in this file; put it into a variable, and "
                         f"write ${{{variable}}} here"
                     )
+        secret = server.get("secret") if isinstance(server, dict) else None
+        if isinstance(secret, str) and secret and "${" not in secret.replace("$${", ""):
+            return (
+                f"{name}.secret: a secret does not stand in this file; put it into a file of its own and name that as "
+                "secret_file, or write ${VARIABLE} for one in a variable"
+            )
         oauth = server.get("oauth") if isinstance(server, dict) else None
         if isinstance(oauth, dict) and (where := _written_in(oauth)):
             return (

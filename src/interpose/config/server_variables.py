@@ -1,4 +1,4 @@
-"""`${VARIABLES}` of servers and interceptor programs: filled in when one is started, and by who starts it alone.
+"""`${VARIABLES}` of servers, interceptor programs and channels: filled in when one is started, by who starts it alone.
 
 INVARIANT: no other process needs them, or has them: a hook without a server's token still has its configuration.
 """
@@ -12,9 +12,10 @@ import msgspec
 
 from interpose.config.checked_values import substituted
 from interpose.config.gateway_servers import GatewayServer
+from interpose.config.notifications import NotificationChannel
 from interpose.config.remote_interceptors import RemoteInterceptorProgram
 
-Started = TypeVar("Started", GatewayServer, RemoteInterceptorProgram)
+Started = TypeVar("Started", GatewayServer, RemoteInterceptorProgram, NotificationChannel)
 
 
 def filled(server: Started, environ: Mapping[str, str]) -> Started:

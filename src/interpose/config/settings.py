@@ -16,6 +16,7 @@ from msgspec.structs import force_setattr
 from interpose.config.builtins import BUILTINS
 from interpose.config.gateway import GatewayDecisions
 from interpose.config.ledger import LedgerSettings
+from interpose.config.notifications import NotificationSettings
 from interpose.config.proxy import ProxySettings
 from interpose.config.remote_interceptors import RemoteInterceptorProgram, wrong_names
 from interpose.tools import TOOL_ALIASES
@@ -104,6 +105,15 @@ class ServerSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     trusted_proxies: Annotated[
         Texts, Meta(description="addresses or networks whose `X-Forwarded-For` is believed")
     ] = ()
+    public_url: Annotated[
+        str,
+        Meta(
+            pattern=r"^(https?://[A-Za-z0-9._\[\]:-]+)?$(?!\n)",
+            description="address under which other machines reach this server, such as https://interpose.example: "
+            "links in notifications begin with it; its host and origin are accepted",
+            extra={"form": "an address such as https://interpose.example:8443, without a path"},
+        ),
+    ] = ""
     tokens_file: Annotated[str, Meta(description="names, roles and tokens of callers", extra={"path": True})] = (
         "{config}/tokens"
     )
@@ -341,6 +351,7 @@ class Config(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     intercept: InterceptSettings = InterceptSettings()
     cli_validation: CliValidationSettings = CliValidationSettings()
     approvals: ApprovalSettings = ApprovalSettings()
+    notifications: NotificationSettings = NotificationSettings()
     hooks: HookSettings = HookSettings()
     gateway: GatewayDecisions = GatewayDecisions()
     proxy: ProxySettings = ProxySettings()

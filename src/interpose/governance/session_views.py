@@ -63,12 +63,14 @@ class ShownViolation(Struct, frozen=True, kw_only=True):
 
 
 class ShownBudget(Struct, frozen=True, kw_only=True):
-    """What there is of something, and what is used of it."""
+    """What there is of something, and what is used of it. Cost in millionths, time in nanoseconds; `text` is for
+    people."""
 
     per: str
     what: str
     limit: int
     spent: int
+    text: str = ""
 
 
 class GovernedSummary(Struct, frozen=True, kw_only=True):

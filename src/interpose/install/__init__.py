@@ -19,4 +19,5 @@ __all__ = [
     "running_agents",
     "situation",
     "unguarded",
+    "unheard_sessions",
 ]

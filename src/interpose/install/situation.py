@@ -97,6 +97,8 @@ class Situation(Struct, frozen=True, kw_only=True):
     alarms: tuple[str, ...] = ()
     pauses: tuple[str, ...] = ()
     """Pauses that hold: questions are answered with yes."""
+    notifications: tuple[str, ...] = ()
+    """Channels that fail, and that all are muted."""
 
 
 def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation:
@@ -113,6 +115,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
     unapproved = Unapproved()
     alarms: tuple[str, ...] = ()
     pauses: tuple[str, ...] = ()
+    notifications: tuple[str, ...] = ()
     if config.store.url or database.is_file():
         try:
             store = open_store(config.store.url or database, read_only=True)
@@ -121,6 +124,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
                 unheard, warned = unheard_sessions(installed, store), _warned(store)
                 unapproved = _unapproved(store)
                 alarms, pauses = grant_flaws(config, store), _pauses(config, store)
+                notifications = _notifications(config, store)
             finally:
                 store.close()
         except (InterposeError, OSError, MsgspecError) as error:
@@ -145,6 +149,7 @@ def situation(config: Config, installed: Mapping[str, int] = EMPTY) -> Situation
         warned=warned,
         alarms=alarms,
         pauses=pauses,
+        notifications=notifications,
     )
 
 
@@ -209,6 +214,25 @@ def _pause_text(given: Given) -> str:
         f"questions{whose} are answered with yes until {until}, as {given.by} said{why}; end it with `interpose pause "
         f"end {given.id}`"
     )
+
+
+def _notifications(config: Config, store: Store) -> tuple[str, ...]:
+    """What keeps people from being told of questions."""
+    if not config.notifications.channels:
+        return ()
+    from interpose.notifications.standing import read_mute, read_standing
+
+    found = [
+        f"channel {name} fails ({plural(one.failed, 'notification')} did not arrive): {one.problem}; try it with "
+        f"`interpose notify test {name}`"
+        for name in config.notifications.channels
+        if (one := read_standing(store, name)).problem
+    ]
+    mute = read_mute(store, open_verifier(Path(config.approvals.key)))
+    if mute is not None and mute.until.timestamp() > time_ns() / 1e9:
+        until = f"{mute.until.astimezone():%Y-%m-%d %H:%M}"
+        found.append(f"muted until {until} by {mute.by}; end it with `interpose notify unmute`")
+    return tuple(found)
 
 
 def _waiting(store: Store) -> int:

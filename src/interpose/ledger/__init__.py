@@ -15,9 +15,10 @@ from interpose.ledger.settings import LedgerSettings, LogSettings
 
 if TYPE_CHECKING:
     from interpose.ledger.anchor_places import AnchorPlace, places_of
+    from interpose.ledger.call_proof import CallProof
     from interpose.ledger.checkpoints import Broken
     from interpose.ledger.formats import OLD_FORMATS, Format, shapes
-    from interpose.ledger.record import Record, named, records, search
+    from interpose.ledger.record import Record, named, records, search, timings_of
     from interpose.ledger.recovering import RecoveryReport, recover_ledger
     from interpose.ledger.recovery import Recovery, recover_all
     from interpose.ledger.retention import retain
@@ -26,17 +27,18 @@ if TYPE_CHECKING:
 
 # `entry`, `stats` and `times` are modules that other rooms may import.
 __all__ = [
-    "OLD_FORMATS", "AnchorPlace", "Broken", "Format", "Ledger", "LedgerSettings", "LedgerStatus", "LogSettings",
-    "Record", "Recovery", "RecoveryReport", "Verification", "entry", "keys", "make_directory", "named", "places_of",
-    "ran_unapproved", "records", "recover_all", "recover_ledger", "retain", "search", "shapes", "stats", "times",
-    "verify", "verify_directory", "verify_notes",
+    "OLD_FORMATS", "AnchorPlace", "Broken", "CallProof", "Format", "Ledger", "LedgerSettings", "LedgerStatus",
+    "LogSettings", "Record", "Recovery", "RecoveryReport", "Verification", "call_proof", "entry", "keys",
+    "make_directory", "named", "places_of", "ran_unapproved", "records", "recover_all", "recover_ledger", "retain",
+    "search", "shapes", "stats", "times", "timings_of", "verify", "verify_directory", "verify_notes",
 ]  # fmt: skip
 
 _HOMES = {
     "anchor_places": ("AnchorPlace", "places_of"),
+    "call_proof": ("CallProof",),
     "checkpoints": ("Broken",),
     "formats": ("OLD_FORMATS", "Format", "shapes"),
-    "record": ("Record", "named", "records", "search"),
+    "record": ("Record", "named", "records", "search", "timings_of"),
     "recovering": ("RecoveryReport", "recover_ledger"),
     "recovery": ("Recovery", "recover_all"),
     "retention": ("retain",),

@@ -34,14 +34,28 @@ _OPERATORS = (
     "/api/v1/approvals",
     "/api/v1/bypasses",
     "/api/v1/grants",
+    "/api/v1/notifications",
+    "/api/v1/page",
     "/api/v1/pause",
     "/api/v1/pins",
     "/api/v1/policy",
     "/api/v1/reload",
     "/api/v1/operator",
     "/retire",
+    # The page: an agent that has a cookie of its person's browser could answer by it.
+    "/enter",
+    "/inbox",
+    "/leave",
+    "/live",
+    "/calls",
+    "/overview",
+    "/rules",
+    "/sessions",
 )
 """What people do there, and no agent."""
+_LINK = "/a/"
+_SHORTEST_LINK = 120
+"""Letters of the shortest link to a question, its signature included. Others have short paths of such a name."""
 _LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback", "0", ""})
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
@@ -59,7 +73,8 @@ def order_of(url: str, socket: str = "") -> Order | None:
     if _is_operators(path):
         return _ORDER
     known, unknown, _ = path.partition(UNKNOWN)
-    return _PERHAPS if unknown and any(order.startswith(known) for order in _OPERATORS) else None
+    orders = (*_OPERATORS, _LINK)
+    return _PERHAPS if unknown and any(order.startswith(known) for order in orders) else None
 
 
 def order_in(text: str, host: str, port: str, socket: str = "") -> Order | None:
@@ -112,13 +127,24 @@ def _parts(url: str) -> tuple[str, int, str]:
 
 
 def _is_operators(path: str) -> bool:
-    return _on_session(path) or any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
+    return (
+        _on_session(path)
+        or _is_link(path)
+        or any(path == order or path.startswith(f"{order}/") for order in _OPERATORS)
+    )
 
 
 def _answers(path: str) -> bool:
-    return _on_session(path) or (
-        path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch"))
+    return (
+        _on_session(path)
+        or _is_link(path)
+        or (path.startswith("/api/v1/approvals/") and path.endswith(("/approve", "/deny", "/defer", "/batch")))
     )
+
+
+def _is_link(path: str) -> bool:
+    """Whether it is a link by which a person answers a question."""
+    return path.startswith(_LINK) and "/" not in path[len(_LINK) :] and len(path) >= _SHORTEST_LINK
 
 
 def _on_session(path: str) -> bool:

@@ -66,7 +66,7 @@ _MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
     r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny|defer)|approvals/batch|pins/[^\s'\"]{1,200}/(?:approve|forget)"
-    r"|grants|pause\b|bypasses|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
+    r"|grants|notifications\b|pause\b|bypasses|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
     r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b"
     r"|\binterpose\.policy\.(?:own_rules|pack_catalogue|startup_memory)\b"
     r"|\bfrom\s+interpose(?:\.policy)?\s+import\s+(?:[\w ,]{0,200}|\([\w\s,]{0,200})"

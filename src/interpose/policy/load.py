@@ -63,6 +63,18 @@ def load_text(text: str, *, file: str = "policy.yaml", level: Level = Level.USER
 
 def load_texts(texts: Iterable[RuleText], *, packs: Sequence[str] = (), memory: Memory | None = None) -> Policy:
     """The policy of rule files that were read. Nothing is loaded if anything is wrong."""
+    files = _files(texts, packs, memory)
+    rules, refused = _combine(files)
+    return compile_rules(rules, tuple(refused), _judge(files), memory)
+
+
+def rules_in(texts: Iterable[RuleText], *, packs: Sequence[str] = ()) -> tuple[list[Rule], list[PolicyProblem]]:
+    """The rules that these texts have together, not compiled yet, and what was refused. Raises PolicyError."""
+    return _combine(_files(texts, packs, None))
+
+
+def _files(texts: Iterable[RuleText], packs: Sequence[str], memory: Memory | None) -> list[RuleFile]:
+    """What the texts and their packs say, the highest level first."""
     texts = tuple(texts)
     if sum(len(text.text) for text in texts if text.level is Level.PROJECT) > MAX_OF_PROJECTS:
         why = f"all rules of projects that hold here are longer than {MAX_OF_PROJECTS} characters"
@@ -78,8 +90,7 @@ def load_texts(texts: Iterable[RuleText], *, packs: Sequence[str] = (), memory: 
     problems.extend(_duplicates(files))
     if problems:
         raise PolicyError(tuple(problems))
-    rules, refused = _combine(sorted(files, key=lambda file: -file.level.rank))
-    return compile_rules(rules, tuple(refused), _judge(files), memory)
+    return sorted(files, key=lambda file: -file.level.rank)
 
 
 def parsed(text: RuleText, memory: Memory | None = None) -> RuleFile:

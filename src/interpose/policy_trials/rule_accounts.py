@@ -21,6 +21,8 @@ _SAID: dict[str, Said] = {
     "deny": "deny", "ask": "ask", "transform": "rewrite", "redact": "rewrite", "log": "note", "allow": "answer",
 }  # fmt: skip
 _LISTS = ("effects", "command", "paths", "hosts")
+_MOST_CAUSES = 500
+"""Elements of a list that are shown to a rule alone."""
 
 
 class Account(Struct, frozen=True):
@@ -78,7 +80,7 @@ def _causes(heard: Opinion, variables: Variables) -> Iterator[tuple[str, Any]]:
     for name in _LISTS:
         if name not in when.variables or len(variables[name]) < 1:
             continue
-        for element in variables[name]:
+        for element in variables[name][:_MOST_CAUSES]:
             alone = Variables(variables.call)
             alone.update({other: variables[other] for other in _LISTS})
             alone[name] = [element]

@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 
 from interpose.errors import PolicyError
-from interpose.policy.compiled import Policy, compile_rule
+from interpose.policy.compiled import CompiledRule, Policy, compile_rule
 from interpose.policy.examples import failure, shown
 from interpose.policy.load import RulePlace, RuleText, load_texts, pack_names, pack_text, read
 from interpose.policy.parsing import parse
@@ -75,6 +75,12 @@ def _rule_trials(rule: Rule) -> Iterator[Trial]:
     except PolicyError as error:
         yield from _problems(error)
         return
+    yield from example_trials(compiled)
+
+
+def example_trials(compiled: CompiledRule) -> Iterator[Trial]:
+    """The examples of one rule."""
+    rule = compiled.rule
     for example in rule.examples:
         start = perf_counter()
         why = "" if rule.prompt else failure(compiled, example)

@@ -24,6 +24,7 @@ from msgspec import Struct
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
 from interpose.proof.agents import SeenAgents
+from interpose.proof.browsers import prove_browser
 from interpose.proof.codes import Codes
 from interpose.proof.passphrase import Passphrase, read_passphrase
 from interpose.proof.terminal import is_own_address, prove_terminal
@@ -41,11 +42,14 @@ class Answerer(Struct, frozen=True, kw_only=True):
 
     unix: bool
     address: str = ""
+    port: int = 0
     pid: int = 0
     start: int = 0
     uid: int = -1
     passphrase: str = ""
     code: str = ""
+    paired: str = ""
+    """The proof by which a person let this browser in, if it is one: see surfaces.page."""
 
     @property
     def on_this_machine(self) -> bool:
@@ -79,6 +83,10 @@ class Proof:
                 self._codes.prove(question, answerer.code)
             case "terminal" | "user" if not answerer.on_this_machine:
                 return
+            case "terminal" | "user" if answerer.paired == self.kind:
+                # INVARIANT: a browser is paired by whoever proved it in the same way, over the Unix socket.
+                uid = os.geteuid() if self.kind == "terminal" else self._operator
+                prove_browser(answerer.address, answerer.port, self.agents, uid=uid)
             case "terminal" if answerer.unix:
                 prove_terminal(answerer.pid, answerer.start, self.agents)
             case "user" if answerer.unix:

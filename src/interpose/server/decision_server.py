@@ -10,29 +10,32 @@ import asyncio
 import logging
 import pwd
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from interpose.build import hold_server, reconfigure
-from interpose.errors import InterposeError, text_of
+from interpose.errors import InterposeError, ServerError, text_of
 from interpose.observability.telemetry import open_telemetry
 from interpose.server import question_routes
 from interpose.server.grant_watch import watch_grants
-from interpose.server.hook_listener import HookListener
+from interpose.server.hook_listener import LOOPBACK, HookListener
 from interpose.server.ledger_alarm import LedgerAlarm
 from interpose.server.refusal_log import Refusals
 from interpose.surfaces.http.all_routes import for_people, routes
 from interpose.surfaces.http.metrics import Traffic
-from interpose.surfaces.http_server.listener import Listener, Unix, addresses_of, trust_of
+from interpose.surfaces.http_server.listener import Listener, Tcp, Unix, addresses_of, trust_of
 from interpose.surfaces.http_server.listener_state import Answered
-from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.trust import Trust
+from interpose.surfaces.page import page_api, page_routes
+from interpose.surfaces.page.page_visits import Visits
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config, ServerSettings
+    from interpose.service.overview import HeardAgent
     from interpose.service.service import Service
     from interpose.surfaces.mcp.http_serving import ServedGateway
 
@@ -75,12 +78,19 @@ class DecisionServer:
             answer=Reloaded,
         )  # fmt: skip
         self._gateway = None if on_demand else _gateway_of(service, version)
+        visits = Visits(service, lambda: self._listener.trust.tokens)
+        of_page = page_api.routes(visits, self._page_address)
+        agents = _Agents(service)
         self._listener = Listener(
-            routes(
-                service,
-                version=version,
-                traffic=self._traffic,
-                more=(reload, *(self._gateway.routes() if self._gateway is not None else ())),
+            (
+                *routes(
+                    service,
+                    version=version,
+                    traffic=self._traffic,
+                    more=(reload, *of_page, *(self._gateway.routes() if self._gateway is not None else ())),
+                    agents=agents,
+                ),
+                *page_routes.routes(visits, agents),
             ),
             () if on_demand else addresses_of(settings),
             self._trust(settings),
@@ -92,7 +102,7 @@ class DecisionServer:
         # Another user answers here: nothing else is to be had on this socket.
         self._operator = (
             Listener(
-                for_people(service),
+                (*for_people(service), *of_page),
                 [Unix(service.config.approvals.socket, for_group=True)],
                 Trust(users=_uids_of(service.config.approvals.operator)),
                 observe=self._answered,
@@ -106,7 +116,8 @@ class DecisionServer:
                 service,
                 observe=self._answered,
                 retire=self.stop if on_demand else None,
-                more=(*for_people(service), *question_routes.routes(service)),
+                is_busy=lambda: self._listener.connections > 0,
+                more=(*for_people(service), *of_page, *question_routes.routes(service)),
             )
             if service.config.hooks.socket
             else None
@@ -136,6 +147,7 @@ class DecisionServer:
             self._warn_of_openness()
             if self._gateway is not None:
                 self._gateway.start()
+            service.notifier.start(_looked_at(self._listener.addresses))
             started(addresses)
             alarm = loop.create_task(LedgerAlarm(service.ledger.status).watch())
             grants = loop.create_task(watch_grants(service))
@@ -143,6 +155,7 @@ class DecisionServer:
         finally:
             stopping()
             service.events.end()
+            await asyncio.to_thread(service.notifier.stop)
             for task in (alarm, grants):
                 if task is not None:
                     task.cancel()
@@ -158,6 +171,21 @@ class DecisionServer:
             if telemetry is not None:
                 await asyncio.to_thread(telemetry.close)
             log.info("stopped")
+
+    async def _page_address(self) -> str:
+        """Where a browser finds the page. A server that a hook started listens there from now on, until it ends."""
+        if not self._listener.web_addresses:
+            # INVARIANT: other machines reach a server only if a person started it so.
+            try:
+                await self._listener.listen_also(Tcp(LOOPBACK, self._service.config.server.port))
+            except ServerError as error:
+                log.info("the page is at another port: %s", text_of(error))
+                try:
+                    await self._listener.listen_also(Tcp(LOOPBACK))
+                except ServerError as error:
+                    raise Refusal(503, "no_page", text_of(error)) from None
+            hold_server(self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ()))
+        return self._listener.web_addresses[0]
 
     def _trust(self, settings: ServerSettings) -> Trust:
         trust = trust_of(settings)
@@ -192,6 +220,7 @@ class DecisionServer:
                 # INVARIANT: everything that can be refused is looked at before the first of it is taken over.
                 await asyncio.to_thread(_take_over, service, config)
                 await self._listener.reload(trust, config.server.tls)
+                service.notifier.start()
             except InterposeError as error:
                 problems.append(text_of(error))
             status = service.policy_status()[0]
@@ -227,6 +256,12 @@ def _take_over(service: Service, config: Config) -> None:
         reconfigure(service, config)
 
 
+def _looked_at(addresses: Sequence[str]) -> str:
+    """Where a browser of this machine finds the server; empty where none does."""
+    own = next((address for address in addresses if address.startswith("http")), "")
+    return own.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")
+
+
 def _needing_restart(old: Config, new: Config) -> tuple[str, ...]:
     return tuple(name for name in _FIXED if _at(old, name) != _at(new, name))
 
@@ -244,6 +279,21 @@ def _tell(done: Reloaded) -> None:
     for name in done.restart:
         log.warning("reload: %s has changed and holds from the next start", name)
     log.info("reload: policy %s%s", done.policy, "" if done.changed else ", nothing has changed")
+
+
+class _Agents:
+    """Which agents were heard of. What looks for them is loaded when somebody wants to know."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._look: Callable[[], Sequence[HeardAgent]] | None = None
+
+    def __call__(self) -> Sequence[HeardAgent]:
+        if self._look is None:
+            from interpose.server.agents_heard import AgentsHeard
+
+            self._look = AgentsHeard(self._service.store)
+        return self._look()
 
 
 def _uids_of(name: str) -> frozenset[int]:

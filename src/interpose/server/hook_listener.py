@@ -54,11 +54,15 @@ class HookListener:
         *,
         observe: Observe | None = None,
         retire: Callable[[], object] | None = None,
+        is_busy: Callable[[], bool] = lambda: False,
         more: Routes = (),
     ) -> None:
-        """`more` routes are answered on the Unix socket, too: a server that a hook started has no other."""
+        """`more` routes are answered on the Unix socket, too: a server that a hook started has no other.
+
+        As long as it `is_busy` elsewhere, it does not retire because no hook comes.
+        """
         self._settings = service.config.hooks
-        self._observe, self._retire = observe, retire
+        self._observe, self._retire, self._is_busy = observe, retire, is_busy
         self._file = address_file(self._settings.socket)
         self._token, self._proof = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         limits = ServerLimits(max_body_bytes=LARGEST_EVENT)
@@ -140,6 +144,8 @@ class HookListener:
         while self._retire is None or loop.time() < self._heard + self._settings.idle_timeout:
             await asyncio.sleep(min(_TENDING_SECONDS, self._settings.idle_timeout / 4))
             self._answer_again()
+            if self._is_busy():
+                self._heard = loop.time()
             try:
                 if not self._file.exists() or not self._file.stat().st_size:
                     self._write_address()

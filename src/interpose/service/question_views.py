@@ -106,15 +106,20 @@ def diff_of(question: Question) -> str:
     """What changes: in the call, where a person edited it; else in the file that the call edits."""
     answer, arguments = question.answer, question.arguments
     if answer is not None and answer.arguments is not None:
-        return _diff(_text(arguments), _text(answer.arguments), "as it came", "as it was approved")
+        return changes(arguments, answer.arguments, "as it was approved")
     if question.original_arguments is not None:
-        return _diff(_text(question.original_arguments), _text(arguments), "as it came", "as it would run")
+        return changes(question.original_arguments, arguments, "as it would run")
     if isinstance(arguments, dict):
         for old, new in _EDITING:
             before, after = arguments.get(old), arguments.get(new)
             if isinstance(before, str) and isinstance(after, str):
                 return _diff(before, after, "before", "after")
     return ""
+
+
+def changes(came: object, other: object, called: str) -> str:
+    """What is different in the arguments of a call from those that came."""
+    return _diff(_text(came), _text(other), "as it came", called)
 
 
 def _text(arguments: object) -> str:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from interpose.flow.governing import SessionWords
     from interpose.governance.rulebook import Rulebook
     from interpose.ledger import Ledger
+    from interpose.notifications.notifier import Notifier
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
     from interpose.service.activity import Activity
@@ -100,6 +101,21 @@ class Service:
         return QuestionEvents(lambda: self.desk)
 
     @cached_property
+    def notifier(self) -> Notifier:
+        """Who tells people of questions, where they are. It is started by the server."""
+        from time import time_ns
+
+        from interpose.notifications.notifier import Notifier
+
+        return Notifier(
+            self.store,
+            lambda: self.desk,
+            lambda: self.config.notifications,
+            public_url=lambda: self.config.server.public_url,
+            clock_ns=time_ns if self.answering is None else self.answering.clock,
+        )
+
+    @cached_property
     def pins(self) -> PinDesk:
         """What MCP servers showed when they were trusted."""
         from interpose.service.pin_records import open_pins
@@ -120,9 +136,13 @@ class Service:
     @cached_property
     def governed(self) -> SessionDesk:
         """Where governed sessions are looked at, halted and let go on."""
+        from functools import partial
+
+        from interpose.service.session_budgets import session_budgets
         from interpose.service.session_desk import open_session_desk
 
-        return open_session_desk(self.config, self.store, self.ledger, self.answering)
+        budgets = partial(session_budgets, self)
+        return open_session_desk(self.config, self.store, self.ledger, self.answering, budgets)
 
     def run(self, context: Context, *, wait: float = 0.0) -> Run:
         """A run under the rules that hold for this context. A question waits this many seconds for its answer."""

@@ -163,7 +163,9 @@ class SessionDesk:
             self.log.write(LogEvent(at_ns=now, word=word, host=session.host, session=session.id, rule=rule, text=text))
 
 
-def open_session_desk(config: Config, store: Store, ledger: Ledger, answering: Answering | None) -> SessionDesk:
+def open_session_desk(
+    config: Config, store: Store, ledger: Ledger, answering: Answering | None, budgets_of: BudgetsOf | None = None
+) -> SessionDesk:
     """The desk of a process. Without `answering`, which only a server has, nothing is lifted at it."""
     settings = config.governance
     return SessionDesk(
@@ -177,6 +179,7 @@ def open_session_desk(config: Config, store: Store, ledger: Ledger, answering: A
         ),
         seal=None if answering is None else answering.seal,
         halts=None if answering is None else answering.halts,
+        budgets_of=budgets_of,
     )
 
 

@@ -85,6 +85,18 @@ class Tally(Struct, frozen=True):
     count: int
 
 
+class RuleTally(Struct, frozen=True):
+    """How often a rule said something, in a stretch of time that starts at `start_ns`.
+
+    `said` is the decision that it made; `result` that it rewrote or withheld what a tool gave back.
+    """
+
+    start_ns: int
+    rule: str
+    said: str
+    count: int
+
+
 class SearchFlaw(Struct, frozen=True):
     """Something that would hide an entry from those who search. `writer` is empty where it would hide many."""
 
@@ -148,6 +160,21 @@ class EntryStore(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections. Closing twice is fine."""
+
+
+class EntryFigures(Protocol):
+    """Decisions in figures, for those who look: each is bounded, however much is stored."""
+
+    def rule_tallies(self, since_ns: int, width_ns: int, limit: int) -> list[RuleTally]:
+        """What rules said since then, counted by stretches of time of this width; no more rows than `limit`, the
+        largest counts first."""
+
+    def decision_tallies(self, since_ns: int, width_ns: int, limit: int) -> list[Tally]:
+        """Decisions since then, counted by stretches of time alone: rule, agent and tool are empty. The newest
+        stretches first, no more rows than `limit`."""
+
+    def sample(self, since_ns: int, until_ns: int, limit: int) -> list[StoredEntry]:
+        """Some decisions of a time, its first ones: found by the index of times, however much is stored."""
 
 
 class SessionState(Struct, frozen=True, kw_only=True):
@@ -294,5 +321,5 @@ class Counters(Protocol):
         """What these counters are now, all at one moment."""
 
 
-class Store(EntryStore, Sessions, Approvals, Grants, Counters, Protocol):
+class Store(EntryStore, EntryFigures, Sessions, Approvals, Grants, Counters, Protocol):
     """A whole store."""

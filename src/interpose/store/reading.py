@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections import Counter
 from typing import Any, get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from interpose.store.protocols import Query, SessionTally, StoredEntry, Tally
-from interpose.store.rows import SELECTED, RuledBy, conditions, entries_in, storable
+from interpose.store.protocols import Query, RuleTally, SessionTally, StoredEntry, Tally
+from interpose.store.rows import SELECTED, RuledBy, conditions, entries_in, storable, unlined
 from interpose.store.state import SharedState
 from interpose.types import Outcome
 
@@ -57,6 +58,35 @@ class EntryReader(SharedState):
         sql = f"""SELECT time_ns / ${len(values) + 1} AS stretch, decision, rule, agent, tool, count(*) FROM entries
                   WHERE {" AND ".join(found)} GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 3, 4, 5"""
         return [Tally(stretch * width_ns, *rest) for stretch, *rest in self.read(sql, *values, width_ns)]
+
+    def rule_tallies(self, since_ns: int, width_ns: int, limit: int) -> list[RuleTally]:
+        """What rules said since then, counted by stretches of time of this width."""
+        decided = """SELECT time_ns / $1 AS stretch, rule, decision AS said, count(*) AS times FROM entries
+                     WHERE kind = 'decided' AND rule <> '' AND time_ns >= $2 GROUP BY 1, 2, 3
+                     ORDER BY times DESC, 1, 2, 3 LIMIT $3"""
+        changed = """SELECT time_ns / $1 AS stretch, rules, kind, count(*) AS times FROM entries
+                     WHERE rules <> '' AND time_ns >= $2 GROUP BY 1, 2, 3 ORDER BY times DESC, 1, 2, 3 LIMIT $3"""
+        counted: Counter[tuple[int, str, str]] = Counter()
+        for stretch, rule, said, times in self.read(decided, width_ns, since_ns, limit):
+            counted[stretch, rule, said] += times
+        for stretch, rules, kind, times in self.read(changed, width_ns, since_ns, limit):
+            for rule in unlined(rules):
+                counted[stretch, rule, "rewrite" if kind == "decided" else "result"] += times
+        largest = sorted(counted.items(), key=lambda one: (-one[1], one[0]))[:limit]
+        return [RuleTally(stretch * width_ns, rule, said, times) for (stretch, rule, said), times in largest]
+
+    def decision_tallies(self, since_ns: int, width_ns: int, limit: int) -> list[Tally]:
+        """Decisions since then, counted by stretches of time alone."""
+        sql = """SELECT time_ns / $1 AS stretch, decision, count(*) FROM entries
+                 WHERE kind = 'decided' AND time_ns >= $2 GROUP BY 1, 2 ORDER BY 1 DESC, 2 LIMIT $3"""
+        rows = self.read(sql, width_ns, since_ns, limit)
+        return [Tally(stretch * width_ns, decision, "", "", "", count) for stretch, decision, count in rows]
+
+    def sample(self, since_ns: int, until_ns: int, limit: int) -> list[StoredEntry]:
+        """Some decisions of a time, its first ones."""
+        sql = f"""SELECT {SELECTED} FROM entries WHERE kind = 'decided' AND time_ns >= $1 AND time_ns < $2
+                  ORDER BY time_ns LIMIT $3"""
+        return entries_in(self.read(sql, since_ns, until_ns, limit))
 
     def session_tallies(self, *, since_ns: int = 0, limit: int = 100, session: str = "") -> list[SessionTally]:
         """Recorded decisions since then, counted by session, the last active first; of one session if it is named."""

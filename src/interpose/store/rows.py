@@ -76,7 +76,7 @@ def entries_in(rows: Sequence[Sequence[Any]]) -> list[StoredEntry]:
         convert(rows, type=list[_Row])
     except ValidationError:
         rows = [[_as(kind, value) for kind, value in zip(_TYPES, row, strict=True)] for row in rows]
-    return [_entry(*row[:-4], *_values(row[-4]), row[-3], row[-2], _unlined(row[-1])) for row in rows]
+    return [_entry(*row[:-4], *_values(row[-4]), row[-3], row[-2], unlined(row[-1])) for row in rows]
 
 
 _entry: Callable[..., StoredEntry] = StoredEntry
@@ -202,7 +202,8 @@ def _lines(values: Sequence[str]) -> str:
     return "\n" + "".join(f"{_one_line(value)}\n" for value in values) if values else ""
 
 
-def _unlined(text: str) -> tuple[str, ...]:
+def unlined(text: str) -> tuple[str, ...]:
+    """The values of a column that has each between line ends."""
     return tuple(text[1:-1].split("\n")) if text else ()
 
 

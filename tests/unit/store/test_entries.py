@@ -254,3 +254,28 @@ def test_notes_are_found_among_decisions(store: Store) -> None:
     store.append([entry(n, kind="checkpoint" if n % 10 == 0 else "decided") for n in range(1, 31)])
     assert seqs(store.query(Query(kinds=("checkpoint", "repair")), 10)) == [30, 20, 10]
     assert len(store.query(Query(kinds=("checkpoint", "decided")), 100)) == 30
+
+
+def test_figures_of_rules_and_stretches_are_bounded(store: Store) -> None:
+    store.append(
+        [
+            entry(1, decision="deny", rule="git", time_ns=5),
+            entry(2, decision="deny", rule="git", time_ns=15),
+            entry(3, decision="ask", rule="net", time_ns=15, rules=("mask", "trim")),
+            entry(4, kind="finished", time_ns=16, rules=("mask",)),
+            entry(5, decision="allow", time_ns=25),
+        ]
+    )
+    counted = {(t.start_ns, t.rule, t.said): t.count for t in store.rule_tallies(0, 10, 100)}
+    assert counted == {
+        (0, "git", "deny"): 1, (10, "git", "deny"): 1, (10, "net", "ask"): 1, (10, "mask", "rewrite"): 1,
+        (10, "trim", "rewrite"): 1, (10, "mask", "result"): 1,
+    }  # fmt: skip
+    assert [t.start_ns for t in store.rule_tallies(10, 1000, 100) if t.rule == "git"] == [0]
+    assert [(t.rule, t.count) for t in store.rule_tallies(0, 1000, 1)] == [("git", 2)]
+    assert [(t.start_ns, t.decision, t.count) for t in store.decision_tallies(0, 10, 100)] == [
+        (20, "allow", 1), (10, "ask", 1), (10, "deny", 1), (0, "deny", 1),
+    ]  # fmt: skip
+    assert [t.start_ns for t in store.decision_tallies(0, 10, 1)] == [20]
+    assert [found.time_ns for found in store.sample(5, 25, 10)] == [5, 15, 15], "no results, and the end is not in it"
+    assert [found.time_ns for found in store.sample(0, 100, 1)] == [5]

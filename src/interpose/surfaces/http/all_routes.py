@@ -6,15 +6,19 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from interpose.surfaces.http import (
+    answer_links,
     approvals,
     audit,
     commands,
     events,
+    figures,
     governed_sessions,
     health,
     intercept,
     metrics,
+    notifications,
     pins,
+    playground,
     policy,
     roles,
     sessions,
@@ -32,6 +36,7 @@ def for_people(service: Service) -> tuple[Route, ...]:
     """What a person answers and orders. The sockets have these, too: whoever comes to one proves who they are there."""
     return (
         *approvals.routes(service),
+        *notifications.routes(service),
         *pins.routes(service),
         *commands.routes(service),
         *governed_sessions.routes(service),
@@ -39,17 +44,25 @@ def for_people(service: Service) -> tuple[Route, ...]:
 
 
 def routes(
-    service: Service, *, version: str, traffic: Traffic | None = None, more: Sequence[Route] = ()
+    service: Service,
+    *,
+    version: str,
+    traffic: Traffic | None = None,
+    more: Sequence[Route] = (),
+    agents: figures.Agents | None = None,
 ) -> tuple[Route, ...]:
-    """What the server answers, and the document that describes it."""
+    """What the server answers, and the document that describes it. `agents` says which agents were heard of."""
     served = (
         *intercept.routes(service),
         *validate.routes(service),
         *events.routes(service),
         *for_people(service),
+        *answer_links.routes(service),
         *sessions.routes(service),
         *audit.routes(service),
         *policy.routes(service),
+        *playground.routes(service),
+        *figures.routes(service, agents),
         *roles.routes(service),
         *metrics.routes(service, traffic),
         *health.routes(service),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import AsyncIterator
 from time import time
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType, json
 from msgspec.structs import replace
 
-from interpose.errors import StoreError, text_of
-from interpose.ledger import OLD_FORMATS, Format, Record, named, search, shapes
+from interpose.errors import text_of
+from interpose.ledger import OLD_FORMATS, CallProof, Format, Record, named, search, shapes
+from interpose.ledger.call_proof import call_proof
 from interpose.ledger.stats import Stats, stats
 from interpose.ledger.times import moment_ns
 from interpose.store.protocols import Query
+from interpose.surfaces.http.ledger_readers import STORE_UNAVAILABLE, LedgerReaders
 from interpose.surfaces.http_server.messages import JSON, Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.query import Word, invalid_query, query_of
 from interpose.types import Outcome
@@ -31,10 +31,6 @@ EXPORT_PAGE = 200
 SAMPLE = 1000
 OF_REQUEST = 100
 """Calls of one request that are shown by its id, the newest ones. A search has pages for all."""
-READERS = 2
-"""Threads that search: reading the ledger never takes those away that decisions and approvals need."""
-CATCHING_UP = 1.0
-"""Seconds that a reader waits for the store to have what was recorded before it asked."""
 
 _RULE = "calls that this rule decided or rewrote, or whose result it rewrote or withheld"
 
@@ -100,14 +96,14 @@ class AuditCall(Struct, frozen=True):
     records: list[dict[str, Any]]
 
 
-_STORE = (503, "store_unavailable")
+_STORE = STORE_UNAVAILABLE
 _QUERY = (400, "invalid_query")
 
 
 class _Audit:
     def __init__(self, service: Service) -> None:
         self._service = service
-        self._readers = ThreadPoolExecutor(READERS, thread_name_prefix="interpose:audit")
+        self._read = LedgerReaders(service, "audit").read
 
     async def page(self, request: Request) -> Response:
         """A page, or everything if the caller wants lines."""
@@ -143,6 +139,18 @@ class _Audit:
             raise Refusal(404, "not_found", "there is no call or request of this id")
         return json_response(AuditCall([shape for one in found for shape in shapes(one, wanted.format)]))
 
+    async def proof(self, request: Request) -> Response:
+        """The place of one call in its chain."""
+
+        def read() -> CallProof | None:
+            found = named(self._service.store, request.params["id"], 1)
+            return call_proof(self._service.store, found[0]) if found else None
+
+        found = await self._read(read)
+        if found is None:
+            raise Refusal(404, "not_found", "there is no call of this id")
+        return json_response(found)
+
     async def stats(self, request: Request) -> Response:
         """Counts of what matches."""
         query = _query(query_of(request, Filters))
@@ -158,16 +166,6 @@ class _Audit:
 
     def _after(self, query: Query, position: int | None) -> list[Record]:
         return search(self._service.store, query, EXPORT_PAGE, position, oldest_first=True)
-
-    async def _read(self, read: Callable[[], T]) -> T:
-        def caught_up() -> T:
-            self._service.ledger.flush(CATCHING_UP)
-            return read()
-
-        try:
-            return await asyncio.get_running_loop().run_in_executor(self._readers, caught_up)
-        except StoreError as error:
-            raise Refusal(503, _STORE[1], f"the ledger can't be read now: {text_of(error)}") from None
 
 
 def _shaped(request: Request, type: type[T]) -> T:  # noqa: A002 - as `query_of` has it
@@ -215,5 +213,9 @@ def routes(service: Service) -> tuple[Route, ...]:
         Route(
             "GET", "/api/v1/audit/{id}", audit.call, "auditor", "Everything about one call, or those of one request",
             query=ShapeQuery, answer=AuditCall, codes=(_QUERY, (404, "not_found"), _STORE),
+        ),
+        Route(
+            "GET", "/api/v1/audit/{id}/proof", audit.proof, "auditor", "The place of one call in its chain",
+            answer=CallProof, codes=((404, "not_found"), _STORE),
         ),
     )  # fmt: skip

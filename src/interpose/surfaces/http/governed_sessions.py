@@ -48,13 +48,13 @@ def routes(service: Service) -> tuple[Route, ...]:
         return json_response(detail_of(session, service.governed.budgets_of))
 
     async def show(request: Request) -> Response:
-        return shown(await _done(lambda: service.governed.session(request.params["id"])))
+        return shown(await done_to_session(lambda: service.governed.session(request.params["id"])))
 
     async def halt(request: Request) -> Response:
         require_json(request, 415)
         body = body_of(request, HaltBody)
         id, by = request.params["id"], request.caller.name
-        return shown(await _done(lambda: service.governed.halt(id, by, body.reason)))
+        return shown(await done_to_session(lambda: service.governed.halt(id, by, body.reason)))
 
     async def lift(request: Request) -> Response:
         require_json(request, 415)
@@ -66,7 +66,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             prove(service, who, f"session:{id}", how_to_lift(id))
             return service.governed.lift(id, by, body.comment)
 
-        return shown(await _done(answer))
+        return shown(await done_to_session(answer))
 
     place = "/api/v1/sessions/{id}"
     return (
@@ -85,7 +85,7 @@ def routes(service: Service) -> tuple[Route, ...]:
     )  # fmt: skip
 
 
-async def _done(work: Callable[[], T]) -> T:
+async def done_to_session(work: Callable[[], T]) -> T:
     """What the desk says, asked in a thread: the store may take its time."""
     try:
         return await asyncio.to_thread(work)

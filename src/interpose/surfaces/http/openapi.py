@@ -11,6 +11,7 @@ from msgspec import Struct, json
 from interpose.surfaces.http_server.messages import JSON, Request, Response, Route, Routes
 
 PATH = "/api/v1/openapi.json"
+PAGE = "text/html"
 _REFERENCE = "#/components/schemas/{name}"
 _NAMES = re.compile(r"{(\w+)}")
 _ANY_SEGMENT = r"^[^\x00-\x1f\x7f/]+$"
@@ -110,6 +111,9 @@ def _responses(route: Route, schema_of: dict[type, Any]) -> dict[str, Any]:
     for status, codes in sorted(by_status.items()):
         responses[str(status)] = _error(" or ".join(f"`{code}`" for code in dict.fromkeys(codes)), schema_of)
     responses["default"] = _error("Refused before it came to the route, or failed", schema_of)
+    if PAGE in route.produces:  # what a browser shows is a page, also where it says no
+        for said in responses.values():
+            said["content"].setdefault(PAGE, {"schema": _untyped(PAGE)})
     return responses
 
 

@@ -38,7 +38,9 @@ class Exchange(Struct):
     def admit(self, head: RequestHead, door: Door, router: Router, peer: Peer, reached: str) -> None:
         """Who asks for what. Raises Refusal: first for whom we don't know, then for what there is not."""
         target = router.target(head.target)
-        self.extra = door.admit(head.headers, target.authority, reached)
+        cross_site = head.headers.get("sec-fetch-site", "none") not in ("none", "same-origin")
+        linked = cross_site and router.is_linked(head.method, target.path)
+        self.extra = door.admit(head.headers, target.authority, reached, linked=linked)
         match = router.find(target.path)
         if head.method == "OPTIONS":
             if not self.extra:  # browsers ask before they show a token

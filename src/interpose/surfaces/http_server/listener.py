@@ -106,6 +106,17 @@ class Listener:
         return tuple(bound.url for bound in self._bound)
 
     @property
+    def web_addresses(self) -> tuple[str, ...]:
+        """Where a browser of this machine reaches it."""
+        found = (bound.url for bound in self._bound if bound.unix is None)
+        return tuple(url.replace("://0.0.0.0:", "://127.0.0.1:").replace("://[::]:", "://[::1]:") for url in found)
+
+    @property
+    def trust(self) -> Trust:
+        """Whom it trusts now."""
+        return self._trust
+
+    @property
     def local(self) -> bool:
         """Whether this machine alone can reach it."""
         return all(bound.endpoint.door.loopback for bound in self._bound)
@@ -134,6 +145,18 @@ class Listener:
             self._bound.clear()
             raise
         self._sweep()
+
+    async def listen_also(self, address: Tcp) -> None:
+        """One more address, while it runs. ServerError says why it can't be used."""
+        added = _bind_tcp(address, self._trust, self._tls)
+        try:
+            for bound in added:
+                bound.server = await self._listen(bound, tls_context(self._tls))
+        except BaseException:
+            for bound in added:
+                bound.close()
+            raise
+        self._bound += added
 
     async def reload(self, trust: Trust, tls: TlsSettings | None = None) -> None:
         """Take over other trust and certificates. Connections stay; their next request meets the new trust.
@@ -233,9 +256,10 @@ def addresses_of(server: ServerSettings) -> tuple[Address, ...]:
 
 def trust_of(server: ServerSettings) -> Trust:
     """The trust that is configured. The tokens file is made if it is not there."""
+    own = [server.public_url] if server.public_url else []  # whoever comes by the address that we give away
     return make_trust(
-        allowed_hosts=server.allowed_hosts,
-        allowed_origins=server.allowed_origins,
+        allowed_hosts=(*server.allowed_hosts, *(address.partition("://")[2] for address in own)),
+        allowed_origins=(*server.allowed_origins, *own),
         trusted_proxies=server.trusted_proxies,
         loopback=server.loopback,
         tokens=open_tokens(Path(server.tokens_file)) if server.tokens_file else None,

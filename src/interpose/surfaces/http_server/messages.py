@@ -13,9 +13,10 @@ from interpose.types import EMPTY
 Role = Literal["agent", "auditor", "approver", "operator"]
 """`agent` asks for decisions, `auditor` reads the ledger, `approver` answers questions, `operator` may all."""
 
-Access = Role | Literal["open", "public", "relayed"]
+Access = Role | Literal["open", "public", "relayed", "visitor"]
 """The role that a route asks for. `open` routes ask for none of callers on this machine, `public` ones of nobody, and a
-`relayed` one of callers on this machine whose credentials are for somebody behind us; Host and Origin hold for all."""
+`relayed` one of callers on this machine whose credentials are for somebody behind us. Whoever comes to a `visitor` one
+shows a cookie, which its handler looks at. Host and Origin hold for all."""
 
 EVERY = "*"
 """The path of a route for what no other has, and the method of one that answers all."""
@@ -158,6 +159,8 @@ class Route(Struct, frozen=True):
     rules: Mapping[str, Any] = EMPTY
     hangs_up: bool = False
     """Whether a client that sends no more is gone, and what is done for it is given up."""
+    linked: bool = False
+    """Whether pages of other sites may lead here: a browser that comes to look is let in from wherever it comes."""
 
 
 Routes = Sequence[Route]

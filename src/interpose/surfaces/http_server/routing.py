@@ -52,6 +52,7 @@ class Router:
             if route.method in methods:
                 raise ValueError(f"{route.method} {route.path} is routed twice")
             methods[route.method] = route
+        self._linked = any(route.linked for route in routes)
         self._rest = tables.pop(EVERY, None)
         self._targets = {path.encode(): RequestTarget(path) for path in tables}
         self._exact = {path: RouteMatch(methods, {}) for path, methods in tables.items() if "{" not in path}
@@ -64,6 +65,15 @@ class Router:
     def target(self, raw: bytes) -> RequestTarget:
         """The target of a request line."""
         return self._targets.get(raw) or parse_target(raw)
+
+    def is_linked(self, method: str, path: str) -> bool:
+        """Whether pages of other sites may lead here."""
+        if method not in ("GET", "HEAD") or not self._linked:
+            return False
+        try:
+            return self.find(path).route(method).linked
+        except Refusal:
+            return False
 
     def find(self, path: str) -> RouteMatch:
         """The routes of a path as it was written in the target."""

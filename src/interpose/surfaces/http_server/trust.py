@@ -146,8 +146,10 @@ class Door:
         self.loopback = loopback
         self._remembered: set[str] = set()
 
-    def admit(self, headers: dict[str, str], target: str | None, reached: str) -> Headers:
-        """Refuse a request whose Host or Origin is not known.
+    def admit(
+        self, headers: dict[str, str], target: str | None, reached: str, *, linked: bool = False
+    ) -> Headers:  # fmt: skip
+        """Refuse a request whose Host or Origin is not known. To what is `linked`, pages of other sites may lead.
 
         `target` is the authority of an absolute-form target, `reached` the address that the connection came to. What
         comes back lets a page of an allowed origin read the answer.
@@ -160,7 +162,7 @@ class Door:
         if target is not None and target not in self._remembered:
             self._check_host(target, reached)
         if "origin" in headers or "sec-fetch-site" in headers:
-            return self._check_origin(headers, host if target is None else target)
+            return self._check_origin(headers, host if target is None else target, linked=linked)
         return ()
 
     def _check_host(self, text: str, reached: str) -> None:
@@ -185,7 +187,7 @@ class Door:
         local = found.loopback and (self.loopback or is_loopback(reached))
         return port == self.port and (local or found.host == reached)
 
-    def _check_origin(self, headers: dict[str, str], host: str) -> Headers:
+    def _check_origin(self, headers: dict[str, str], host: str, *, linked: bool) -> Headers:
         origin = headers.get("origin")
         site = headers.get("sec-fetch-site", "none")
         if origin is not None:
@@ -202,7 +204,9 @@ class Door:
                     "forbidden_origin",
                     "pages of this Origin may not ask; the operator may add it to server.allowed_origins",
                 )
-        if site not in {"none", "same-origin"}:
+        # Somebody who follows a link comes to a page of ours; the page that has the link can't read it.
+        follows = headers.get("sec-fetch-mode") == "navigate" and headers.get("sec-fetch-dest") == "document"
+        if site not in {"none", "same-origin"} and not (linked and follows and origin is None):
             raise Refusal(403, "forbidden_origin", "pages of another site may not ask")
         return ()
 
@@ -236,8 +240,9 @@ class Door:
             raise Refusal(
                 403, "forbidden_user", f"this socket is for the user that the server runs as, not for uid {peer.uid}"
             )
-        if access == "public":
-            return Caller("agent", ANONYMOUS, anonymous=True)
+        if access in ("public", "visitor"):
+            # A browser with a cookie may be no stranger, and strangers may cost only so much together.
+            return Caller("agent", ANONYMOUS, anonymous=access == "public" or "cookie" not in headers)
         if access == "relayed":
             # INVARIANT: nobody's credentials are looked at that are for somebody else, and no other machine gets here.
             if not self.loopback:

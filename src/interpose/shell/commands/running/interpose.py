@@ -17,6 +17,7 @@ _LOOKING: dict[str, frozenset[str]] = {
     "config": words("check schema show"),
     "governance": words("check report schema show"),
     "grants": words("list"),
+    "notify": words("list"),
     "pause": words("list"),
     "pins": words("list show"),
     "policy": words("lint list schema show test"),
@@ -24,7 +25,7 @@ _LOOKING: dict[str, frozenset[str]] = {
 }
 """Verbs that change nothing, or the acts of them that do not. No acts: all of them."""
 _CHANGING = words(
-    "approve bypass deny defer edit end reject forget halt lift watch revoke add remove enable disable init"
+    "approve bypass deny defer edit end reject forget halt lift mute unmute watch revoke add remove enable disable init"
 )
 _VALUES = words(
     "--server --token-file --config --cwd --socket --host --port --tool --arg --output -o --tag --junit --key-file"

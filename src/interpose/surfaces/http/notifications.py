@@ -1,0 +1,123 @@
+"""`/api/v1/notifications`: how channels stand, a try-out of them, and silence for a while."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from interpose.notifications.notifier import Tried
+from interpose.surfaces.http.answering import STORE, body_with, done
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+
+if TYPE_CHECKING:
+    from interpose.service.service import Service
+
+PATH = "/api/v1/notifications"
+MOST_MINUTES = 1440
+
+
+class MuteBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """For how long nothing is sent. What is still open then is told."""
+
+    minutes: Annotated[int, Meta(ge=1, le=MOST_MINUTES)]
+
+
+class TryoutBody(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """By which channels; by all if none is named."""
+
+    channels: Annotated[list[Annotated[str, Meta(max_length=24)]], Meta(max_length=20)] = []
+
+
+class ShownChannel(Struct, frozen=True, kw_only=True):
+    """A channel, and how its last notification went. `failed` in a row did not arrive."""
+
+    name: str
+    kind: str
+    after: float
+    person: str = ""
+    failed: int = 0
+    problem: str = ""
+    at: datetime | None = None
+
+
+class NotificationsAnswer(Struct, frozen=True, kw_only=True):
+    """All channels. `muted_until` is there while nothing is sent."""
+
+    channels: list[ShownChannel]
+    muted_until: datetime | None = None
+    muted_by: str = ""
+
+
+class TryoutAnswer(Struct, frozen=True):
+    """What became of the try-out of each channel."""
+
+    tried: list[Tried]
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """What whoever answers may see and do. None of it lets a call run."""
+    trying = asyncio.Lock()
+
+    def standing() -> NotificationsAnswer:
+        notifier, channels = service.notifier, service.config.notifications.channels
+        mute = notifier.muted()
+        shown = [
+            ShownChannel(
+                name=one.name, kind=channels[one.name].kind, after=channels[one.name].after,
+                person=channels[one.name].person, failed=one.failed, problem=one.problem, at=one.at,
+            )
+            for one in notifier.standings()
+            if one.name in channels
+        ]  # fmt: skip
+        if mute is None:
+            return NotificationsAnswer(channels=shown)
+        return NotificationsAnswer(channels=shown, muted_until=mute.until, muted_by=mute.by)
+
+    async def show(_request: Request) -> Response:
+        return json_response(await done(standing))
+
+    async def mute(request: Request) -> Response:
+        body, by = body_with(request, MuteBody), request.caller.name
+        await done(lambda: service.notifier.mute(body.minutes, by))
+        return json_response(await done(standing))
+
+    async def unmute(request: Request) -> Response:
+        by = request.caller.name
+        await done(lambda: service.notifier.mute(0, by))
+        return json_response(await done(standing))
+
+    async def try_out(request: Request) -> Response:
+        body = body_with(request, TryoutBody)
+        if unknown := [name for name in body.channels if name not in service.config.notifications.channels]:
+            raise Refusal(404, "not_found", f"there is no channel {unknown[0]!r}")
+        if trying.locked():
+            raise Refusal(409, "too_many", "another try-out is under way")
+        async with trying:
+            return json_response(TryoutAnswer(await done(lambda: service.notifier.try_out(body.channels))))
+
+    return (
+        Route(
+            "GET", PATH, show, "approver", "Channels of notifications, and how they stand",
+            answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
+        ),
+        Route(
+            "POST", f"{PATH}/mute", mute, "approver", "Send no notifications for a while",
+            body=MuteBody, answer=NotificationsAnswer,
+            codes=((400, "invalid_request"), (415, "invalid_content_type"), (503, "no_server"), STORE),
+        ),
+        Route(
+            "DELETE", f"{PATH}/mute", unmute, "approver", "Send notifications again",
+            answer=NotificationsAnswer, codes=((503, "no_server"), STORE),
+        ),
+        Route(
+            "POST", f"{PATH}/test", try_out, "approver", "Send a try-out by each channel",
+            body=TryoutBody, answer=TryoutAnswer,
+            codes=(
+                (400, "invalid_request"), (404, "not_found"), (409, "too_many"), (415, "invalid_content_type"),
+                (503, "no_server"), STORE,
+            ),
+        ),
+    )  # fmt: skip

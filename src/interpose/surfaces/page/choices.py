@@ -1,0 +1,24 @@
+"""One of a few words in an address, and the links to the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from interpose.surfaces.page.html import Html, tag
+from interpose.surfaces.page.page_visits import Visit
+
+
+def chosen(visit: Visit, name: str, words: Mapping[str, Any], usual: str) -> str:
+    """The word that an address has; the usual one if it has none that we know."""
+    said = visit.request.query.get(name, usual)
+    return said if said in words else usual
+
+
+def ways(path: str, name: str, words: Mapping[str, str], current: str) -> Html:
+    """Links to all of them."""
+    links = [
+        tag("a", text, href=f"{path}?{name}={word}", aria_current="true" if word == current else None)
+        for word, text in words.items()
+    ]  # fmt: skip
+    return tag("nav", links, class_="ways", aria_label=name)

@@ -1,0 +1,119 @@
+"""`/enter` and `/leave`: a browser is let in by a code that a person types in their terminal, or by a token."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from time import monotonic
+from urllib.parse import quote
+
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
+from interpose.surfaces.page.frame import plain_page, to
+from interpose.surfaces.page.html import NOTHING, Html, joined, tag
+from interpose.surfaces.page.page_visits import Visit, Visits, cookie_of, posted, with_cookie
+from interpose.surfaces.page.pairing import OFFERED_SECONDS
+
+PATH = "/enter"
+_PAIR = "-pair"
+_LOOKED_EVERY = 2
+"""Seconds after which the browser asks whether somebody typed its code."""
+WRONG_TOKENS, WITHIN_SECONDS = 10, 60.0
+
+
+def routes(visits: Visits) -> tuple[Route, ...]:
+    """What browsers may do that are not signed in, and how they leave."""
+    wrong: deque[float] = deque(maxlen=WRONG_TOKENS)
+
+    async def enter(request: Request) -> Response:
+        after = _own_path(request.query.get("next", ""))
+        if await visits.who(request, used=False) is not None:
+            return to(after)
+        number, secret = request.query.get("pair", ""), cookie_of(request, visits.cookie_name(request, _PAIR))
+        code = visits.pairings.code(number, secret)
+        if not code:
+            number, secret = visits.pairings.offer()
+            offered = visits.set_cookie(request, secret, _PAIR, seconds=OFFERED_SECONDS)
+            return with_cookie(to(_address(number, after)), offered)
+        let_in = visits.pairings.claim(code)
+        if let_in is None:
+            return _entrance(code, _address(number, after))
+        begun = await asyncio.to_thread(
+            visits.sessions.begin, let_in.name, let_in.role, proven=let_in.proven
+        )  # fmt: skip
+        answer = with_cookie(to(after), visits.set_cookie(request, begun.cookie))
+        return with_cookie(answer, visits.set_cookie(request, "", _PAIR, seconds=0))
+
+    async def with_token(request: Request) -> Response:
+        form = dict(posted(request, None))
+        now = monotonic()
+        if len(wrong) == WRONG_TOKENS and now - wrong[0] < WITHIN_SECONDS:
+            return _refused(Refusal(429, "too_many_attempts", "too many tokens were wrong: wait a minute"))
+        found = visits.sign_in_with(form.get("token", "").strip())
+        if found is None:
+            wrong.append(now)
+            return _refused(Refusal(401, "unauthorized", "this token is not known, or has ended"))
+        name, role, digest = found
+        begun = await asyncio.to_thread(visits.sessions.begin, name, role, token=digest)
+        return with_cookie(to(_own_path(form.get("next", ""))), visits.set_cookie(request, begun.cookie))
+
+    async def leave(visit: Visit) -> Response:
+        await asyncio.to_thread(visits.sessions.end, visit.session.id)
+        return with_cookie(to(PATH), visits.set_cookie(visit.request, "", seconds=0))
+
+    return (
+        Route("GET", PATH, enter, "visitor", "Sign in"),
+        Route("POST", PATH, with_token, "visitor", "Sign in with a token"),
+        Route("POST", "/leave", visits.screen("agent", leave), "visitor", "Sign out"),
+    )
+
+
+def _own_path(text: str) -> str:
+    """Where to go on: a path of ours, or the first screen."""
+    own = text.startswith("/") and not text.startswith(("//", "/enter", "/leave", "/live", "/api", "/static"))
+    return quote(text, safe="/") if own and len(text) <= 200 else "/"
+
+
+def _address(number: str, after: str) -> str:
+    return f"{PATH}?pair={quote(number, safe='')}&next={quote(after, safe='')}"
+
+
+def _entrance(code: str, address: str) -> Response:
+    body = tag(
+        "main",
+        tag("h1", "Sign in to Interpose"),
+        tag("p", "Type this code in a terminal of your own:"),
+        tag("p", f"{code[:4]}-{code[4:]}", class_="code", id="code", aria_label="Code"),
+        tag("pre", "interpose open"),
+        tag("p", "The command asks for the code. This page goes on by itself.", class_="quiet"),
+        tag("p", "Only type a code that you see in your own browser. Whoever shows you one wants to come in as you."),
+        tag(
+            "details",
+            tag("summary", "Sign in with a token instead"),
+            _token_form(),
+            tag(
+                "p",
+                "On this machine a token lets you look, and answer only if approvals.proof says so.",
+                class_="quiet",
+            ),
+        ),
+        class_="enter",
+    )  # fmt: skip
+    again = tag("meta", http_equiv="refresh", content=f"{_LOOKED_EVERY};url={address}")
+    return plain_page("Sign in", body, head=again, scripts=("enter.js",))
+
+
+def _token_form(problem: Html = NOTHING) -> Html:
+    return tag(
+        "form",
+        problem,
+        tag("label", "Token ", tag("input", type="password", name="token", autocomplete="off", required=True)),
+        tag("button", "Sign in"),
+        method="post",
+        action=PATH,
+    )
+
+
+def _refused(refusal: Refusal) -> Response:
+    said = tag("p", refusal.message, role="alert", class_="problem")
+    body = joined(tag("main", tag("h1", "Sign in to Interpose"), _token_form(said), class_="enter"))
+    return plain_page("Sign in", body, status=refusal.status)

@@ -1,0 +1,90 @@
+"""`/api/v1/page`: where the page is, letting a browser in, and signing everybody out. For terminals."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from interpose.approvals.questions import spoken_id
+from interpose.surfaces.http.answering import STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.proving import PROVING
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+from interpose.surfaces.page.page_visits import Visits
+
+PATH = "/api/v1/page"
+PROVEN_AS = "page"
+"""What a code is shown for, where `approvals.proof` is `code`."""
+_COMING_SECONDS = 6.0
+_LOOKED_EVERY = 0.1
+
+
+class PageAddress(Struct, frozen=True):
+    """Where a browser finds the page."""
+
+    address: str
+
+
+class PairingBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The code that a browser shows."""
+
+    pairing: Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class Paired(Struct, frozen=True):
+    """Who is signed in now. `arrived` is False if no browser came that shows the code."""
+
+    name: str
+    role: str
+    arrived: bool
+
+
+class SignedOut(Struct, frozen=True):
+    """How many browsers were signed in."""
+
+    ended: int
+
+
+def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route, ...]:
+    """`address` says where the page is, and listens there if nobody does yet. It raises Refusal if that can't be."""
+
+    async def where(_request: Request) -> Response:
+        return json_response(PageAddress(await address()))
+
+    async def pair(request: Request) -> Response:
+        body = body_with(request, PairingBody)
+        code, name, role = spoken_id(body.pairing), request.caller.name, role_of(request)
+        await done(lambda: prove(visits.service, request, body, PROVEN_AS))
+        answering = visits.service.answering
+        # INVARIANT: what a browser may do for us is what whoever let it in has proved, just now, in this way.
+        proven = answering.proof.kind if answering is not None and request.peer.kind == "unix" else ""
+        if not visits.pairings.confirm(code, name, role, proven):
+            raise Refusal(429, "too_many_attempts", "too many codes were typed that no browser shows: wait two minutes")
+        return json_response(Paired(name, role, await _arrived(visits, code)))
+
+    async def sign_out(_request: Request) -> Response:
+        return json_response(SignedOut(await done(visits.sessions.end_all)))
+
+    return (
+        Route("POST", PATH, where, "approver", "Where the page is", answer=PageAddress, codes=((503, "no_page"),)),
+        Route(
+            "POST", f"{PATH}/pairings", pair, "approver", "Let a browser in that shows a code",
+            body=PairingBody, answer=Paired,
+            codes=((400, "invalid_request"), (415, "invalid_content_type"), *PROVING, STORE),
+        ),
+        Route(
+            "DELETE", f"{PATH}/sessions", sign_out, "approver", "Sign out every browser",
+            answer=SignedOut, codes=(STORE,),
+        ),
+    )  # fmt: skip
+
+
+async def _arrived(visits: Visits, code: str) -> bool:
+    for _ in range(int(_COMING_SECONDS / _LOOKED_EVERY)):
+        if not visits.pairings.waits(code):
+            return True
+        await asyncio.sleep(_LOOKED_EVERY)
+    visits.pairings.withdraw(code)
+    return False

@@ -1,0 +1,90 @@
+"""Pauses on the page: those that hold, how to end one, and how the operator begins one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from interpose.approvals.grants import Given
+from interpose.approvals.questions import spoken_id
+from interpose.service import pause_records
+from interpose.surfaces.http import proving
+from interpose.surfaces.http.answering import done
+from interpose.surfaces.http_server.messages import Refusal, Response, Route
+from interpose.surfaces.page.answer_forms import proof_fields
+from interpose.surfaces.page.frame import to
+from interpose.surfaces.page.html import Html, tag
+from interpose.surfaces.page.page_visits import Visit, Visits
+from interpose.surfaces.page.pieces import clock
+
+MOST_MINUTES = 480
+_LONGEST = {"agent": 256, "reason": 1000}
+_PROVEN_AS = "pause"
+"""What a code is shown for, as at the API."""
+
+
+def routes(visits: Visits) -> tuple[Route, ...]:
+    """Beginning and ending."""
+    return (
+        Route("POST", "/inbox/pause", visits.screen("operator", _begin), "visitor", "Pause questions"),
+        Route("POST", "/inbox/pause/{id}/end", visits.screen("approver", _end), "visitor", "End a pause"),
+    )
+
+
+def pauses(visit: Visit, standing: list[Given]) -> Html:
+    """What holds now, and the form for one more."""
+    held = [
+        tag(
+            "form", visit.csrf_field(),
+            tag("b", "Questions are answered with yes"), f" of {given.agent}" if given.agent else "", " until ",
+            clock(given.ends), f", by {given.by}", f": {given.comment}" if given.comment else "", ". ",
+            tag("button", "End it"), method="post", action=f"/inbox/pause/{given.id}/end", class_="paused",
+            id=f"pause-{given.id}",
+        )
+        for given in standing
+    ]  # fmt: skip
+    return tag("div", held, id="pauses", data_live="questions", data_keyed=True)
+
+
+def pause_form(visit: Visit) -> Html | None:
+    """How the operator begins one."""
+    if not visit.may("operator"):
+        return None
+    number = tag("input", type="number", name="minutes", min=1, max=MOST_MINUTES, value=10)
+    return tag(
+        "details",
+        tag("summary", "Pause questions"),
+        tag(
+            "form", visit.csrf_field(),
+            tag("p", "What would be asked runs for a while, and is recorded. Refusals stay.", class_="quiet"),
+            tag("label", "Minutes ", number),
+            tag("label", "Only this agent ", tag("input", name="agent", maxlength=_LONGEST["agent"])),
+            tag("label", "Why ", tag("input", name="reason", maxlength=_LONGEST["reason"])),
+            proof_fields(visit.service), tag("button", "Pause questions", id="begin-pause"),
+            method="post", action="/inbox/pause",
+        ),
+        class_="over",
+    )  # fmt: skip
+
+
+async def _begin(visit: Visit) -> Response:
+    minutes = visit.field("minutes")
+    if not (minutes.isascii() and minutes.isdecimal() and len(minutes) <= 3 and 1 <= int(minutes) <= MOST_MINUTES):
+        raise Refusal(400, "invalid_request", f"a pause lasts 1 to {MOST_MINUTES} minutes")
+    if any(len(visit.field(name)) > most for name, most in _LONGEST.items()):
+        raise Refusal(400, "invalid_request", "the agent's name or the reason is too long")
+
+    def begin() -> object:
+        proving.prove(visit.service, visit.answerer(), _PROVEN_AS)
+        until = datetime.now(UTC) + timedelta(minutes=int(minutes))
+        agent, reason = visit.field("agent"), visit.field("reason")
+        return pause_records.pause(visit.service, visit.session.name, until, agent=agent, reason=reason)
+
+    await done(begin)
+    return to("/inbox")
+
+
+async def _end(visit: Visit) -> Response:
+    id = spoken_id(visit.request.params["id"])
+    if not await done(lambda: pause_records.end_pause(visit.service, id, visit.session.name)):
+        raise Refusal(404, "not_found", "there is no pause of this id")
+    return to("/inbox")

@@ -1,0 +1,30 @@
+"""Every session has an address, whatever its agent called it, and every address is one of ours."""
+
+from __future__ import annotations
+
+from urllib.parse import unquote
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from interpose.surfaces.http_server.routing import decoded
+from interpose.surfaces.page.html import tag
+from interpose.surfaces.page.pieces import session_at, session_path
+
+ANY = st.text(st.characters(exclude_categories=["Cs"]), min_size=1)
+
+
+@given(ANY)
+def test_an_address_leads_back_to_its_session(session: str) -> None:
+    path = session_path(session)
+    tag("a", session, href=path)  # raises for what is no address of the page
+    segment = path.removeprefix("/sessions/")
+    assert "/" not in segment
+    assert session_at(decoded(segment)) == session
+
+
+@pytest.mark.parametrize("name", ["~", "~~", "~bHM=", "~not base64", "~\u00e9", "~" + "x" * 1001])
+def test_a_name_that_only_looks_spelled_is_itself(name: str) -> None:
+    assert session_at(name) == name
+    assert session_at(unquote(session_path(name).removeprefix("/sessions/"))) == name
