@@ -13,6 +13,7 @@ pytest.importorskip("agents.run", reason="run by scripts/frameworks")
 
 from agents import Agent, Handoff, Runner, ToolOutputText, WebSearchTool, function_tool, handoff
 from agents.testing import ScriptedModel, assistant_message, function_call
+from pydantic import BaseModel
 
 from interpose import Confirm, Deny, FrameworkLimitError
 from interpose.frameworks.openai_agents import guard, question
@@ -179,3 +180,36 @@ def test_parts_of_the_sdk_stay_parts() -> None:
     asyncio.run(Runner.run(guard(agent, engine=engine_of(after=Saying(hiding))), "go"))
     [found] = [item["output"] for item in model.calls[-1].input if item.get("type") == "function_call_output"]
     assert [part["text"] for part in found] == [HIDDEN, "and more"]
+
+
+class Why(BaseModel):
+    """With what a model hands over."""
+
+    text: str
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_handoff_that_runs_a_function_is_a_call(refused: bool) -> None:
+    ran: list[str] = []
+    heard = Saying(lambda call: Deny("not now") if refused else Allow())
+    helper = Agent(name="helper", model=ScriptedModel([[assistant_message("done")]]))
+    over = handoff(helper, on_handoff=lambda _context, why: ran.append(why.text), input_type=Why)
+    main = Agent(name="main", handoffs=[over])
+    main.model = ScriptedModel([[function_call("transfer_to_helper", {"text": "milk"}, call_id="h")]])
+    guarded = guard(main, engine=engine_of(before=heard))
+    if refused:
+        with pytest.raises(PermissionError, match="not now"):
+            asyncio.run(Runner.run(guarded, "go"))
+    else:
+        assert asyncio.run(Runner.run(guarded, "go")).final_output == "done"
+    assert ran == ([] if refused else ["milk"])
+    (call,) = heard.heard
+    assert (call.name, call.arguments, call.context.agent_id) == ("transfer_to_helper", {"text": "milk"}, "main")
+
+
+def test_a_handoff_that_only_hands_over_is_no_call() -> None:
+    helper = Agent(name="helper", model=ScriptedModel([[assistant_message("done")]]))
+    main = Agent(name="main", handoffs=[handoff(helper)])
+    main.model = ScriptedModel([[function_call("transfer_to_helper", {}, call_id="h")]])
+    engine = engine_of(before=Saying(lambda _call: Deny("not now")))
+    assert asyncio.run(Runner.run(guard(main, engine=engine), "go")).final_output == "done"

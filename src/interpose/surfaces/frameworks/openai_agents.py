@@ -11,6 +11,7 @@ import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from enum import Enum
+from inspect import getclosurevars, isfunction
 from time import monotonic
 from typing import Any, Unpack, assert_never, cast
 
@@ -25,6 +26,7 @@ from agents import (
     ToolOutputFileContent,
     ToolOutputImage,
     ToolOutputText,
+    handoff,
 )
 from agents.tool_context import ToolContext
 from agents.tracing import get_current_trace
@@ -106,20 +108,43 @@ class _Guarding:
         fields["tools"] = [self.tool(tool, agent.name) for tool in agent.tools]
         guarded = cast("Agent[Any]", behind(**fields))
         self._agents[id(agent)] = guarded
-        guarded.handoffs = [self._handoff(one) for one in agent.handoffs]
+        guarded.handoffs = [self._handoff(one, agent.name) for one in agent.handoffs]
         return guarded
 
-    def _handoff(self, one: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | Handoff[Any, Any]:
+    def _handoff(self, one: Agent[Any] | Handoff[Any, Any], agent: str) -> Agent[Any] | Handoff[Any, Any]:
         if not isinstance(one, Handoff):
             return self.agent(one)
         handed = one.on_invoke_handoff
 
         async def on_invoke(context: RunContextWrapper[Any], arguments: str) -> Any:
-            return self.agent(await handed(context, arguments))
+            if _only_hands_over(handed):
+                return self.agent(await handed(context, arguments))
+            return self.agent(await self._handed_over(one, agent, context, arguments))
 
         behind = copy.copy(one)
         behind.on_invoke_handoff = on_invoke
         return behind
+
+    async def _handed_over(
+        self, one: Handoff[Any, Any], agent: str, context: RunContextWrapper[Any], arguments: str
+    ) -> Any:
+        """A handoff that runs a function (`on_handoff`) is a call like any other. The SDK has no place for a refusal or
+        a question here: it ends the run. Raises PermissionError, FrameworkLimitError."""
+        read = _read(arguments or "{}")
+        if read is None:
+            raise PermissionError(NO_OBJECT)
+        call = FrameworkCall(
+            name=one.tool_name, arguments=read, call_id=str(getattr(context, "tool_call_id", "")), session=_session(),
+            agent=agent,
+        )  # fmt: skip
+
+        def execute(final: dict[str, Any]) -> Any:
+            return one.on_invoke_handoff(context, arguments if final == read else _encode(final).decode())
+
+        ending = await drive_async(self._guard.around(call, execute, shape=_NEXT_AGENT))
+        if isinstance(ending, Told):
+            raise PermissionError(ending.text)
+        return ending.value
 
     def tool(self, tool: Any, agent: str) -> Any:
         """A tool behind the guard. Raises FrameworkLimitError for one that runs where nobody can stand between."""
@@ -294,4 +319,12 @@ def _closed(result: Any, new: Any) -> Any:
     return type(result).model_validate(new) if isinstance(result, _PARTS) else new
 
 
+def _only_hands_over(handed: Any) -> bool:
+    """Whether a handoff runs nothing that somebody wrote: it was made by `handoff()`, without a function."""
+    found = [one for one in (handed, *getattr(handed, "args", ())) if isfunction(one)]
+    closures = [getclosurevars(one).nonlocals for one in found if one.__module__ == handoff.__module__]
+    return len(closures) == len(found) and any(held.get("on_handoff", found) is None for held in closures)
+
+
 _SHAPE = ResultShape(_opened, _closed)
+_NEXT_AGENT = ResultShape(lambda agent: str(agent.name), lambda agent, _new: agent)

@@ -16,10 +16,11 @@ from functools import partial
 from typing import Any, Unpack, assert_never
 
 from msgspec.json import Encoder
-from pydantic_ai import ApprovalRequired, CallDeferred, RunContext, ToolFailed
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext, ToolFailed
 from pydantic_ai.capabilities import AbstractCapability
 from pydantic_ai.messages import ModelRequest, ToolReturn, UserPromptPart, is_multi_modal_content
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.output import OutputContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
@@ -46,6 +47,10 @@ from interpose.types import (
 FACTS = FrameworkFacts(name="pydantic_ai", title="Pydantic AI", asks="ApprovalRequired", messages=True)
 METADATA = "interpose"
 """The key in a deferred call's metadata under which the question stands."""
+
+OUTPUT = "output"
+"""What an answer of the model is called that goes to a function, if nothing else names it."""
+NOT_ANEW = "Interpose refused this as it is, and what it would become can't be made anew"
 
 _SCALARS = (str, int, float, bytes, bytearray)
 _SEVERAL = (list, tuple, set, frozenset, deque)
@@ -97,6 +102,40 @@ class InterposeCapability(AbstractCapability[Any]):
         new = dataclasses.replace(request, parts=parts)
         ctx.messages[:] = [new if message is request else message for message in ctx.messages]
         return dataclasses.replace(request_context, messages=[*request_context.messages[:-1], new])
+
+    async def wrap_output_process(
+        self, ctx: RunContext[Any], *, output_context: OutputContext, output: Any, handler: Callable[[Any], Any]
+    ) -> Any:
+        """A function that is given the model's answer runs like a tool, and no toolset sees it. A refusal asks for
+        another answer; nobody can be asked here."""
+        if not output_context.has_function:
+            return await handler(output)
+        made = output_context.tool_call
+        plain = _plain(output)
+        names = list(made.args_as_dict()) if made is not None else []
+        key = names[0] if len(names) == 1 else OUTPUT
+        shown = plain if isinstance(output, dict) else {key: plain}
+        call = FrameworkCall(
+            name=output_context.function_name or (OUTPUT if made is None else made.tool_name), arguments=shown,
+            call_id="" if made is None else made.tool_call_id, session=_session(ctx), agent=_agent(ctx),
+        )  # fmt: skip
+
+        async def execute(arguments: dict[str, Any]) -> Any:
+            if same(arguments, shown):
+                return await handler(output)
+            new = arguments if isinstance(output, dict) else arguments.get(key)
+            if not same(plain, output) or type(new) is not type(output):
+                raise ModelRetry(NOT_ANEW)
+            return await handler(new)
+
+        ending = await drive_async(self._guard.around(call, execute, shape=_SHAPE, passes=(ModelRetry,)))
+        match ending:
+            case Result(value):
+                return value
+            case Told(text):
+                raise ModelRetry(text)
+            case _:
+                assert_never(ending)
 
     async def _judged(self, ctx: RunContext[Any], part: Any) -> Any:
         if not isinstance(part, UserPromptPart):
