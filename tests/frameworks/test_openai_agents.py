@@ -213,3 +213,14 @@ def test_a_handoff_that_only_hands_over_is_no_call() -> None:
     main.model = ScriptedModel([[function_call("transfer_to_helper", {}, call_id="h")]])
     engine = engine_of(before=Saying(lambda _call: Deny("not now")))
     assert asyncio.run(Runner.run(guard(main, engine=engine), "go")).final_output == "done"
+
+
+@pytest.mark.parametrize("by", [lambda helper: helper, handoff], ids=["agent", "handoff"])
+def test_an_agent_that_is_added_later_is_guarded_too(by: Any) -> None:
+    ran: list[str] = []
+    helper = Agent(name="helper", tools=[noting(ran)], model=calling(("note", {"text": "milk"})))
+    main = Agent(name="main", model=ScriptedModel([[function_call("transfer_to_helper", {}, call_id="h")]]))
+    guarded = guard(main, engine=engine_of(before=Saying(lambda _call: Deny("not now"))))
+    guarded.handoffs.append(by(helper))
+    assert asyncio.run(Runner.run(guarded.clone(), "go")).final_output == "done"
+    assert ran == []

@@ -101,26 +101,35 @@ class _Guarding:
         if (known := self._agents.get(id(agent))) is not None:
             return known
         kind = type(agent)
-        behind = type(kind.__name__, (_Guarded, kind), {"_interpose": self, "_original": agent})
+        own = {"_interpose": self, "_original": agent, "handoffs": property(_handoffs_of, _hand_over_to)}
+        behind = type(kind.__name__, (_Guarded, kind), own)
         fields = {name: getattr(agent, name) for name in kind.__dataclass_fields__}
         checks = [InputGuardrail(self._message, "interpose", run_in_parallel=False)] if self._guard.messages else []
         fields |= {"handoffs": [], "input_guardrails": [*checks, *agent.input_guardrails]}
         fields["tools"] = [self.tool(tool, agent.name) for tool in agent.tools]
         guarded = cast("Agent[Any]", behind(**fields))
         self._agents[id(agent)] = guarded
-        guarded.handoffs = [self._handoff(one, agent.name) for one in agent.handoffs]
+        guarded.handoffs = self.handoffs(list(agent.handoffs), agent.name)
         return guarded
+
+    def handoffs(self, given: list[Any], agent: str) -> list[Any]:
+        """The same list, with what it hands over to behind the guard."""
+        given[:] = [self._handoff(one, agent) for one in given]
+        return given
 
     def _handoff(self, one: Agent[Any] | Handoff[Any, Any], agent: str) -> Agent[Any] | Handoff[Any, Any]:
         if not isinstance(one, Handoff):
             return self.agent(one)
         handed = one.on_invoke_handoff
+        if getattr(handed, "interpose", None) is not None:
+            return one
 
         async def on_invoke(context: RunContextWrapper[Any], arguments: str) -> Any:
             if _only_hands_over(handed):
                 return self.agent(await handed(context, arguments))
             return self.agent(await self._handed_over(one, agent, context, arguments))
 
+        on_invoke.interpose = self  # type: ignore[attr-defined]  # as for a tool
         behind = copy.copy(one)
         behind.on_invoke_handoff = on_invoke
         return behind
@@ -239,6 +248,16 @@ class _Guarded(Agent[Any]):
         """INVARIANT: no tool reaches the model that is not behind the guard, whenever it was added."""
         tools = await super().get_all_tools(run_context)
         return [self._interpose.tool(tool, self.name) for tool in tools]
+
+
+def _handoffs_of(agent: Any) -> list[Any]:
+    """INVARIANT: no agent is handed over to that is not behind the guard, whenever it was added."""
+    found: list[Any] = agent._interpose.handoffs(vars(agent)["handoffs"], agent.name)  # noqa: SLF001 - one of ours
+    return found
+
+
+def _hand_over_to(agent: Any, given: list[Any]) -> None:
+    vars(agent)["handoffs"] = given
 
 
 def _call(tool: FunctionTool, agent: str, arguments: dict[str, Any], call_id: str) -> FrameworkCall:
