@@ -88,7 +88,7 @@ MAY_USE: dict[str, set[str]] = {
     "function_tools": {"errors", "tools", "driving", "flow", "formats"},
     "engine": FLOW - {"chain", "engine"} | {"function_tools"},
     "chain": CORE | {"pipeline", "flow", "approvals"},
-    "config": LEAVES | {"formats", "tools"},
+    "config": LEAVES | {"agents", "formats", "tools"},
     "proof": LEAVES | {"config"},
     "notifications": LEAVES | {"approvals", "config", "formats", "store"},
     "guards": LEAVES | {"agents", "formats", "tools", "foreign_tools", "reading", "shell", "paths", "secrets"},

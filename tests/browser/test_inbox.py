@@ -30,6 +30,21 @@ def test_a_card_says_what_would_happen_from_facts(browser: Browser, server: Serv
         expect(card).to_contain_text("/home/dev/project")
 
 
+def test_an_edit_of_a_file_is_shown_as_a_difference(browser: Browser, server: ServerProcess) -> None:
+    change = {"file_path": "/home/dev/project/.env", "old_string": "A=1\nB=2", "new_string": "A=1\nB=3"}
+    body = {
+        "event": "tools/call", "phase": "request", "payload": {"name": "Edit", "arguments": change},
+        "context": {"sessionId": "s", "principal": {"type": "agent", "id": "tester"}},
+        "config": {"working_directory": "/home/dev/project"},
+    }  # fmt: skip
+    id = server.ask("POST", "/api/v1/intercept", body).body["info"]["approval_id"]
+    with person(browser) as page:
+        sign_in(page, server, path=f"/inbox/{id}")
+        expect(page.locator(".diff del").filter(has_text="B=2")).to_be_visible()
+        expect(page.locator(".diff ins").filter(has_text="B=3")).to_be_visible()
+        expect(page.locator(".diff")).to_contain_text(" A=1")
+
+
 @pytest.mark.parametrize(
     ("scope", "uses", "kept"),
     [("once", "", "once"), ("uses", "2", "uses"), ("session", "", "session"), ("until", "", "until")],

@@ -4,4 +4,4 @@ Data for whoever protects, installs and examines: `install` owns it, and everybo
 """
 
 # What other rooms may import: modules, named and not imported, so that each is loaded by who needs it.
-__all__ = ["known_agents", "off_flags", "off_variables", "switch_reader"]
+__all__ = ["hook_times", "known_agents", "off_flags", "off_variables", "switch_reader"]

@@ -74,6 +74,9 @@ NO_SERVER = (
 Happened = Callable[[str, str], object]
 """Hears what happened to a question: `opened`, `answered`, `voted` or `deferred`, and its id. Comes back at once."""
 
+OnWait = Callable[[str], object]
+"""Hears that an answer to this question is waited for now."""
+
 _TIDY_SECONDS = 3600.0
 _SECOND = 1_000_000_000
 
@@ -131,17 +134,29 @@ class Desk:
         self._tidying = threading.Lock()
         self._tidied = -_TIDY_SECONDS
 
-    def waiting(self, seconds: float = 0.0, *, hears: bool = False, rewrites: bool = True) -> Waiting:
+    def waiting(
+        self, seconds: float = 0.0, *, hears: bool = False, rewrites: bool = True, on_wait: OnWait | None = None
+    ) -> Waiting:
         """A confirmation handler that puts questions on the desk and waits so long for their answers.
 
         `hears` says whether a word with a yes reaches the agent, `rewrites` whether another call than it made can run.
+        `on_wait` hears once of the question that is waited for. It is called on the caller's loop, and must be quick.
         """
-        return Waiting(self, seconds, hears=hears, rewrites=rewrites)
+        return Waiting(self, seconds, hears=hears, rewrites=rewrites, on_wait=on_wait)
 
     @property
     def crowded(self) -> bool:
         """Whether so many wait for answers already that one more would not be held."""
         return self._waiters.full
+
+    @property
+    def awaited(self) -> bool:
+        """Whether anybody waits for an answer."""
+        return self._waiters.held > 0
+
+    def let_go(self) -> None:
+        """Nobody waits any longer: this process ends, and questions stay where they are."""
+        self._waiters.let_go()
 
     async def settled(self, id: str, seconds: float) -> None:
         """Wait so long for the answer to a question; not at all if too many wait already."""
@@ -428,8 +443,16 @@ class Waiting:
 
     counts_votes = True
 
-    def __init__(self, desk: Desk, seconds: float, *, hears: bool = False, rewrites: bool = True) -> None:
-        self._desk, self._seconds = desk, seconds
+    def __init__(
+        self,
+        desk: Desk,
+        seconds: float,
+        *,
+        hears: bool = False,
+        rewrites: bool = True,
+        on_wait: OnWait | None = None,
+    ) -> None:
+        self._desk, self._seconds, self._on_wait = desk, seconds, on_wait
         self._can = {"hears": hears, "rewrites": rewrites}
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
@@ -445,6 +468,8 @@ class Waiting:
             left = end - monotonic()
             if left <= 0 or known.word:
                 return Pending(known.id, known.word)
+            if self._on_wait is not None and not waited_for and not desk.crowded:
+                self._on_wait(known.id)
             waited_for = known.id
             until_expiry = (known.expires_ns - desk._clock()) / _SECOND  # noqa: SLF001 - as above
             if not await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry))):  # noqa: SLF001 - as above

@@ -23,12 +23,21 @@ class Waiters:
         self._lock = threading.Lock()
         self._waiting: dict[str, set[Future[Any]]] = {}
         self._thread: threading.Thread | None = None
-        self._held = 0
+        self._over = False
+        self.held = 0
+        """How many wait."""
 
     @property
     def full(self) -> bool:
         """Whether nobody else can wait now."""
-        return self._held >= self._most
+        return self._over or self.held >= self._most
+
+    def let_go(self) -> None:
+        """Everybody goes, and nobody comes any more."""
+        with self._lock:
+            self._over = True
+            ids = [*self._waiting]
+        self.wake(ids)
 
     async def wait(self, id: str, seconds: float) -> bool:
         """Come back when a question is settled, or when the time is up. False, at once, if there is no room."""
@@ -36,7 +45,7 @@ class Waiters:
         with self._lock:
             if self.full:
                 return False
-            self._held += 1
+            self.held += 1
             self._waiting.setdefault(id, set()).add(future)
             if self._thread is None or not self._thread.is_alive():
                 self._thread = threading.Thread(target=self._poll, name="interpose:approvals", daemon=True)
@@ -59,7 +68,7 @@ class Waiters:
 
     def _leave(self, id: str, future: Future[Any]) -> None:
         with self._lock:
-            self._held -= 1
+            self.held -= 1
             if (others := self._waiting.get(id)) is not None:
                 others.discard(future)
                 if not others:

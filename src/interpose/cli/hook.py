@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from interpose.config.load import Loaded
     from interpose.config.settings import Config
     from interpose.surfaces.hook_clients.child_process import Send
+    from interpose.surfaces.hook_clients.programs.socket_client import PersonWait
     from interpose.surfaces.hosts.events import Host, Reply
 
 HELP = "answer one event of an agent's hook: JSON on standard input, the agent's own answer on standard output"
@@ -46,7 +47,7 @@ class _HookCommandLine:
     def __init__(self) -> None:
         self.host = self.event = ""
         self.fail_open = self.in_process = self.managed = False
-        self.within = 0.0
+        self.within = self.wait = 0.0
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -60,6 +61,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--fail-open", action="store_true", help="let calls run that can't be decided, and record that")
     parser.add_argument("--in-process", action="store_true", help="decide here, whether a server runs or not")
     parser.add_argument("--within", metavar="SECONDS", help=SUPPRESS)
+    parser.add_argument("--wait", metavar="SECONDS", help=SUPPRESS)
     parser.add_argument("--managed", action="store_true", help=SUPPRESS)
 
 
@@ -122,6 +124,8 @@ def _parsed(words: Sequence[str]) -> _HookCommandLine:
             asked.managed = True
         elif word == "--within":
             asked.within = float(next(rest, ""))
+        elif word == "--wait":
+            asked.wait = float(next(rest, ""))
         elif word.startswith("-") or len(named) == 2:
             raise ValueError(f"what is {word!r}? Usage: interpose hook HOST [EVENT] [--fail-open] [--in-process]")
         else:
@@ -160,18 +164,58 @@ def _answered(asked: _HookCommandLine, host: Host) -> tuple[Reply, str]:
     start = ""
     if config.hooks.socket and not asked.in_process:
         try:
-            said = ask(config.hooks.socket, host.facts.name, asked.event, body, seconds / 2)
+            person = _person(asked.wait)
+            said = ask(config.hooks.socket, host.facts.name, asked.event, body, seconds / 2, person)
             return Reply(said.stdout, said.stderr.decode("utf-8", "replace"), said.code), ""
         except NobodyError:
             start = config.hooks.socket
         except BrokenError:
-            pass  # it may have hung, and must not be asked again
+            started += person.given  # it may have hung, and must not be asked again
     try:
-        return _in_process(loaded, host, asked.event, body, started + seconds), start
+        reply = _in_process(loaded, host, asked.event, body, started + seconds)
+        if reply.nobody_to_ask and start and asked.wait >= 1:
+            return _asked_at_new_server(start, host, asked, body, started + seconds) or reply, ""
+        return reply, start
     except ChildError as error:
         if asked.fail_open or config.hooks.fail_open:
             return _let_through(config, host, asked.event, body, str(error)), start
         return host.broken(f"Interpose could not decide: {error}"), start
+
+
+def _person(seconds: float) -> PersonWait:
+    from interpose.surfaces.hook_clients.programs.socket_client import PersonWait
+
+    class AtTheHost(PersonWait):
+        """The host's person is told where to answer."""
+
+        def show(self, text: bytes) -> None:
+            _write(2, text + b"\n")
+
+    return AtTheHost(seconds)
+
+
+def _asked_at_new_server(
+    socket: str, host: Host, asked: _HookCommandLine, body: bytes, deadline: float
+) -> Reply | None:
+    """A person has to agree, and only a server can ask one: start it, and put the event to it.
+
+    None if it gives no answer: what was decided here stands, and it is a refusal.
+    """
+    from interpose.surfaces.hook_clients.on_demand import start_server
+    from interpose.surfaces.hook_clients.programs.socket_client import BrokenError, NobodyError, ask
+    from interpose.surfaces.hosts.events import Reply
+
+    try:
+        start_server(socket)
+        while (left := deadline - monotonic()) > 0:
+            try:
+                said = ask(socket, host.facts.name, asked.event, body, left, _person(asked.wait))
+                return Reply(said.stdout, said.stderr.decode("utf-8", "replace"), said.code)
+            except NobodyError:
+                select.select((), (), (), 0.05)  # it does not listen yet
+    except (BrokenError, OSError):
+        pass
+    return None
 
 
 def _seconds(host: Host, config: Config) -> float:

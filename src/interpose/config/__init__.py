@@ -15,4 +15,5 @@ __all__ = [
     "render",
     "server_variables",
     "settings",
+    "waiting_times",
 ]

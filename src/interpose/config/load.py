@@ -22,6 +22,9 @@ from interpose.config.sources import Found, Setting, from_environment, from_file
 from interpose.errors import ConfigError
 from interpose.types import EMPTY
 
+_TIMES = ("hooks.wait", "hooks.deadline", "intercept.wait_limit", "gateway.wait", "proxy.wait")
+"""Keys that may ask for more time than there is."""
+
 
 class Loaded(Struct, frozen=True):
     """A configuration. `origins` says of each key that was set where that was; what is not there has its default."""
@@ -127,10 +130,21 @@ class _Merging:
                 self._problems.append(Problem(where, INTERCEPTORS, f"{why} (those of packages need `plugins`)"))
         self._problems.extend(self._without_effect())
         config = self._built(tree())
+        if not self._problems:
+            self._problems.extend(self._contradictions(config))
         if self._problems:
             raise ConfigError(tuple(self._problems))
         assert isinstance(config, Config)  # noqa: S101 - the root of the tree
         return config
+
+    def _contradictions(self, config: Config) -> Iterator[Problem]:
+        """Times that can't both be meant."""
+        if not any(name in self.origins for name in _TIMES):
+            return  # a hook has nothing to load for this
+        from interpose.config.waiting_times import contradictions
+
+        for name, why in contradictions(config, self.origins):
+            yield Problem(self.origins.get(name, ""), name, why)
 
     def _without_effect(self) -> Iterator[Problem]:
         """Who sets up an interceptor that is off by default, and forgets to switch it on, believes to be guarded."""

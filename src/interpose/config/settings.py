@@ -24,6 +24,7 @@ from interpose.types import EMPTY, EffectKind, FrozenDict, Mode, OnError
 
 Port = Annotated[int, Meta(ge=0, le=65535)]
 Seconds = Annotated[float, Meta(gt=0, le=86400)]
+HostSeconds = dict[str, Annotated[float, Meta(ge=0, le=3600)]]
 Count = Annotated[int, Meta(ge=1, le=1_000_000)]
 Text = Annotated[str, Meta(min_length=1)]
 Texts = tuple[Text, ...]
@@ -135,7 +136,9 @@ class InterceptSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields
     shell_tool_names: Annotated[
         Texts, Meta(description="tools whose `command` is analysed as a shell command; case and dashes don't matter")
     ] = SHELL_TOOL_NAMES
-    wait_limit: Annotated[Seconds, Meta(description="longest `Prefer: wait=N` in seconds")] = 300.0
+    wait_limit: Annotated[
+        Seconds, Meta(description="longest `Prefer: wait=N` in seconds, and longest wait of a gateway or proxy")
+    ] = 300.0
 
 
 class CliValidationSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -218,7 +221,18 @@ class HookSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     ] = 0
     idle_timeout: Annotated[Seconds, Meta(description="seconds without a call until a listener ends")] = 1800.0
     deadline: Annotated[Seconds, Meta(description="seconds that a hook waits for its decision")] = 30.0
+    wait: Annotated[
+        HostSeconds,
+        Meta(
+            description="seconds that a hook waits for a person besides, where its host can't ask: `{codex: 120}`; "
+            "`all` is for hosts without a value of their own, 0 is not at all. `interpose install` tells the host",
+            extra={"form": "a map of seconds by host"},
+        ),
+    ] = EMPTY
     fail_open: Annotated[bool, Meta(description="let calls run that could not be decided; recorded")] = False
+
+    def __post_init__(self) -> None:
+        force_setattr(self, "wait", FrozenDict(self.wait))
 
 
 class LedgerConfig(LedgerSettings, frozen=True, kw_only=True, forbid_unknown_fields=True):

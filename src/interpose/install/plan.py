@@ -26,8 +26,10 @@ from interpose.surfaces.hook_clients.client_files import (
     client_for,
     managed_client,
     managed_seconds,
+    managed_wait,
     needed,
     seconds_of,
+    wait_of,
 )
 from interpose.surfaces.hook_clients.plugins import MADE_BY, Reach, plugin_files
 from interpose.surfaces.hosts.all_hosts import HOSTS
@@ -174,8 +176,11 @@ def _with_hooks(
 ) -> tuple[tuple[FileChange, ...], Installed]:
     setup = target.facts.setup
     wanted_setup = replace(setup, fail_closed={}) if fail_open else setup
-    seconds = managed_seconds(host) if target.scope == "managed" else seconds_of(host, loaded.config)
-    wanted = hooks_of(wanted_setup, client.command, seconds)
+    # Whoever asks a person takes longer than a decision does, and the host has to know.
+    managed, config = target.scope == "managed", loaded.config
+    wait = managed_wait(host) if managed else wait_of(host, config)
+    seconds = managed_seconds(host) if managed else seconds_of(host, config)
+    wanted = hooks_of(wanted_setup, client.command, seconds, wait)
     ours = is_ours(target.facts.name)
     found = _found(target)
     was = Records(loaded.places).get(target.facts.name, found.path)
@@ -297,6 +302,7 @@ def _plugin(target: InstallTarget, loaded: Loaded, client: HookClient) -> Mappin
     host, config = HOSTS[target.facts.name], loaded.config
     reach = Reach(
         socket=config.hooks.socket, command=(client.program,), deadline=seconds_of(host, config),
+        wait=wait_of(host, config),
         needed=needed(), gone=f"{GONE} remove {target.path}",
     )  # fmt: skip
     mode = 0o600 if target.scope == "user" else 0o644

@@ -69,7 +69,7 @@ class DecisionServer:
         """
         self._service, self._load = service, load
         self._stopping = asyncio.Event()
-        self._reloading = asyncio.Lock()
+        self._reloading, self._opening = asyncio.Lock(), asyncio.Lock()
         self._tasks: set[asyncio.Task[Any]] = set()
         self._version, self._traffic, self._refusals = version, Traffic(), Refusals()
         settings = service.config.server
@@ -155,6 +155,7 @@ class DecisionServer:
         finally:
             stopping()
             service.events.end()
+            service.let_go()  # first: what is waited for holds up the end
             await asyncio.to_thread(service.notifier.stop)
             for task in (alarm, grants):
                 if task is not None:
@@ -174,18 +175,22 @@ class DecisionServer:
 
     async def _page_address(self) -> str:
         """Where a browser finds the page. A server that a hook started listens there from now on, until it ends."""
-        if not self._listener.web_addresses:
-            # INVARIANT: other machines reach a server only if a person started it so.
-            try:
-                await self._listener.listen_also(Tcp(LOOPBACK, self._service.config.server.port))
-            except ServerError as error:
-                log.info("the page is at another port: %s", text_of(error))
-                try:
-                    await self._listener.listen_also(Tcp(LOOPBACK))
-                except ServerError as error:
-                    raise Refusal(503, "no_page", text_of(error)) from None
-            hold_server(self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ()))
+        async with self._opening:
+            if not self._listener.web_addresses:
+                await self._listen_for_browsers()
         return self._listener.web_addresses[0]
+
+    async def _listen_for_browsers(self) -> None:
+        """INVARIANT: other machines reach a server only if a person started it so."""
+        try:
+            await self._listener.listen_also(Tcp(LOOPBACK, self._service.config.server.port))
+        except ServerError as error:
+            log.info("the page is at another port: %s", text_of(error))
+            try:
+                await self._listener.listen_also(Tcp(LOOPBACK))
+            except ServerError as error:
+                raise Refusal(503, "no_page", text_of(error)) from None
+        hold_server(self._listener.addresses + (self._hooks.addresses if self._hooks is not None else ()))
 
     def _trust(self, settings: ServerSettings) -> Trust:
         trust = trust_of(settings)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from interpose.config.settings import ServerLimits
 from interpose.errors import ServerError
 from interpose.server.hook_routes import routes
+from interpose.server.twin_events import TwinEvents
 from interpose.surfaces.hook_clients.client_files import address_file
 from interpose.surfaces.hook_clients.programs.socket_client import stalled_file
 from interpose.surfaces.http_server.listener import Listener, Tcp, Unix
@@ -63,16 +64,22 @@ class HookListener:
         """
         self._settings = service.config.hooks
         self._observe, self._retire, self._is_busy = observe, retire, is_busy
+        self._service = service
         self._file = address_file(self._settings.socket)
         self._token, self._proof = secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         limits = ServerLimits(max_body_bytes=LARGEST_EVENT)
         own = (Route("POST", "/retire", self._on_retire, "agent", "Make room for another server"),) if retire else ()
+        twins = TwinEvents()
         self._unix = Listener(
-            (*routes(service), *own, *more), [Unix(self._settings.socket)], Trust(), limits, observe=self._answered
+            (*routes(service, twins=twins), *own, *more),
+            [Unix(self._settings.socket)],
+            Trust(),
+            limits,
+            observe=self._answered,
         )
         token = Token("hook", "agent", digest_of(self._token))
         self._tcp = Listener(
-            routes(service, self._proof),
+            routes(service, self._proof, twins),
             [Tcp(LOOPBACK, self._settings.port)],
             Trust(tokens=Tokens((token,)), loopback="closed"),
             limits,
@@ -141,7 +148,7 @@ class HookListener:
 
     async def _tend(self) -> None:
         loop = asyncio.get_running_loop()
-        while self._retire is None or loop.time() < self._heard + self._settings.idle_timeout:
+        while self._retire is None or self._service.awaited or loop.time() < self._heard + self._settings.idle_timeout:
             await asyncio.sleep(min(_TENDING_SECONDS, self._settings.idle_timeout / 4))
             self._answer_again()
             if self._is_busy():

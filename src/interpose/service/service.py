@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Protocol, Self
 
 from msgspec import Struct
 
 from interpose.answers import Approved, Edited, Pending
-from interpose.approvals import needs_people
+from interpose.approvals import PAUSE, needs_people
 from interpose.driving import Flow
 from interpose.engine import Run
 from interpose.errors import StoreError
@@ -39,6 +39,16 @@ if TYPE_CHECKING:
 
 REFUSED_CALLS = 2000
 """Refused calls that are remembered, in case that a host runs one all the same."""
+
+
+class AwaitsPerson(Protocol):
+    """Whoever waits for a person."""
+
+    def begin(self, question: str) -> None:
+        """The answer to this question is waited for now."""
+
+    def said_yes(self) -> None:
+        """A person agreed, now or before, and no pause did."""
 
 
 class RuledEngine(Struct, frozen=True):
@@ -150,11 +160,17 @@ class Service:
         return self.policies.engine(context).run(context, confirm=self._answering(can, wait))
 
     def hosted(
-        self, context: Context, can: Abilities, *, wait: float = 0.0, confirm: ConfirmationHandler | None = None
+        self,
+        context: Context,
+        can: Abilities,
+        *,
+        wait: float = 0.0,
+        waits: AwaitsPerson | None = None,
+        confirm: ConfirmationHandler | None = None,
     ) -> Hosted:
-        """The same run for somebody who runs the tools and can do so much with an answer. `confirm` is a person who
-        is asked instead of the queue."""
-        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait))
+        """The same run for somebody who runs the tools and can do so much with an answer. `waits` hears of the
+        question whose answer is waited for. `confirm` is a person who is asked instead of the queue."""
+        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait, waits))
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
         from_hook = context.source.startswith(HOOK)
@@ -185,8 +201,18 @@ class Service:
         governor = self.policies.engine(context).governor
         return "" if governor is None else (yield from governor.due(context))
 
-    def _answering(self, can: Abilities, wait: float) -> ConfirmationHandler:
-        desk = _AtTheDesk(self, wait, can)
+    @property
+    def awaited(self) -> bool:
+        """Whether anybody waits for a person here."""
+        return self._desk is not None and self._desk.awaited
+
+    def let_go(self) -> None:
+        """Whoever waits for a person waits no longer: this process ends."""
+        if self._desk is not None:
+            self._desk.let_go()
+
+    def _answering(self, can: Abilities, wait: float, waits: AwaitsPerson | None = None) -> ConfirmationHandler:
+        desk = _AtTheDesk(self, wait, can, waits)
         return _TheyAskFirst(self, desk) if self.config.approvals.ask == "host" and can.ask else desk
 
     def paused(self) -> str:
@@ -231,13 +257,18 @@ class _AtTheDesk:
 
     counts_votes = True
 
-    def __init__(self, service: Service, seconds: float, can: Abilities) -> None:
-        self._service, self._seconds, self._can = service, seconds, can
+    def __init__(self, service: Service, seconds: float, can: Abilities, waits: AwaitsPerson | None) -> None:
+        self._service, self._seconds, self._can, self._waits = service, seconds, can, waits
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
-        desk = self._service.desk
-        return await desk.waiting(self._seconds, hears=self._can.hears, rewrites=self._can.rewrite).confirm(request)
+        desk, can, waits = self._service.desk, self._can, self._waits
+        on_wait = None if waits is None else waits.begin
+        waiting = desk.waiting(self._seconds, hears=can.hears, rewrites=can.rewrite, on_wait=on_wait)
+        answer = await waiting.confirm(request)
+        if waits is not None and isinstance(answer, Approved) and not answer.by.startswith(PAUSE):
+            waits.said_yes()
+        return answer
 
 
 class _TheyAskFirst:

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from tests.e2e.agents import behind_gateway, behind_proxy, governed, host_commands, off_switches, readers
+from tests.e2e.agents import behind_gateway, behind_proxy, governed, host_commands, off_switches, readers, waits
 from tests.e2e.agents.behaviours import COLUMNS, SCENARIOS, Seen, seen_in
 from tests.e2e.agents.fetch import FetchError, cache, fetched, name_of
 from tests.e2e.agents.home import Home
@@ -29,6 +29,7 @@ INSTEAD = {
     "commands": host_commands.run_commands,
     "governance": governed.run_governed,
     "proxy": behind_proxy.run_proxied,
+    "waits": waits.run_waits,
 }
 """What can be run in the place of the two tables."""
 
@@ -48,6 +49,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--commands", action="store_true", help="their own commands under chain rules, instead")
     parser.add_argument("--governance", action="store_true", help="with sub-agents, under a governance file, instead")
     parser.add_argument("--proxy", action="store_true", help="no hooks, but the model behind our proxy, instead")
+    parser.add_argument("--waits", action="store_true", help="hooks that wait for a person at a terminal, instead")
     parser.add_argument("--readers", action="store_true", help="see what the agents read besides JSON, instead")
     args = parser.parse_args(argv)
     for name in args.agents:
@@ -67,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for name, run in INSTEAD.items():
             if getattr(args, name):
                 rows = run(found, parts, place, _say)
-                _say(f"\n{_table(rows, next(iter(rows.values()), {}))}")
+                _say(f"\n{_table(rows, dict.fromkeys(column for row in rows.values() for column in row))}")
                 return int(not all(seen.good for row in rows.values() for seen in row.values()))
         if args.readers:
             read = readers.run_readers(found, parts, place, _say)

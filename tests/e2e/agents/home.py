@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -17,10 +18,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from interpose.surfaces.hosts.all_hosts import HOSTS
+from tests.e2e import terminals
 from tests.e2e.agents import mcp_server
 from tests.e2e.agents.dialects import ToolUse
 from tests.e2e.agents.fake_model import FakeModel
-from tests.e2e.agents.known import Agent, Around
+from tests.e2e.agents.known import Agent, Around, Started
 from tests.e2e.agents.terminal import Terminal
 from tests.e2e.processes import clean_environment
 
@@ -124,15 +126,30 @@ class Home:
         """What the model of that sub-agent was shown."""
         return tuple(self._model.sub_results.get(told, ()))
 
+    @property
+    def started(self) -> Started:
+        """How the agent is started."""
+        return self._started
+
+    def wish(self, steps: Sequence[ToolUse]) -> None:
+        """What the model wants of an agent that somebody else starts."""
+        self._model.steps = tuple(steps)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """What the model was shown of it."""
+        return tuple(self._model.results)
+
     def write(self, path: str, content: Any) -> None:
         """A file of the home; what is no text as JSON."""
         place = self.home / path
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_text(content if isinstance(content, str) else json.dumps(content, indent=2))
 
-    def configure(self, deadline: int, policy: str, more: str = "") -> None:
-        """Write our own configuration and rules."""
-        self.write(".config/interpose/interpose.yaml", f"hooks:\n  deadline: {deadline}\n{more}")
+    def configure(self, deadline: int, policy: str, more: str = "", *, wait: int = 0) -> None:
+        """Write our own configuration and rules. Hooks `wait` so long for a person."""
+        hooks = f"hooks:\n  deadline: {deadline}\n  wait: {{all: {wait}}}\n"
+        self.write(".config/interpose/interpose.yaml", f"{hooks}{more}")
         self.write(".config/interpose/policy/agents.yaml", policy)
 
     @property
@@ -154,10 +171,13 @@ class Home:
         if done.returncode or not self.client.exists():
             raise AssertionError(f"install {self.agent.host} ended with {done.returncode}: {done.stdout}{done.stderr}")
 
-    def run(self, steps: Sequence[ToolUse], arguments: Sequence[str] = (), *, screen: bool = False) -> Run:
+    def run(
+        self, steps: Sequence[ToolUse], arguments: Sequence[str] = (), *, screen: bool = False, typed: bool = False
+    ) -> Run:
         """The agent, with a model that wants these tools one after the other. Once for a home.
 
-        `arguments` take the place of those that the agent is started with otherwise; `screen`: in a terminal.
+        `arguments` take the place of those that the agent is started with otherwise; `screen`: in a terminal; `typed`:
+        without a screen, but started by a shell that a person types into, so that whoever runs us is no agent.
         """
         self._model.steps = tuple(steps)
         if self._proxied:
@@ -166,7 +186,8 @@ class Home:
         command = self._started.command
         if arguments:
             command = (*command[: self._started.program], *arguments)
-        code, printed = (self._in_a_terminal if screen else self._headless)(command)
+        start = self._in_a_terminal if screen else self._typed if typed else self._headless
+        code, printed = start(command)
         took = monotonic() - begun
         return Run(
             tuple(self._model.results), tuple(self._model.seconds), code, printed, took, self._model.asked
@@ -191,6 +212,17 @@ class Home:
             os.killpg(agent.pid, signal.SIGKILL)
             printed, _ = agent.communicate()
         return code, printed.decode(errors="replace")
+
+    def _typed(self, command: Sequence[str]) -> tuple[int | None, str]:
+        printed = self.home / "printed"
+        with terminals.Terminal({**self._environment, **self._started.environment}, self.project) as shell:
+            shell.type(f"{shlex.join(command)} >{printed} 2>&1 </dev/null; echo co''de:$?:\n")
+            try:
+                shell.until("code:", LONGEST_RUN)
+                code: int | None = int(shell.until(":"))
+            except AssertionError:
+                code = None
+        return code, printed.read_text(errors="replace") if printed.exists() else ""
 
     def _in_a_terminal(self, command: Sequence[str]) -> tuple[int | None, str]:
         """Until the model has all results, or nothing moves any more: then the agent waits for a person."""

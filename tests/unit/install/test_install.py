@@ -110,7 +110,7 @@ def test_a_new_wish_replaces_the_old_hooks(home: Path) -> None:
     after = where.path.read_text(encoding="utf-8")
     assert count_of("claude-code", after) == len(HOSTS["claude-code"].facts.setup.events)
     assert "onFailure" not in after
-    assert '"timeout": 12' in after
+    assert '"timeout": 252' in after  # 7 for its decision, 240 for a person, 5 to spare
     assert [record.fail_open for record in Records(load().places).all()] == [True]
     uninstalled(where)
     assert where.path.read_bytes() == before

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from interpose.config.places import DIRECTORY_VARIABLE, Places
+from interpose.config.waiting_times import hook_wait, usual_wait
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, STALLED_SECONDS, stalled_file
 from interpose.surfaces.hosts.hook_places import seconds_for
@@ -39,7 +40,10 @@ GONE = "its program is gone from this machine. Install it again, or"
 _FAILED = "Refused by Interpose. If no reason is given, run interpose doctor."
 _PLAIN = re.compile(r"[A-Za-z0-9/._+@-]+")
 """What no shell takes for anything but itself."""
-_IMPORTS = "from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask\n"
+_IMPORTS = (
+    "from interpose.surfaces.hook_clients.programs.socket_client import "
+    "LARGEST, BrokenError, NobodyError, PersonWait, ask\n"
+)
 
 
 class ClientFile(Struct, frozen=True):
@@ -71,8 +75,13 @@ def address_file(socket: str) -> Path:
 
 
 def seconds_of(host: Host, config: Config) -> float:
-    """How long a hook of this host may take."""
+    """How long a hook of this host may take for its decision."""
     return seconds_for(host.facts.setup, config.hooks.deadline)
+
+
+def wait_of(host: Host, config: Config) -> int:
+    """How long it may wait for a person besides, in whole seconds."""
+    return int(hook_wait(host.facts.name, config))
 
 
 def client_for(
@@ -105,6 +114,7 @@ def client_for(
         "STALLED": shlex.quote(stalled_file(config.hooks.socket)),
         "PAUSE": str(STALLED_SECONDS),
         "SECONDS": str(max(2, int(seconds))),
+        "WAIT": str(wait_of(host, config)),
         "LONGEST": str(LONGEST),
         "LARGEST": str(LARGEST),
         "ENVIRONMENT": "".join(f"{key}={shlex.quote(value)} " for key, value in environment.items()),
@@ -116,6 +126,7 @@ def client_for(
         "host": name,
         "socket": config.hooks.socket,
         "seconds": seconds,
+        "wait": float(wait_of(host, config)),
         "command": program,
         "environment": environment,
         "broken": (b"", b"", 0) if fail_open else (broken.stdout, broken.stderr.encode() + b"\n", broken.exit_code),
@@ -151,7 +162,8 @@ def managed_client(
 
     INVARIANT: no file that a user could change is part of it.
     """
-    flags = ["--managed", "--within", f"{managed_seconds(host):g}", *(["--fail-open"] if fail_open else [])]
+    times = ["--within", f"{managed_seconds(host):g}", "--wait", f"{managed_wait(host)}"]
+    flags = ["--managed", *times, *(["--fail-open"] if fail_open else [])]
     program = shlex.join([python, "-I", "-m", "interpose", "hook", host.facts.name, *flags])
     return HookClient((), f"{program} {_or_refused(needed(python), settings)}", program, ())
 
@@ -159,6 +171,11 @@ def managed_client(
 def managed_seconds(host: Host) -> float:
     """How long that one may take, whatever its user set: the host's own file says how long it waits."""
     return seconds_for(host.facts.setup, MANAGED_DEADLINE)
+
+
+def managed_wait(host: Host) -> int:
+    """How long that one may wait for a person besides."""
+    return int(usual_wait(host.facts.name))
 
 
 def _importing(python: str, file: Path, cache: Path) -> tuple[str, ...]:

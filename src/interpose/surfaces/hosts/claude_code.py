@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.hook_places import STATUS, HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
@@ -33,6 +33,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
+    while_it_runs=STATUS,
     takes=("byte order mark",),
     fail_closed={"onFailure": "block"},
     fail_closed_since="2.1.295",
@@ -58,11 +59,12 @@ class ClaudeCode(ClaudeLike, frozen=True):
     """It takes a rewrite together with its permission only."""
 
     def rewrite(self, event: HostEvent, arguments: dict[str, Any], reason: str) -> Reply:
-        """Where its person would be asked, the person is asked about the changed call.
+        """Where its person would be asked, the person is asked about the changed call, unless a person changed it.
 
         INVARIANT: an agent that provokes a rewrite gets no permission by it that the host would not have given.
         """
-        decision = "allow" if event.raw.get("permission_mode") == "bypassPermissions" else "ask"
+        bypassed = event.raw.get("permission_mode") == "bypassPermissions"
+        decision = "allow" if bypassed or event.agreed else "ask"
         return specific(
             event, permissionDecision=decision, permissionDecisionReason=reason, updatedInput=arguments
         )  # fmt: skip

@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Reply, spoken
-from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.hook_places import STATUS, HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 
 SETUP = HostSetup(
@@ -22,6 +22,7 @@ SETUP = HostSetup(
         ),
     ),
     entry={"type": "command"},
+    while_it_runs=STATUS,
     events=(
         HookEvent("PreToolUse", gate=True, matcher="*"),
         HookEvent("PostToolUse", matcher="*"),

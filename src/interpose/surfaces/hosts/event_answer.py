@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, assert_never
 
+from msgspec.structs import replace
+
+from interpose.approvals import EDITED
 from interpose.driving import Block, Flow
 from interpose.errors import text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, Refuse, WaitFor
@@ -20,10 +23,17 @@ from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 if TYPE_CHECKING:
     from interpose.flow.governing import SessionWords
     from interpose.service.service import Service
+    from interpose.surfaces.hosts.hook_waits import HookWait
+
+NO_SERVER = "approval-no-server"
+"""The rule of a refusal where a person would have been asked if a server ran."""
 
 
-def answer(service: Service, named: Host, body: bytes, *, event: str = "") -> Flow[Reply]:
-    """The reply to one event. `event` names it where the payload doesn't. Raises nothing but cancellation."""
+def answer(service: Service, named: Host, body: bytes, *, event: str = "", wait: HookWait | None = None) -> Flow[Reply]:
+    """The reply to one event. `event` names it where the payload doesn't, `wait` is how long it waits for a person.
+
+    Raises nothing but cancellation.
+    """
     host = named
     try:
         raw = decode(body)
@@ -36,19 +46,19 @@ def answer(service: Service, named: Host, body: bytes, *, event: str = "") -> Fl
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it was not judged
         return host.broken(f"Interpose failed to read this event of {host.facts.title}: {text_of(error)}")
     try:
-        return (yield from _answered(service, host, heard))
+        return (yield from _answered(service, host, heard, wait))
     except Exception as error:  # noqa: BLE001 - as above
         return _failed(host, heard, f"Interpose could not decide: {text_of(error)}")
 
 
-def _answered(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+def _answered(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     match event.point:
         case "tool.before":
-            return (yield from _before(service, host, event))
+            return (yield from _before(service, host, event, wait))
         case "permission.ask":
-            return (yield from _permission(service, host, event))
+            return (yield from _permission(service, host, event, wait))
         case "tool.after":
-            return (yield from _after(service, host, event))
+            return (yield from _after(service, host, event, wait))
         case "message.before":
             return (yield from _message(service, host, event))
         case "command.before":
@@ -111,29 +121,41 @@ def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
             return host.allow(event)  # nothing is decided by these, and nobody must be stopped by our failure
 
 
-def _hosted(service: Service, host: Host, event: HostEvent) -> Hosted:
+def _hosted(service: Service, host: Host, event: HostEvent, wait: HookWait | None = None) -> Hosted:
     facts = host.facts
     can = Abilities(
         ask=facts.can_ask(event), says_it_asks=bool(facts.says_it_asks), holds=True,
         rewrite=event.name in facts.rewrites, hears=bool(facts.hears),
     )  # fmt: skip
-    return service.hosted(event.context, can)
+    if wait is None:
+        return service.hosted(event.context, can)
+    seconds = wait.seconds_for(event, service.config)
+    return service.hosted(event.context, can, wait=seconds, waits=wait)
 
 
-def _before(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
-    match (yield from _hosted(service, host, event).before(event.tool, key=event.call_key)):
+def _before(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
+    match (yield from _hosted(service, host, event, wait).before(event.tool, key=event.call_key)):
         case Go(verdict):
-            return noticed(host.facts, host.allow(event), reply_texts.paused(verdict))
+            said_yes = replace(event, agreed=wait is not None and wait.agreed)
+            return noticed(host.facts, host.allow(said_yes), reply_texts.paused(verdict))
         case GoWith(verdict, arguments):
-            return host.rewrite(event, arguments, reply_texts.change(verdict))
+            agreed = verdict.decided_by is not None and verdict.decided_by.interceptor == EDITED
+            return host.rewrite(replace(event, agreed=agreed), arguments, reply_texts.change(verdict))
         case AskThem(verdict):
             return host.ask(event, reply_texts.question(verdict))
         case WaitFor(verdict):
+            _left_waiting(wait, verdict)
             return _waits(host, event, verdict)
         case Refuse(verdict, ToolCall() as other_form):
             return host.deny(event, reply_texts.unchanged(host.facts, verdict, other_form))
         case Refuse(verdict):
-            return host.deny(event, reply_texts.refusal(verdict))
+            reply = host.deny(event, reply_texts.refusal(verdict))
+            return replace(reply, nobody_to_ask=True) if verdict.rule == NO_SERVER else reply
+
+
+def _left_waiting(wait: HookWait | None, verdict: Verdict[Any]) -> None:
+    if wait is not None:
+        wait.question = verdict.approval
 
 
 def _waits(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply:
@@ -141,10 +163,15 @@ def _waits(host: Host, event: HostEvent, verdict: Verdict[Any]) -> Reply:
     return noticed(host.facts, host.deny(event, reply_texts.waiting(verdict)), reply_texts.notice(verdict))
 
 
-def _permission(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+def _permission(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     """The host is about to ask its own person. We can only refuse before it does: yes is for the person to say."""
     hosted = _hosted(service, host, event)
-    if (yield from hosted.decide(event.tool)).outcome != "deny":
+    verdict = yield from hosted.decide(event.tool)
+    if verdict.outcome != "deny":
+        if wait is not None and event.name in host.facts.prompts:
+            from interpose.surfaces.hosts.host_prompts import answered_here
+
+            return (yield from answered_here(service, host, event, verdict, wait))
         if event.name in host.facts.says_it_asks:
             hosted.asking(event.tool)
         return host.allow(event)
@@ -197,14 +224,15 @@ def _message(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
     return _held(host, event, verdict) or (yield from _allowed(service, host, event, notes))
 
 
-def _after(service: Service, host: Host, event: HostEvent) -> Flow[Reply]:
+def _after(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
     outcome = ToolOutcome(event.tool, event.result, is_error=event.is_error, duration_ns=event.duration_ns)
-    done = yield from _hosted(service, host, event).after(outcome, key=event.call_key)
+    done = yield from _hosted(service, host, event, wait).after(outcome, key=event.call_key)
     after = done.after
     if after is None or after.outcome == "allow":
         return (yield from _allowed(service, host, event, reply_texts.word(done.verdict)))
     if after.outcome == "rewrite":
         return _replaced(host, event, fitted(event.result, done.response, _said(event)), reply_texts.rewriting(after))
+    _left_waiting(wait, after)
     result = with_text(event.result, reply_texts.withheld(after), _said(event))
     notice = reply_texts.notice(after) if after.outcome == "ask" else ""
     return noticed(host.facts, _replaced(host, event, result, reply_texts.objection(after)), notice)

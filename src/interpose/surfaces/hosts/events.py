@@ -44,6 +44,8 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     duration_ns: int = 0
     text: str = ""
     command: Command | None = None
+    agreed: bool = False
+    """Whether a person said yes to this very call, as it goes on."""
 
     @property
     def tool(self) -> ToolCall:
@@ -59,6 +61,8 @@ class Reply(Struct, frozen=True):
     stdout: bytes = b""
     stderr: str = ""
     exit_code: int = 0
+    nobody_to_ask: bool = False
+    """Refused because a person has to agree, and no server runs that could ask one."""
 
 
 class HostFacts(Struct, frozen=True, kw_only=True):
@@ -75,6 +79,8 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     asks_in: tuple[str, ...] = ()
     """The modes in which it puts `ask` to a person, or refuses where nobody sits: in any other we refuse. The empty
     word is for events that name no mode: in whatever mode the host is, it asks."""
+    prompts: tuple[str, ...] = ()
+    """Events by which the host says that it asks its own person, and takes the answer of somebody else."""
     says_it_asks: tuple[str, ...] = ()
     """Events by which the host says that it puts a call to its person now."""
     unasked_input: tuple[str, ...] = ()

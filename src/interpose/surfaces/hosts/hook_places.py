@@ -6,12 +6,12 @@ from math import ceil
 from typing import Any, Literal
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.types import EMPTY
 
-MARGIN = 5
-"""Seconds that a host gives a hook beyond our own deadline, so that it is us who refuse when time is up."""
-
+MARGIN, LONGEST = 5, 3600
+"""As in agents/hook_times.py, which a hook that only decides need not load. A test holds them together."""
 
 Looseness = Literal["comment", "trailing comma", "byte order mark"]
 """What a text may have that is no plain JSON."""
@@ -46,7 +46,7 @@ class HookEvent(Struct, frozen=True):
     name: str
     gate: bool = False
     matcher: str | None = None
-    most: int = 3600
+    most: int = LONGEST
     """Seconds that the host gives at most."""
 
 
@@ -68,6 +68,8 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """What every hook has besides its command and its timeout."""
     fail_closed: dict[str, Any] = EMPTY
     """What makes the host refuse when the hook of a gate fails."""
+    while_it_runs: dict[str, Any] = EMPTY
+    """What makes the host show its person a text as long as the hook of a gate runs."""
     fail_closed_since: str = ""
     """The first version of the host that knows this."""
     also_command: str = ""
@@ -92,6 +94,10 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """Directories in which the host leaves something whenever it works."""
 
 
+STATUS = {"statusMessage": "Interpose decides. Is there a question? interpose approvals watch"}
+"""For hosts that show a hook's own text beside what they do."""
+
+
 def shell_event(event: str, tool: str, **more: str) -> dict[str, Any]:
     """The canary of hosts that name their fields as Claude Code does."""
     call = {"tool_name": tool, "tool_input": {"command": "COMMAND"}}
@@ -103,9 +109,14 @@ def seconds_for(setup: HostSetup, wanted: float) -> float:
     return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
 
 
-def hooks_of(setup: HostSetup, command: str, deadline: float) -> dict[str, Any]:
-    """The object to merge into a host's file, for a hook that is this command line and answers by then."""
-    events = {event.name: [_entry(setup, event, command, ceil(deadline) + MARGIN)] for event in setup.events}
+def hooks_of(setup: HostSetup, command: str, seconds: float, wait: float = 0.0) -> dict[str, Any]:
+    """The object to merge into a host's file, for a hook that is this command line and decides by then.
+
+    It may `wait` for a person besides.
+    """
+    if not wait:
+        setup = replace(setup, while_it_runs={})
+    events = {event.name: [_entry(setup, event, command, ceil(seconds + wait) + MARGIN)] for event in setup.events}
     return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
 
 
@@ -116,6 +127,6 @@ def _entry(setup: HostSetup, event: HookEvent, command: str, seconds: int) -> di
     if setup.timeout_key:
         hook[setup.timeout_key] = min(seconds, event.most) * setup.timeout_unit
     if event.gate:
-        hook |= setup.fail_closed
+        hook |= setup.fail_closed | setup.while_it_runs
     matcher = {} if event.matcher is None else {"matcher": event.matcher}
     return {**matcher, "hooks": [hook]} if setup.layout == "groups" else {**hook, **matcher}

@@ -39,9 +39,9 @@ class InProcess(Struct, frozen=True):
         """The event."""
         return read_event(self.facts, self.points, FIELDS, raw, hint)
 
-    def allow(self, _event: HostEvent) -> Reply:
+    def allow(self, event: HostEvent) -> Reply:
         """Go on."""
-        return spoken({"decision": "allow"})
+        return spoken({"decision": "allow", **_agreed(event)})
 
     def deny(self, _event: HostEvent, reason: str) -> Reply:
         """Refuse."""
@@ -51,9 +51,9 @@ class InProcess(Struct, frozen=True):
         """The host's own approval."""
         return spoken({"decision": "ask", "reason": reason})
 
-    def rewrite(self, _event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
+    def rewrite(self, event: HostEvent, arguments: dict[str, Any], _reason: str) -> Reply:
         """All arguments."""
-        return spoken({"decision": "allow", "arguments": arguments})
+        return spoken({"decision": "allow", "arguments": arguments, **_agreed(event)})
 
     def replace(self, _event: HostEvent, result: Any) -> Reply:
         """Another result."""
@@ -66,3 +66,8 @@ class InProcess(Struct, frozen=True):
     def broken(self, reason: str) -> Reply:
         """Refuse."""
         return spoken({"decision": "deny", "reason": reason})
+
+
+def _agreed(event: HostEvent) -> dict[str, Any]:
+    """For a host whose own prompt would ask the same person the same again."""
+    return {"agreed": True} if event.agreed else {}

@@ -1,4 +1,7 @@
-"""OpenCode. Its `permission.ask` hook is declared and never called, so a question is a refusal that names the queue."""
+"""OpenCode. Its `permission.ask` hook is declared and never called, so a question waits in our queue.
+
+What its own settings make it ask about it tells of by an event, and takes the answer over its API: see the plugin.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +38,13 @@ HOST = InProcess(
         rewrites=("tool.execute.before",),
         replaces=("tool.execute.after",),
         commands=("command.execute.before",),
+        prompts=("permission.asked",),
     ),
     {
         "tool.execute.before": "tool.before",
         "tool.execute.after": "tool.after",
         "command.execute.before": "command.before",
+        "permission.asked": "permission.ask",
         "session.created": "session.start",
         "session.deleted": "session.end",
         "session.compacted": "compact.after",

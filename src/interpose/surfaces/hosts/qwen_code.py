@@ -10,6 +10,9 @@ from interpose.surfaces.hosts.events import HostEvent, HostFacts, Reply, spoken
 from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 from interpose.surfaces.hosts.result_shapes import plain_text
 
+_MOST = 995
+"""Seconds. It reads 1000 and more as milliseconds, and a hook that takes longer than those lets the call run."""
+
 SETUP = HostSetup(
     layout="groups",
     files=(
@@ -20,15 +23,15 @@ SETUP = HostSetup(
     entry={"type": "command"},
     takes=("comment", "byte order mark"),
     events=(
-        HookEvent("PreToolUse", gate=True, matcher="*"),
-        HookEvent("PostToolUse", matcher="*"),
-        HookEvent("PostToolUseFailure", matcher="*"),
-        HookEvent("PermissionRequest", gate=True, matcher="*"),
-        HookEvent("UserPromptSubmit"),
-        HookEvent("SessionStart"),
-        HookEvent("SessionEnd"),
-        HookEvent("SubagentStart"),
-        HookEvent("PreCompact"),
+        HookEvent("PreToolUse", gate=True, matcher="*", most=_MOST),
+        HookEvent("PostToolUse", matcher="*", most=_MOST),
+        HookEvent("PostToolUseFailure", matcher="*", most=_MOST),
+        HookEvent("PermissionRequest", gate=True, matcher="*", most=_MOST),
+        HookEvent("UserPromptSubmit", most=_MOST),
+        HookEvent("SessionStart", most=_MOST),
+        HookEvent("SessionEnd", most=_MOST),
+        HookEvent("SubagentStart", most=_MOST),
+        HookEvent("PreCompact", most=_MOST),
     ),
     canary=shell_event("PreToolUse", "run_shell_command", tool_use_id="doctor"),
     program="qwen",

@@ -75,15 +75,16 @@ def unchanged(facts: HostFacts, verdict: Verdict[ToolCall], other_form: ToolCall
     """The call would have been rewritten, or a person agreed to another one, and this host can't run that."""
     changed = rewriting(verdict) if verdict.edit is None else _reason(verdict, BLOCKED)
     why = f"{changed}. {facts.title} can't change this call on its way"
-    return f"Interpose refused this as it is: {why}; make this one instead:\n{_shown(other_form)}"
+    return f"Interpose refused this as it is: {why}; make this one instead:\n{made_instead(other_form)}"
 
 
 def change(verdict: Verdict[ToolCall]) -> str:
     """What became of the call, for the person who is asked about it and for the agent."""
-    return f"Interpose: {rewriting(verdict)} to:\n{plain(_shown(verdict.payload))}"
+    return f"Interpose: {rewriting(verdict)} to:\n{plain(made_instead(verdict.payload))}"
 
 
-def _shown(call: ToolCall) -> str:
+def made_instead(call: ToolCall) -> str:
+    """A call as an agent would make it."""
     shown = command_of(call) if call.name == "exec" else None
     return shown if shown is not None else msgspec.json.encode(plain_arguments(call)).decode()
 

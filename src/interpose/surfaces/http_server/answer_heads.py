@@ -6,7 +6,7 @@ import re
 from email.utils import formatdate
 from http import HTTPStatus
 
-from interpose.surfaces.http_server.messages import Response
+from interpose.surfaces.http_server.messages import Headers, Response
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 LAST_CHUNK = b"0\r\n\r\n"
@@ -44,6 +44,10 @@ class AnswerHeads:
         start = self._starts.get(response.status) or self._start(response.status)
         fields = _fields(response.headers) if response.headers else _JSON
         return b"%bX-Request-ID: %b\r\n%b%b%b\r\n" % (start, request_id.encode("ascii"), fields, framing, connection)
+
+    def interim(self, status: int, headers: Headers) -> bytes:
+        """An answer before the answer (1xx). Raises ValueError as `head` does."""
+        return b"%b%b\r\n" % (_status_line(status), _relayed(headers))
 
     def _start(self, status: int) -> bytes:
         made = (

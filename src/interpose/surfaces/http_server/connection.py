@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from interpose.surfaces.http_server.answer_heads import CONTINUE, LAST_CHUNK, chunk
 from interpose.surfaces.http_server.exchange import Exchange
 from interpose.surfaces.http_server.listener_state import Endpoint, Site
-from interpose.surfaces.http_server.messages import Refusal, Response, refusal_response
+from interpose.surfaces.http_server.messages import Headers, Refusal, Response, refusal_response
 from interpose.surfaces.http_server.peers import address_of, peer_of
 from interpose.surfaces.http_server.request_reader import Phase, Reader, RequestHead
 from interpose.types import new_id
@@ -230,6 +230,8 @@ class Connection(asyncio.Protocol):
 
     async def _serve(self, exchange: Exchange) -> None:
         self._hangs_up = exchange.hangs_up
+        if exchange.request is not None and exchange.modern:
+            exchange.request.inform = self._inform
         try:
             answer = await (self._ask_anonymous(exchange) if exchange.anonymous else exchange.ask())
             if answer.stream is None:
@@ -245,6 +247,14 @@ class Connection(asyncio.Protocol):
             if exchange.request is not None:
                 self._release(len(exchange.request.body))
         self._go_on()
+
+    def _inform(self, status: int, headers: Headers) -> None:
+        """Something takes long, and the client is told. One that is gone need not be waited for."""
+        self._hangs_up = True
+        if self._left_since is not None:
+            self._transport.close()
+        elif not self._transport.is_closing():
+            self._transport.write(self._site.heads.interim(status, headers))
 
     async def _ask_anonymous(self, exchange: Exchange) -> Response:
         """Strangers have few places of their own, so that they can't take others'."""

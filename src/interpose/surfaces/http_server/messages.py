@@ -65,17 +65,26 @@ class Caller(Struct, frozen=True):
     """The session that the credential names, if it does."""
 
 
+Inform = Callable[[int, Headers], None]
+
+
+def _to_nobody(_status: int, _headers: Headers) -> None:
+    """Who is not connected hears nothing before the answer."""
+
+
 class Request:
     """One request whose Host, Origin and token have been checked and whose body is complete.
 
     `path` is decoded, names in `headers` are lower-case, a field that came several times is joined by `, `.
     `client` is the address that the request came from: behind a trusted proxy, that of the proxy's client.
     `target` and `fields` are the request line's target and the headers as they were written, for who passes them on.
+    `inform` sends an answer before the answer (1xx). From then on a client that sends no more is gone, and what is done
+    for it is given up.
     """
 
     __slots__ = (
-        "body", "caller", "client", "fields", "headers", "method", "params", "path", "peer", "query", "received_ns",
-        "request_id", "target",
+        "body", "caller", "client", "fields", "headers", "inform", "method", "params", "path", "peer", "query",
+        "received_ns", "request_id", "target",
     )  # fmt: skip
 
     def __init__(
@@ -108,6 +117,7 @@ class Request:
         self.received_ns = received_ns
         self.target = target or path
         self.fields = fields
+        self.inform: Inform = _to_nobody
 
 
 class Response(Struct, frozen=True):

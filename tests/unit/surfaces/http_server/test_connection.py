@@ -340,3 +340,46 @@ def test_a_handler_whose_client_left_is_cancelled() -> None:
             wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
             assert entered.wait(10)
         assert cancelled.wait(10)
+
+
+def test_an_answer_before_the_answer() -> None:
+    async def slow(request: Request) -> Response:
+        request.inform(102, (("X-Why", "a person thinks"),))
+        return Response(body=b"yes")
+
+    with running([Route("GET", "/", slow, "agent", "")]) as server, Wire.to(server.port) as wire:
+        wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
+        first = wire.answer(without_body=True)
+        assert (first.status, first.headers) == (102, {"x-why": "a person thinks"})
+        assert wire.answer().body == b"yes"
+
+
+def test_an_old_client_gets_none() -> None:
+    async def slow(request: Request) -> Response:
+        request.inform(102, ())
+        return Response(body=b"yes")
+
+    with running([Route("GET", "/", slow, "agent", "")]) as server, Wire.to(server.port) as wire:
+        wire.send(filled(server, f"GET / HTTP/1.0\r\n{H}\r\n"))
+        assert wire.answer().status == 200
+
+
+def test_who_was_told_to_wait_and_leaves_is_given_up_at_once() -> None:
+    """Not after the time that a client gets that only sends no more: that is an hour here."""
+    entered, cancelled = threading.Event(), threading.Event()
+
+    async def waiting(request: Request) -> Response:
+        request.inform(102, ())
+        entered.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            cancelled.set()
+            raise
+        return Response()
+
+    with running([Route("GET", "/", waiting, "agent", "")], limits=ServerLimits(body_timeout=3600)) as server:
+        with Wire.to(server.port) as wire:
+            wire.send(filled(server, f"GET / HTTP/1.1\r\n{H}\r\n"))
+            assert entered.wait(10)
+        assert cancelled.wait(10)

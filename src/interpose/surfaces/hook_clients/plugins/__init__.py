@@ -40,6 +40,8 @@ class Reach(Struct, frozen=True, kw_only=True):
     token_file: str = ""
     command: tuple[str, ...] = ()
     deadline: float = 25.0
+    wait: float = 0.0
+    """Seconds that may be waited for a person besides."""
     needed: tuple[str, ...] = ()
     gone: str = ""
 
@@ -53,6 +55,7 @@ def plugin_files(facts: HostFacts, reach: Reach) -> dict[str, str]:
         "token_file": reach.token_file,
         "command": reach.command,
         "deadline_ms": round(reach.deadline * 1000),
+        "wait_s": int(reach.wait),
         "needed": reach.needed,
         "gone": reach.gone,
     }

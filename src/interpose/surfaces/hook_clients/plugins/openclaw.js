@@ -21,7 +21,7 @@ export default {
   id: "interpose",
   name: "Interpose",
   register(api) {
-    const gate = { priority: 1000, timeoutMs: INTERPOSE.deadline_ms + 1000 };
+    const gate = { priority: 1000, timeoutMs: INTERPOSE.deadline_ms + INTERPOSE.wait_s * 1000 + 1000 };
     api.on(
       "before_tool_call",
       async (event, context) => {

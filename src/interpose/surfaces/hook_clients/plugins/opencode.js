@@ -25,7 +25,39 @@ function who(session) {
   return { session: root, ...(root !== session && { agent: session }), ...(kind && { agent_type: kind }) };
 }
 
-export const Interpose = async ({ directory }) => {
+// OpenCode's own prompts. `calls` may run, as far as we are concerned; `agreed` are those to which a person said yes at
+// Interpose, who need not say so again; `prompts` are open, and somebody at Interpose may answer them.
+const calls = new Map();
+const agreed = new Map();
+const prompts = new Map();
+
+// While a person is waited for, OpenCode's own is shown where to answer.
+function shown(client, message) {
+  return client?.tui?.showToast?.({ body: { title: "Interpose", message, variant: "warning", duration: 15000 } });
+}
+
+async function reply(client, requestID, word, message) {
+  const body = { reply: word, ...(message && { message }) };
+  await client._client.post({ url: "/permission/{requestID}/reply", path: { requestID }, body, headers: { "Content-Type": "application/json" } });
+}
+
+// OpenCode asks its own person. Whoever answers at Interpose first has answered here, too; else this prompt stays as it is.
+async function prompted(client, { id, tool }) {
+  const call = calls.get(tool?.callID);
+  if (call === undefined) return;
+  if (agreed.has(tool.callID)) return reply(client, id, "once");
+  const over = new AbortController();
+  keep(prompts, id, over);
+  try {
+    const said = await ask({ ...call, event: "permission.asked" }, { signal: over.signal });
+    if (said.decision === "deny") await reply(client, id, "reject", said.reason);
+    else if (said.decision === "allow" && said.agreed === true) await reply(client, id, "once");
+  } finally {
+    prompts.delete(id);
+  }
+}
+
+export const Interpose = async ({ directory, client }) => {
   let servers = [];
   const refused = new Map();
   const about = (event, input) => ({
@@ -44,14 +76,19 @@ export const Interpose = async ({ directory }) => {
       if (typeof kind === "string" && typeof input.sessionID === "string") keep(kinds, input.sessionID, kind);
     },
     "tool.execute.before": async (input, output) => {
-      const said = await ask({ ...about("tool.execute.before", input), arguments: output.args ?? {} });
+      const event = { ...about("tool.execute.before", input), arguments: output.args ?? {} };
+      const said = await ask(event, { waits: (text) => shown(client, text) });
       if (said.decision !== "allow") throw new Error(said.reason || "refused by Interpose");
+      if (said.agreed === true) keep(agreed, input.callID, true);
+      keep(calls, input.callID, { ...event, arguments: said.arguments ?? { ...event.arguments } });
       if (said.arguments === undefined) return;
       // OpenCode keeps the object that it made: it must be changed, another one would be ignored.
       for (const key of Object.keys(output.args)) if (!(key in said.arguments)) delete output.args[key];
       Object.assign(output.args, said.arguments);
     },
     "tool.execute.after": async (input, output) => {
+      calls.delete(input.callID);
+      agreed.delete(input.callID);
       // A tool of OpenCode has one text, that of an MCP server has a list of parts.
       const where = ["output", "content"].find((key) => output?.[key] !== undefined);
       if (where === undefined) throw new Error("Interpose can't read this result, so it is withheld");
@@ -79,6 +116,8 @@ export const Interpose = async ({ directory }) => {
       if (note !== undefined && (output.parts.length !== 1 || output.parts[0].text !== note)) throw new Error(note);
     },
     event: async ({ event }) => {
+      if (event.type === "permission.asked") return prompted(client, event.properties ?? {}).catch(() => {});
+      if (event.type === "permission.replied") return void prompts.get(event.properties?.requestID)?.abort();
       if (!["session.created", "session.deleted", "session.compacted"].includes(event.type)) return;
       const session = event.properties?.info?.id ?? event.properties?.sessionID;
       const parent = event.properties?.info?.parentID;

@@ -9,7 +9,7 @@ trap '' PIPE
 LC_ALL=C IFS=
 unset "${!INTERPOSE_@}"
 host=@HOST@ addr=@ADDRESS@ socket=@SOCKET@ stalled=@STALLED@
-seconds=@SECONDS@ patience=$(((@SECONDS@ + 1) / 2)) event=${1-} body= more=
+seconds=@SECONDS@ wait=@WAIT@ patience=$(((@SECONDS@ + 1) / 2)) event=${1-} body= more=
 
 refuse() {
   trap - EXIT
@@ -66,11 +66,36 @@ kill -0 "$pid" 2>/dev/null || fall_back nobody
 # The head in one piece: bash writes what a format says line by line, and each piece would wake the server anew.
 crlf=$'\r\n'
 printf %s "POST /hook/$host${event:+?event=$event} HTTP/1.1${crlf}Host: 127.0.0.1:$port${crlf}Authorization: Bearer $token\
-${crlf}X-Interpose-Pid: $$${crlf}Content-Length: ${#body}${crlf}Connection: close$crlf$crlf$body" >&3 2>/dev/null ||
-  fall_back broken
+${crlf}X-Interpose-Pid: $$${crlf}X-Interpose-Wait: $wait${crlf}Content-Length: ${#body}${crlf}Connection: close$crlf$crlf\
+$body" >&3 2>/dev/null || fall_back broken
+
+# What a server says that does not hang but waits for a person: for how long, and where to answer meanwhile.
+wait_for_person() {
+  local line ours= given= shown=
+  while IFS= read -r -t "$patience" -u 3 line && [[ $line != $'\r' ]]; do
+    case $line in
+      "X-Interpose-Proof: $proof"$'\r') ours=yes ;;
+      "X-Interpose-Wait: "*) given=${line#*: } given=${given%$'\r'} ;;
+      "X-Interpose-Stderr: "*) shown=${line#*: } shown=${shown%$'\r'} ;;
+    esac
+  done
+  [[ $ours && $given && $given != *[!0-9]* && ${#given} -le 5 ]] && ((10#$given <= wait)) || fall_back broken
+  if [[ $shown ]]; then printf '%b\n' "${shown//%/\\x}" >&2; fi
+  ((patience += 10#$given, seconds += 10#$given))
+}
+
 # All of it at once, up to its end: line by line bash reads letter by letter.
-read -r -N @LARGEST@ -t "$patience" -u 3 said
-case $? in
+ended=0 status= said=
+if ((wait)); then
+  read -r -N 13 -t "$patience" -u 3 status
+  ended=$?
+  if [[ $ended == 0 && $status == 'HTTP/1.1 102 ' ]]; then status=; wait_for_person; fi
+fi
+if ((ended <= 1)); then
+  read -r -N @LARGEST@ -t "$patience" -u 3 said
+  ended=$? said=$status$said
+fi
+case $ended in
   0) fall_back broken ;;
   1) ;;
   *) (umask 077; printf '%d\n' "$((EPOCHSECONDS + @PAUSE@))" >|"$stalled") 2>/dev/null

@@ -17,6 +17,7 @@ _SOCKET = 0o140000
 _FILE = 0o100000
 _KIND = 0o170000
 _CREDENTIALS = 12
+_WAITING = b"HTTP/1.1 102 "
 
 
 class HookReply:
@@ -34,10 +35,29 @@ class BrokenError(Exception):
     """Somebody listens who gave no answer that could be used."""
 
 
-def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookReply:
+class PersonWait:
+    """How long we can wait for a person besides, if the listener says that it does."""
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.seconds = seconds
+        self.given = 0.0
+        """What we were told to wait."""
+
+    def begin(self, said: bytes, shown: bytes) -> None:
+        """Wait so long. Nobody waits twice, or longer than we can."""
+        self.given = min(float(int(said)), self.seconds) if said.isdigit() else 0.0
+        self.seconds = 0.0
+        self.show(shown)
+
+    def show(self, text: bytes) -> None:
+        """Meanwhile this can be shown."""
+
+
+def ask(path: str, host: str, event: str, body: bytes, seconds: float, person: PersonWait | None = None) -> HookReply:
     """The listener's answer. Raises NobodyError or BrokenError, and nothing else, in time.
 
-    That it gave none in time is remembered: those who come after us need not wait, too.
+    That it gave none in time is remembered: those who come after us need not wait, too. `person` is how long it may
+    wait for one.
     """
     until = stalled_until(path)
     if until > time():
@@ -45,7 +65,7 @@ def ask(path: str, host: str, event: str, body: bytes, seconds: float) -> HookRe
     if until:
         seconds = min(seconds, _AGAIN_SECONDS)
     try:
-        return _asked(path, host, event, body, seconds)
+        return _asked(path, host, event, body, seconds, person or PersonWait())
     except TimeoutError as error:
         note_stalled(path)
         raise BrokenError(str(error)) from None
@@ -92,7 +112,7 @@ def stalled_file(path: str) -> str:
     return path.rpartition("/")[0] + "/hook.stalled"
 
 
-def _asked(path: str, host: str, event: str, body: bytes, seconds: float) -> HookReply:
+def _asked(path: str, host: str, event: str, body: bytes, seconds: float, person: PersonWait) -> HookReply:
     deadline = monotonic() + seconds
     connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
@@ -107,8 +127,10 @@ def _asked(path: str, host: str, event: str, body: bytes, seconds: float) -> Hoo
         _check_peer(connection)
         query = f"?event={event}" if event else ""
         head = f"POST /hook/{host}{query} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+        if person.seconds >= 1:
+            head += f"X-Interpose-Wait: {int(person.seconds)}\r\n"
         connection.sendall(head.encode("ascii") + b"Connection: close\r\n\r\n" + body)
-        return _parsed(_received(connection, deadline))
+        return _parsed(_received(connection, deadline, person))
     finally:
         connection.close()
 
@@ -130,10 +152,17 @@ def _check_peer(connection: _socket.socket) -> None:
         raise ValueError("another user listens there")
 
 
-def _received(connection: _socket.socket, deadline: float) -> bytes:
+def _received(connection: _socket.socket, deadline: float, person: PersonWait) -> bytes:
     parts: list[bytes] = []
     size = 0
     while True:
+        if person.seconds and parts:
+            before, end, rest = b"".join(parts).partition(b"\r\n\r\n")
+            if end and before.startswith(_WAITING):  # it does not hang: it waits for a person
+                fields = _fields(before)
+                person.begin(fields.get(b"x-interpose-wait", b""), _unquoted(fields.get(b"x-interpose-stderr", b"")))
+                deadline += person.given
+                parts = [rest] if rest else []
         left = deadline - monotonic()
         if left <= 0:
             raise TimeoutError("no answer in time")
@@ -149,22 +178,26 @@ def _received(connection: _socket.socket, deadline: float) -> bytes:
 
 def _parsed(data: bytes) -> HookReply:
     head, end, body = data.partition(b"\r\n\r\n")
-    status, *lines = head.split(b"\r\n")
-    if not end or not status.startswith(b"HTTP/1.1 200 "):
+    if not end or not head.startswith(b"HTTP/1.1 200 "):
         raise ValueError("no answer")
-    fields: dict[bytes, bytes] = {}
-    for line in lines:
-        name, colon, value = line.partition(b":")
-        name = name.lower()
-        if not colon or name in fields:
-            raise ValueError("the head of the answer is broken")
-        fields[name] = value.strip()
+    fields = _fields(head)
     length, code = fields.get(b"content-length", b""), fields.get(b"x-interpose-exit", b"")
     if not length.isdigit() or int(length) != len(body):
         raise ValueError("the answer is not whole")
     if code not in (b"0", b"2"):
         raise ValueError("the answer has no exit code")
     return HookReply(body, _unquoted(fields.get(b"x-interpose-stderr", b"")), int(code))
+
+
+def _fields(head: bytes) -> dict[bytes, bytes]:
+    fields: dict[bytes, bytes] = {}
+    for line in head.split(b"\r\n")[1:]:
+        name, colon, value = line.partition(b":")
+        name = name.lower()
+        if not colon or name in fields:
+            raise ValueError("the head of the answer is broken")
+        fields[name] = value.strip()
+    return fields
 
 
 def _unquoted(text: bytes) -> bytes:

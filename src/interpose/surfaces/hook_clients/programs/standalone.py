@@ -9,11 +9,12 @@ import sys
 from posix import _exit
 from time import monotonic, time
 
-from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, ask
+from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, BrokenError, NobodyError, PersonWait, ask
 
 
 class StandaloneSettings:
-    """What is written into the file when it is installed. `seconds` is for everything; the listener gets half of it."""
+    """What is written into the file when it is installed. `seconds` is for everything; the listener gets half of it.
+    `wait` is what comes on top of it where a person is waited for."""
 
     def __init__(
         self,
@@ -21,12 +22,13 @@ class StandaloneSettings:
         host: str,
         socket: str,
         seconds: float,
+        wait: float,
         command: list[str],
         environment: dict[str, str],
         broken: tuple[bytes, bytes, int],
         spool: str,
     ) -> None:
-        self.host, self.socket, self.seconds = host, socket, seconds
+        self.host, self.socket, self.seconds, self.wait = host, socket, seconds, wait
         self.command, self.environment, self.broken, self.spool = command, environment, broken, spool
 
 
@@ -43,15 +45,25 @@ def main(settings: StandaloneSettings) -> None:
         _refuse(settings)
 
 
+class _AtTheHost(PersonWait):
+    """The host's person is told where to answer, and our own alarm rings later."""
+
+    def show(self, text: bytes) -> None:
+        left, _interval = _signal.getitimer(_signal.ITIMER_REAL)
+        _signal.setitimer(_signal.ITIMER_REAL, left + self.given)
+        _say(2, text + b"\n")
+
+
 def _answer(settings: StandaloneSettings, deadline: float) -> None:
     event = sys.argv[1] if len(sys.argv) > 1 else ""
     body = _event()
+    person = _AtTheHost(settings.wait)
     try:
-        answer = ask(settings.socket, settings.host, event, body, settings.seconds / 2)
+        answer = ask(settings.socket, settings.host, event, body, settings.seconds / 2, person)
     except NobodyError:
-        return _hand_over(settings, event, body, deadline, ())
+        return _hand_over(settings, event, body, deadline, ("--wait", f"{settings.wait:.0f}"))
     except BrokenError:
-        return _hand_over(settings, event, body, deadline, ("--in-process",))
+        return _hand_over(settings, event, body, deadline + person.given, ("--in-process",))
     _say(1, answer.stdout)
     if answer.stderr:
         _say(2, answer.stderr + b"\n")
