@@ -14,6 +14,7 @@ from ag2.context import ConversationContext
 from ag2.events import DataInput, ModelRequest, ToolCallEvent, ToolResultsEvent
 from ag2.exceptions import HumanInputError
 from ag2.middleware import BaseMiddleware, Middleware, approval_required
+from ag2.response import PromptedSchema, response_schema
 from ag2.testing import TestConfig
 from ag2.tools import WebSearchTool
 from ag2.tools.dynamic import dynamic_agent
@@ -324,3 +325,29 @@ def test_a_refused_message_is_not_in_the_next_turn() -> None:
     asyncio.run(talk())
     assert "poison" not in repr(model.given)
     assert "milk" in repr(model.given)
+
+
+@pytest.mark.parametrize("wrapped", [lambda schema: schema, PromptedSchema], ids=["as it is", "prompted"])
+def test_a_function_that_is_given_the_answer_must_be_accepted(wrapped: Any) -> None:
+    ran: list[str] = []
+
+    @response_schema
+    def run_query(query: str) -> str:
+        """Run a query."""
+        ran.append(query)
+        return "done"
+
+    def answered(**options: Any) -> str:
+        async def go() -> str:
+            agent = Agent(
+                "main", config=TestConfig('{"query": "milk"}'), middleware=[guard(engine=engine_of(), **options)]
+            )  # fmt: skip
+            reply: Any = await agent.ask("go", response_schema=wrapped(run_query))
+            return str(await reply.content())
+
+        return asyncio.run(go())
+
+    with pytest.raises(FrameworkLimitError, match="run_query"):
+        answered()
+    assert ran == []
+    assert answered(unguarded=["run_query"]) == "done"

@@ -14,7 +14,7 @@ from langchain_core.tools import InjectedToolCallId, StructuredTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph import START, MessagesState, StateGraph
 from langgraph.prebuilt import ToolNode
-from langgraph.types import Command, interrupt
+from langgraph.types import Command, Send, interrupt
 
 from interpose import Confirm, Deny, FrameworkLimitError
 from interpose.frameworks.langchain import guard
@@ -88,6 +88,44 @@ def test_a_bare_graph_takes_both_wrappers() -> None:
     messages = graph.compile().invoke({"messages": [AIMessage("", tool_calls=[call])]})["messages"]
     assert ran == []
     assert "not now" in told(messages).content
+
+
+NOTES = [{"name": "note", "args": {"text": text}, "id": text, "type": "tool_call"} for text in ("milk", "bread")]
+
+
+def asking_node(ran: list[str]) -> tuple[Any, Any]:
+    @tool
+    def note(text: str) -> str:
+        """Take a note."""
+        ran.append(text)
+        return "noted"
+
+    behind = guard(engine=engine_of(before=Saying(lambda _call: Confirm("really?"))))
+    graph: Any = StateGraph(MessagesState)
+    graph.add_node("tools", ToolNode([note], wrap_tool_call=behind.wrap_tool_call))
+    return graph, {"messages": [AIMessage("", tool_calls=NOTES)]}
+
+
+def test_calls_that_share_a_node_get_no_answer_that_may_be_anothers() -> None:
+    """LangGraph gives the answer to whichever of them asks first."""
+    ran: list[str] = []
+    graph, said = asking_node(ran)
+    graph.add_edge(START, "tools")
+    ended = graph.compile(checkpointer=InMemorySaver()).invoke(said, THREAD)
+    assert "__interrupt__" not in ended
+    assert ran == []
+    assert "several calls at once" in told(ended["messages"]).content
+
+
+def test_calls_that_are_sent_to_a_node_one_by_one_are_asked_about() -> None:
+    ran: list[str] = []
+    graph, said = asking_node(ran)
+    graph.add_conditional_edges(START, lambda _state: [Send("tools", [call]) for call in NOTES])
+    app = graph.compile(checkpointer=InMemorySaver())
+    asked = app.invoke(said, THREAD)["__interrupt__"]
+    no, yes = {"type": "reject", "message": "no"}, {"type": "approve"}
+    app.invoke(Command(resume={one.id: yes if one.value["args"]["text"] == "bread" else no for one in asked}), THREAD)
+    assert ran == ["bread"]
 
 
 def test_a_tool_of_the_provider_raises_unless_it_is_accepted() -> None:

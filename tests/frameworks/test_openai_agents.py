@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any
 
 import pytest
 
 pytest.importorskip("agents.run", reason="run by scripts/frameworks")
 
-from agents import Agent, Handoff, Runner, WebSearchTool, function_tool, handoff
+from agents import Agent, Handoff, Runner, ToolOutputText, WebSearchTool, function_tool, handoff
 from agents.testing import ScriptedModel, assistant_message, function_call
+from pydantic import BaseModel
 
 from interpose import Confirm, Deny, FrameworkLimitError
 from interpose.frameworks.openai_agents import guard, question
 from interpose.types import Allow
-from tests.frameworks.interceptors import Saying, engine_of
+from tests.frameworks.interceptors import HIDDEN, SECRET, Saying, engine_of, hiding
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -143,4 +146,81 @@ def test_a_developers_own_approval_stays() -> None:
     paused = asyncio.run(Runner.run(agent, "go"))
     assert len(paused.interruptions) == 1
     assert question(paused.interruptions[0]) == ""
+    assert ran == []
+
+
+class Opaque:
+    """An object that guards can't look into."""
+
+    def __repr__(self) -> str:
+        return f"it holds {SECRET}"
+
+
+@pytest.mark.parametrize(
+    "gave", [CompletedProcess([], 0, SECRET), Opaque(), [Opaque()], {"a": Opaque()}, Path(SECRET)],
+    ids=["process", "object", "list", "dict", "path"],
+)  # fmt: skip
+def test_an_object_is_judged_as_the_text_that_the_model_reads(gave: Any) -> None:
+    def look() -> Any:
+        return gave
+
+    model = calling(("look", {}))
+    agent = Agent(name="main", tools=[function_tool(look)], model=model)
+    asyncio.run(Runner.run(guard(agent, engine=engine_of(after=Saying(hiding))), "go"))
+    assert SECRET not in outputs(model)[0]
+    assert HIDDEN in outputs(model)[0]
+
+
+def test_parts_of_the_sdk_stay_parts() -> None:
+    def look() -> Any:
+        return [ToolOutputText(text=SECRET), {"type": "text", "text": "and more"}]
+
+    model = calling(("look", {}))
+    agent = Agent(name="main", tools=[function_tool(look)], model=model)
+    asyncio.run(Runner.run(guard(agent, engine=engine_of(after=Saying(hiding))), "go"))
+    [found] = [item["output"] for item in model.calls[-1].input if item.get("type") == "function_call_output"]
+    assert [part["text"] for part in found] == [HIDDEN, "and more"]
+
+
+class Why(BaseModel):
+    """With what a model hands over."""
+
+    text: str
+
+
+@pytest.mark.parametrize("refused", [True, False])
+def test_a_handoff_that_runs_a_function_is_a_call(refused: bool) -> None:
+    ran: list[str] = []
+    heard = Saying(lambda call: Deny("not now") if refused else Allow())
+    helper = Agent(name="helper", model=ScriptedModel([[assistant_message("done")]]))
+    over = handoff(helper, on_handoff=lambda _context, why: ran.append(why.text), input_type=Why)
+    main = Agent(name="main", handoffs=[over])
+    main.model = ScriptedModel([[function_call("transfer_to_helper", {"text": "milk"}, call_id="h")]])
+    guarded = guard(main, engine=engine_of(before=heard))
+    if refused:
+        with pytest.raises(PermissionError, match="not now"):
+            asyncio.run(Runner.run(guarded, "go"))
+    else:
+        assert asyncio.run(Runner.run(guarded, "go")).final_output == "done"
+    assert ran == ([] if refused else ["milk"])
+    (call,) = heard.heard
+    assert (call.name, call.arguments, call.context.agent_id) == ("transfer_to_helper", {"text": "milk"}, "main")
+
+
+def test_a_handoff_that_only_hands_over_is_no_call() -> None:
+    helper = Agent(name="helper", model=ScriptedModel([[assistant_message("done")]]))
+    main = Agent(name="main", handoffs=[handoff(helper)])
+    main.model = ScriptedModel([[function_call("transfer_to_helper", {}, call_id="h")]])
+    engine = engine_of(before=Saying(lambda _call: Deny("not now")))
+    assert asyncio.run(Runner.run(guard(main, engine=engine), "go")).final_output == "done"
+
+
+@pytest.mark.parametrize("by", [lambda helper: helper, handoff], ids=["agent", "handoff"])
+def test_an_agent_that_is_added_later_is_guarded_too(by: Any) -> None:
+    ran: list[str] = []
+    helper = Agent(name="helper", tools=[noting(ran)], model=calling(("note", {"text": "milk"})))
+    main = Agent(name="main", model=ScriptedModel([[function_call("transfer_to_helper", {}, call_id="h")]]))
+    guarded = guard(main, engine=engine_of(before=Saying(lambda _call: Deny("not now"))))
+    guarded.handoffs.append(by(helper))
+    assert asyncio.run(Runner.run(guarded.clone(), "go")).final_output == "done"
     assert ran == []

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -9,7 +12,15 @@ import pytest
 pytest.importorskip("pydantic_ai", reason="run by scripts/frameworks")
 
 from pydantic import BaseModel
-from pydantic_ai import Agent, DeferredToolRequests, DeferredToolResults, ExternalToolset, ModelRetry, ToolReturn
+from pydantic_ai import (
+    Agent,
+    DeferredToolRequests,
+    DeferredToolResults,
+    ExternalToolset,
+    ModelRetry,
+    ToolReturn,
+    UnexpectedModelBehavior,
+)
 from pydantic_ai.capabilities import AbstractCapability, NativeTool
 from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, ToolReturnPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
@@ -192,3 +203,60 @@ def test_a_refused_message_ends_the_run_also_where_an_object_is_wanted() -> None
     with pytest.raises(RefusedError, match="not this"):
         agent.run_sync("go")
     assert asked == []
+
+
+@dataclass
+class Found:
+    place: Path
+
+
+class Kinds(Enum):
+    OWN = SECRET
+
+
+@pytest.mark.parametrize("gave", [Path(SECRET), Found(Path(SECRET)), Kinds.OWN, {"all": {Path(SECRET)}}], ids=str)
+def test_what_json_makes_a_text_of_is_judged_as_that_text(gave: Any) -> None:
+    agent = Agent(calling("look"), capabilities=[guard(engine=engine_of(after=Saying(hiding)))])
+    agent.tool_plain(lambda: gave, name="look")
+    said = returned(agent.run_sync("go"))
+    assert SECRET not in said
+    assert HIDDEN in said
+
+
+def answering(ran: list[str], says: Any) -> Any:
+    """What comes of an answer that goes to a function of the program."""
+
+    def answer(_messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return ModelResponse([ToolCallPart(info.output_tools[0].name, {"query": "milk"}, tool_call_id="c1")])
+
+    def run_query(query: str) -> str:
+        """Run a query."""
+        ran.append(query)
+        return f"found {SECRET}"
+
+    heard = Saying(says)
+    engine = engine_of(before=heard, after=Saying(hiding))
+    agent = Agent(FunctionModel(answer), output_type=run_query, capabilities=[guard(engine=engine)])
+    return heard, agent
+
+
+def test_a_function_that_is_given_the_answer_is_a_call() -> None:
+    ran: list[str] = []
+    heard, agent = answering(ran, lambda _call: Allow())
+    assert agent.run_sync("go").output == f"found {HIDDEN}"
+    assert ran == ["milk"]
+    assert (heard.heard[0].name, heard.heard[0].arguments) == ("run_query", {"query": "milk"})
+
+
+def test_a_function_that_is_given_the_answer_runs_with_what_was_decided_or_not_at_all() -> None:
+    ran: list[str] = []
+    _, agent = answering(ran, lambda call: Transform(call.with_arguments({"query": "bread"})))
+    agent.run_sync("go")
+    assert ran == ["bread"]
+    _, agent = answering(ran, lambda _call: Deny("not now"))
+    with pytest.raises(UnexpectedModelBehavior):
+        agent.run_sync("go")
+    _, agent = answering(ran, lambda _call: Confirm("really?"))
+    with pytest.raises(FrameworkLimitError):
+        agent.run_sync("go")
+    assert ran == ["bread"]

@@ -305,3 +305,45 @@ def test_an_agent_keeps_its_name_and_its_guard() -> None:
     assert isinstance(agent, ToolCallingAgent)
     agent.run("go")
     assert "first" in told(agent)
+
+
+class Page:
+    """What a library gives: an object with a long text."""
+
+    def __str__(self) -> str:
+        return "x" * 20_000 + SECRET
+
+
+class Paging(Tool):
+    name = "page"
+    description = "A page."
+    inputs: ClassVar[Any] = {}
+    output_type = "any"
+
+    def forward(self) -> Any:
+        return Page()
+
+
+def test_all_of_an_objects_text_is_judged() -> None:
+    agent = calling(ToolCallingAgent, [called("page", {}, "c1")], Paging())
+    guard(agent, engine=engine_of(after=Saying(hiding))).run("go")
+    assert SECRET not in told(agent)
+
+
+class Looking(Tool):
+    name = "look"
+    description = "Look at data."
+    inputs: ClassVar[Any] = {"data": {"type": "any", "description": "data"}}
+    output_type = "string"
+    seen: ClassVar[list[Any]] = []
+
+    def forward(self, data: Any) -> str:
+        self.seen.append(data)
+        return "seen"
+
+
+def test_keys_that_look_alike_hide_nothing() -> None:
+    Looking.seen.clear()
+    _, seen = coding("look({1: 'rm -rf /', '1': 'ls'})", Looking(), engine=engine_of())
+    assert Looking.seen == []
+    assert "look alike" in seen

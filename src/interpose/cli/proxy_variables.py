@@ -19,6 +19,7 @@ VARIABLES: Mapping[str, tuple[str, ...]] = {
 
 BYPASSES = (
     "CLAUDE_CODE_USE_BEDROCK", "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY", "GOOGLE_GENAI_USE_VERTEXAI",
+    "GOOGLE_GENAI_USE_GCA",
 )  # fmt: skip
 """Variables that send an agent to another API than it has an address of ours for."""
 

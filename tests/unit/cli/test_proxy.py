@@ -47,7 +47,7 @@ def test_mistakes_are_told(
     assert "key=y" not in told
 
 
-@pytest.mark.parametrize("variable", ["CLAUDE_CODE_USE_BEDROCK", "GOOGLE_GENAI_USE_VERTEXAI"])
+@pytest.mark.parametrize("variable", ["CLAUDE_CODE_USE_BEDROCK", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_GENAI_USE_GCA"])
 def test_an_agent_that_would_go_past_it_is_not_started(
     variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

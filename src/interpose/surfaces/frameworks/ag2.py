@@ -30,6 +30,8 @@ from ag2.events import (
 )
 from ag2.exceptions import HumanInputError
 from ag2.middleware import BaseMiddleware
+from ag2.response import ResponseProto
+from ag2.response.callable import CallableResponse
 from ag2.tools.builtin.anthropic_bash import AnthropicBashToolSchema
 from ag2.tools.final.function_tool import FunctionToolSchema
 from ag2.utils import AGENT_CONTEXT_DEPENDENCY_KEY
@@ -52,9 +54,7 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
-from interpose.types import (
-    Deny,
-)
+from interpose.types import MAX_DEPTH, Deny
 
 FACTS = FrameworkFacts(name="ag2", title="AG2", asks="ToolApprovalRequest", messages=True)
 NO_OBJECT = "Interpose refused this: its arguments are no JSON object"
@@ -188,9 +188,12 @@ class InterposeTurn(BaseMiddleware):
 
     async def on_llm_call(self, call_next: Callable[[Any, Any], Awaitable[Any]], events: Any, context: Any) -> Any:
         """A model is given its tools. INVARIANT: those that AG2 does not run itself run where nobody sees them."""
-        for schema in _tools(call_next):
+        given = _given(call_next)
+        for schema in given["tools"]:
             if not isinstance(schema, _RUN_HERE):
                 self._guard.must_guard(schema.type)
+        if (function := _function_of(given.get("response_schema"))) is not None:
+            self._guard.must_guard(function)
         return await call_next(events, context)
 
 
@@ -224,13 +227,23 @@ def _place(tool: Any) -> str:
     return str(getattr(call, "__module__", ""))
 
 
-def _tools(call_next: Any) -> list[Any]:
-    """The tools that a model is given. AG2 has bound them to the innermost call."""
+def _given(call_next: Any) -> Any:
+    """What a model is given. AG2 has bound it to the innermost call."""
     while isinstance(call_next, partial):
         if "tools" in call_next.keywords:
-            return list(call_next.keywords["tools"])
+            return call_next.keywords
         call_next = call_next.args[0] if call_next.args else None
     raise FrameworkLimitError("AG2 does not show which tools its model is given: put guard() last")
+
+
+def _function_of(schema: Any) -> str | None:
+    """The name of the function that is given the model's answer. AG2 runs it when the program reads the answer, where
+    nobody can stand between."""
+    for _ in range(MAX_DEPTH):
+        if not isinstance(schema, ResponseProto) or isinstance(schema, CallableResponse):
+            break
+        schema = next((held for held in vars(schema).values() if isinstance(held, ResponseProto)), None)
+    return str(schema.name) if isinstance(schema, CallableResponse) else None
 
 
 def _read(event: ToolCallEvent) -> dict[str, Any] | None:

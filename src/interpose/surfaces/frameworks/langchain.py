@@ -39,6 +39,10 @@ from interpose.types import (
 )
 
 FACTS = FrameworkFacts(name="langchain", title="LangChain", asks="interrupt", messages=True)
+SEVERAL = (
+    "nobody can be asked here: this node runs several calls at once, and LangGraph does not say to which of them an "
+    "answer belongs. Send each call to the node by itself, as create_agent does"
+)
 
 _DECISION: Any = Annotated[ApproveDecision | RejectDecision, Discriminator("type")]
 
@@ -133,7 +137,13 @@ def _who(config: Mapping[str, Any] | None) -> dict[str, str]:
 
 
 def _interrupted(request: ToolCallRequest, question: AskPerson) -> PersonsAnswer:
-    """The person's answer. The first time this pauses the run; when it goes on, all of it happens again."""
+    """The person's answer. The first time this pauses the run; when it goes on, all of it happens again.
+
+    INVARIANT: a yes is for the call that its person was shown. In one node LangGraph hands out answers in the order in
+    which calls happen to ask.
+    """
+    if _beside_others(request):
+        return Deny(SEVERAL)
     asked = {
         "type": "tool_approval",
         "tool_call_id": request.tool_call["id"],
@@ -145,6 +155,23 @@ def _interrupted(request: ToolCallRequest, question: AskPerson) -> PersonsAnswer
     if answer["type"] == "approve":
         return Approved(FACTS.name)
     return Deny(answer.get("message") or "")
+
+
+def _beside_others(request: ToolCallRequest) -> bool:
+    """Whether other calls of the same message run in the same node. One that was sent there by itself has its own."""
+    config = getattr(request.runtime, "config", None) or {}
+    path = (config.get("metadata") or {}).get("langgraph_path") or ()
+    if "__pregel_push" in path[:1]:
+        return False
+    state = request.state
+    said = state if isinstance(state, list) else None
+    if said is None:
+        values = state.values() if isinstance(state, Mapping) else vars(state).values()
+        said = [one for value in values if isinstance(value, list) for one in value]
+    own = request.tool_call["id"]
+    beside = [one.tool_calls for one in said if isinstance(one, AIMessage)]
+    given = [one for one in said if isinstance(one, dict) and one.get("type") == "tool_call"]
+    return any(len(calls) > 1 and any(call["id"] == own for call in calls) for calls in (*beside, given))
 
 
 def _shown(request: ToolCallRequest, ending: Ending) -> Any:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import copy
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
+from enum import Enum
+from inspect import getclosurevars, isfunction
 from time import monotonic
 from typing import Any, Unpack, assert_never, cast
 
@@ -21,16 +23,20 @@ from agents import (
     InputGuardrail,
     RunContextWrapper,
     ToolApprovalItem,
+    ToolOutputFileContent,
+    ToolOutputImage,
+    ToolOutputText,
+    handoff,
 )
 from agents.tool_context import ToolContext
 from agents.tracing import get_current_trace
 from msgspec.json import Encoder
-from pydantic import BaseModel
 
 from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import FrameworkLimitError
 from interpose.formats import strict_json
+from interpose.formats.nested_values import is_stream
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import (
     Answer,
@@ -44,9 +50,7 @@ from interpose.surfaces.frameworks.guarding import (
 )
 from interpose.surfaces.frameworks.options import GuardOptions
 from interpose.surfaces.hosts.result_shapes import fitted
-from interpose.types import (
-    Deny,
-)
+from interpose.types import MAX_DEPTH, Deny
 
 FACTS = FrameworkFacts(
     name="openai_agents", title="OpenAI Agents SDK", asks="needs_approval", asks_rewritten=False, messages=True
@@ -56,6 +60,8 @@ NOT_THIS_CALL = "it was approved for every call of this tool, and a person must 
 KEPT = 60.0
 """Seconds for which a decision counts that was taken before the run could pause."""
 
+_PARTS = (ToolOutputText, ToolOutputImage, ToolOutputFileContent)
+"""What the SDK shows a model as more than a text."""
 _MOST = 10_000
 _NO_CALL = "interpose: the id of no call"
 _encode = Encoder(order="sorted").encode
@@ -95,27 +101,59 @@ class _Guarding:
         if (known := self._agents.get(id(agent))) is not None:
             return known
         kind = type(agent)
-        behind = type(kind.__name__, (_Guarded, kind), {"_interpose": self, "_original": agent})
+        own = {"_interpose": self, "_original": agent, "handoffs": property(_handoffs_of, _hand_over_to)}
+        behind = type(kind.__name__, (_Guarded, kind), own)
         fields = {name: getattr(agent, name) for name in kind.__dataclass_fields__}
         checks = [InputGuardrail(self._message, "interpose", run_in_parallel=False)] if self._guard.messages else []
         fields |= {"handoffs": [], "input_guardrails": [*checks, *agent.input_guardrails]}
         fields["tools"] = [self.tool(tool, agent.name) for tool in agent.tools]
         guarded = cast("Agent[Any]", behind(**fields))
         self._agents[id(agent)] = guarded
-        guarded.handoffs = [self._handoff(one) for one in agent.handoffs]
+        guarded.handoffs = self.handoffs(list(agent.handoffs), agent.name)
         return guarded
 
-    def _handoff(self, one: Agent[Any] | Handoff[Any, Any]) -> Agent[Any] | Handoff[Any, Any]:
+    def handoffs(self, given: list[Any], agent: str) -> list[Any]:
+        """The same list, with what it hands over to behind the guard."""
+        given[:] = [self._handoff(one, agent) for one in given]
+        return given
+
+    def _handoff(self, one: Agent[Any] | Handoff[Any, Any], agent: str) -> Agent[Any] | Handoff[Any, Any]:
         if not isinstance(one, Handoff):
             return self.agent(one)
         handed = one.on_invoke_handoff
+        if getattr(handed, "interpose", None) is not None:
+            return one
 
         async def on_invoke(context: RunContextWrapper[Any], arguments: str) -> Any:
-            return self.agent(await handed(context, arguments))
+            if _only_hands_over(handed):
+                return self.agent(await handed(context, arguments))
+            return self.agent(await self._handed_over(one, agent, context, arguments))
 
+        on_invoke.interpose = self  # type: ignore[attr-defined]  # as for a tool
         behind = copy.copy(one)
         behind.on_invoke_handoff = on_invoke
         return behind
+
+    async def _handed_over(
+        self, one: Handoff[Any, Any], agent: str, context: RunContextWrapper[Any], arguments: str
+    ) -> Any:
+        """A handoff that runs a function (`on_handoff`) is a call like any other. The SDK has no place for a refusal or
+        a question here: it ends the run. Raises PermissionError, FrameworkLimitError."""
+        read = _read(arguments or "{}")
+        if read is None:
+            raise PermissionError(NO_OBJECT)
+        call = FrameworkCall(
+            name=one.tool_name, arguments=read, call_id=str(getattr(context, "tool_call_id", "")), session=_session(),
+            agent=agent,
+        )  # fmt: skip
+
+        def execute(final: dict[str, Any]) -> Any:
+            return one.on_invoke_handoff(context, arguments if final == read else _encode(final).decode())
+
+        ending = await drive_async(self._guard.around(call, execute, shape=_NEXT_AGENT))
+        if isinstance(ending, Told):
+            raise PermissionError(ending.text)
+        return ending.value
 
     def tool(self, tool: Any, agent: str) -> Any:
         """A tool behind the guard. Raises FrameworkLimitError for one that runs where nobody can stand between."""
@@ -212,6 +250,16 @@ class _Guarded(Agent[Any]):
         return [self._interpose.tool(tool, self.name) for tool in tools]
 
 
+def _handoffs_of(agent: Any) -> list[Any]:
+    """INVARIANT: no agent is handed over to that is not behind the guard, whenever it was added."""
+    found: list[Any] = agent._interpose.handoffs(vars(agent)["handoffs"], agent.name)  # noqa: SLF001 - one of ours
+    return found
+
+
+def _hand_over_to(agent: Any, given: list[Any]) -> None:
+    vars(agent)["handoffs"] = given
+
+
 def _call(tool: FunctionTool, agent: str, arguments: dict[str, Any], call_id: str) -> FrameworkCall:
     return FrameworkCall(
         name=tool.qualified_name, arguments=arguments, call_id=call_id, session=_session(), agent=agent
@@ -266,17 +314,36 @@ def _texts(said: str | list[Any]) -> Iterator[str]:
 
 
 def _opened(result: Any) -> Any:
-    """What a tool gave, as plain data."""
-    if isinstance(result, BaseModel):
-        return result.model_dump()
-    return [_opened(one) for one in result] if isinstance(result, list) else result
+    """What a tool gave, as plain data. INVARIANT: what is none is judged as the text that the SDK makes of it: that is
+    what the model reads, whatever an object would show otherwise."""
+    parts = list(result) if isinstance(result, list | tuple) else [result]
+    plain = [one.model_dump() if isinstance(one, _PARTS) else one for one in parts]
+    if not all(_is_data(one) or is_stream(one) for one in plain):
+        return str(result)
+    return plain if isinstance(result, list | tuple) else plain[0]
+
+
+def _is_data(value: Any, depth: int = MAX_DEPTH) -> bool:
+    if isinstance(value, dict) and depth:
+        return all(isinstance(key, str) and _is_data(item, depth - 1) for key, item in value.items())
+    if isinstance(value, list | tuple) and depth:
+        return all(_is_data(item, depth - 1) for item in value)
+    return value is None or (isinstance(value, str | int | float | bytes) and not isinstance(value, Enum))
 
 
 def _closed(result: Any, new: Any) -> Any:
     new = fitted(_opened(result), new)
-    if isinstance(result, list) and isinstance(new, list):
+    if isinstance(result, list | tuple) and isinstance(new, list):
         return [_closed(one, other) for one, other in zip(result, new, strict=True)]
-    return type(result).model_validate(new) if isinstance(result, BaseModel) else new
+    return type(result).model_validate(new) if isinstance(result, _PARTS) else new
+
+
+def _only_hands_over(handed: Any) -> bool:
+    """Whether a handoff runs nothing that somebody wrote: it was made by `handoff()`, without a function."""
+    found = [one for one in (handed, *getattr(handed, "args", ())) if isfunction(one)]
+    closures = [getclosurevars(one).nonlocals for one in found if one.__module__ == handoff.__module__]
+    return len(closures) == len(found) and any(held.get("on_handoff", found) is None for held in closures)
 
 
 _SHAPE = ResultShape(_opened, _closed)
+_NEXT_AGENT = ResultShape(lambda agent: str(agent.name), lambda agent, _new: agent)

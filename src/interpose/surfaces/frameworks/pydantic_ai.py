@@ -8,24 +8,26 @@ arguments that would really run.
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from enum import Enum
 from functools import partial
 from typing import Any, Unpack, assert_never
 
 from msgspec.json import Encoder
-from pydantic import BaseModel
-from pydantic_ai import ApprovalRequired, CallDeferred, RunContext, ToolFailed
+from pydantic_ai import ApprovalRequired, CallDeferred, ModelRetry, RunContext, ToolFailed
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelRequest, ToolReturn, UserPromptPart
+from pydantic_ai.messages import ModelRequest, ToolReturn, UserPromptPart, is_multi_modal_content
 from pydantic_ai.models import ModelRequestContext
+from pydantic_ai.output import OutputContext
 from pydantic_ai.toolsets import AbstractToolset, ToolsetTool, WrapperToolset
 from pydantic_core import to_jsonable_python
 
 from interpose.answers import Approved
 from interpose.driving import drive_async
 from interpose.errors import RefusedError, text_of
+from interpose.formats.nested_values import is_stream
 from interpose.surfaces.frameworks.facts import FrameworkFacts
 from interpose.surfaces.frameworks.guarding import (
     AskPerson,
@@ -46,6 +48,12 @@ FACTS = FrameworkFacts(name="pydantic_ai", title="Pydantic AI", asks="ApprovalRe
 METADATA = "interpose"
 """The key in a deferred call's metadata under which the question stands."""
 
+OUTPUT = "output"
+"""What an answer of the model is called that goes to a function, if nothing else names it."""
+NOT_ANEW = "Interpose refused this as it is, and what it would become can't be made anew"
+
+_SCALARS = (str, int, float, bytes, bytearray)
+_SEVERAL = (list, tuple, set, frozenset, deque)
 _MOST = 10_000
 _encode = Encoder(order="sorted", enc_hook=text_of).encode
 _outer: ContextVar[str] = ContextVar("interpose_session", default="")
@@ -94,6 +102,40 @@ class InterposeCapability(AbstractCapability[Any]):
         new = dataclasses.replace(request, parts=parts)
         ctx.messages[:] = [new if message is request else message for message in ctx.messages]
         return dataclasses.replace(request_context, messages=[*request_context.messages[:-1], new])
+
+    async def wrap_output_process(
+        self, ctx: RunContext[Any], *, output_context: OutputContext, output: Any, handler: Callable[[Any], Any]
+    ) -> Any:
+        """A function that is given the model's answer runs like a tool, and no toolset sees it. A refusal asks for
+        another answer; nobody can be asked here."""
+        if not output_context.has_function:
+            return await handler(output)
+        made = output_context.tool_call
+        plain = _plain(output)
+        names = list(made.args_as_dict()) if made is not None else []
+        key = names[0] if len(names) == 1 else OUTPUT
+        shown = plain if isinstance(output, dict) else {key: plain}
+        call = FrameworkCall(
+            name=output_context.function_name or (OUTPUT if made is None else made.tool_name), arguments=shown,
+            call_id="" if made is None else made.tool_call_id, session=_session(ctx), agent=_agent(ctx),
+        )  # fmt: skip
+
+        async def execute(arguments: dict[str, Any]) -> Any:
+            if same(arguments, shown):
+                return await handler(output)
+            new = arguments if isinstance(output, dict) else arguments.get(key)
+            if not same(plain, output) or type(new) is not type(output):
+                raise ModelRetry(NOT_ANEW)
+            return await handler(new)
+
+        ending = await drive_async(self._guard.around(call, execute, shape=_SHAPE, passes=(ModelRetry,)))
+        match ending:
+            case Result(value):
+                return value
+            case Told(text):
+                raise ModelRetry(text)
+            case _:
+                assert_never(ending)
 
     async def _judged(self, ctx: RunContext[Any], part: Any) -> Any:
         if not isinstance(part, UserPromptPart):
@@ -190,14 +232,26 @@ def _plain(value: Any) -> Any:
 
 
 def _opened(value: Any) -> Any:
-    """What a tool gave, as plain data. Pictures and other files stay what they are."""
+    """What a tool gave, as plain data. Pictures and other files stay what they are, all else is what JSON makes of it:
+    that is what the model reads."""
     if isinstance(value, ToolReturn):
-        return {"return_value": _opened(value.return_value), "content": _opened(value.content)}
+        return {"return_value": _opened(value.return_value), "content": _parts(value.content)}
+    if isinstance(value, Enum):
+        return _opened(value.value)
+    if value is None or isinstance(value, _SCALARS) or is_multi_modal_content(value) or is_stream(value):
+        return value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {one.name: getattr(value, one.name, None) for one in dataclasses.fields(value)}
     if isinstance(value, dict):
         return {key: _opened(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEVERAL):
         return [_opened(item) for item in value]
-    return _plain(value) if isinstance(value, BaseModel) else value
+    return _plain(value)
+
+
+def _parts(content: Any) -> Any:
+    """What a tool says to the model beside its result, in the parts of a message: these are Pydantic AI's own."""
+    return content if content is None or isinstance(content, str) else list(content)
 
 
 def _closed(value: Any, new: Any) -> Any:

@@ -29,7 +29,6 @@ PYTHON = "python_interpreter"
 """What smolagents itself calls the tool that runs code."""
 NOT_DATA = "Interpose refused this: nobody can judge"
 
-_LONGEST = 10_000
 _TEAM = "_interpose"
 _within: ContextVar[bool] = ContextVar("interpose_within", default=False)
 """Whether an agent runs on behalf of another: what it is told is no message of the user."""
@@ -284,11 +283,14 @@ def _plain_scalar(value: Any) -> Any:
 def _shown(value: Any) -> Any:
     """What interceptors see of a value: plain data, and the text of anything else."""
     if isinstance(value, dict):
-        return {str(_shown(key)): _shown(item) for key, item in dict.items(value)}
+        shown = {str(_shown(key)): _shown(item) for key, item in dict.items(value)}
+        if len(shown) != len(value):
+            raise _NotDataError("a dict with two keys that look alike: one would hide the other")
+        return shown
     if isinstance(value, list | tuple | set | frozenset):
         return [_shown(item) for item in value]
     plain = _plain_scalar(value)
-    return text_of(value)[:_LONGEST] if plain is _NONE else plain
+    return text_of(value) if plain is _NONE else plain
 
 
 def _put_back(value: Any, new: Any) -> Any:

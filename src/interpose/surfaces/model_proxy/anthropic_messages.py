@@ -92,7 +92,7 @@ class MessagesStream:
 
     def __init__(self) -> None:
         self._open: dict[int, _OpenBlock] = {}
-        self._begun: set[int] = set()
+        self._newest, self._count = -1, 0
         self._held: int | None = None
         self._asked = self._kept = 0
 
@@ -143,9 +143,10 @@ class MessagesStream:
         index = number_in(value.get("index"), "index")
         block = object_in(value.get("content_block"), "content_block")
         no_call_in(value, "an event", "content_block")
-        if index in self._begun or self._held is not None or len(self._begun) >= MOST_BLOCKS:
-            raise DoubtfulError("its blocks overlap, or are too many")
-        self._begun.add(index)
+        # INVARIANT: some readers find a block by its number, some by its place in the list: both find the same.
+        if index <= self._newest or self._held is not None or self._count >= MOST_BLOCKS:
+            raise DoubtfulError("its blocks overlap, are not numbered in their order, or are too many")
+        self._newest, self._count = index, self._count + 1
         kind = kind_of(block)
         opened = self._open[index] = _OpenBlock(kind, block, event)
         if kind in ("call", "unknown"):
@@ -156,6 +157,8 @@ class MessagesStream:
 
     def _delta(self, event: RawEvent, value: dict[str, Any]) -> Iterator[StreamStep]:
         block = self._block(value)
+        if value["index"] != self._newest:
+            raise DoubtfulError("its blocks overlap")
         no_call_in(value, "an event", "delta")
         delta = object_in(value.get("delta"), "delta")
         kind = text_in(delta.get("type"))

@@ -26,6 +26,8 @@ _CALL_WORDS = frozenset({
 _CARRIES = frozenset({"input", "arguments", "args", "action", "actions", "operation", "command", "commands"})
 _WORD = re.compile(r"[A-Z]?[a-z0-9]+|[A-Z]+")
 _LONGEST_TYPE = 100
+_RESULT_TYPES = ("toolresult", "calloutput", "functionresult", "toolsearchoutput")
+_RESULT_KEYS = frozenset({"functionresponse", "functionresponses", "toolresult", "toolresults", "tooloutputs"})
 
 
 def smell_of(value: Any) -> str:
@@ -51,6 +53,26 @@ def _smell(one: dict[str, Any]) -> str:
     if isinstance(kind, str) and (plain_key(kind) in _CALL_TYPES or (type_smells(kind) and _CARRIES & plain.keys())):
         return kind[:60]
     return "name and arguments" if "name" in plain and {"arguments", "args"} & plain.keys() else ""
+
+
+def result_smell(value: Any) -> str:
+    """What in a value looks like the result of a tool; empty if nothing does."""
+    pending = [value]
+    while pending:
+        one = pending.pop()
+        if isinstance(one, list):
+            pending.extend(one)
+        elif isinstance(one, dict):
+            plain = {plain_key(key): item for key, item in one.items()}
+            kind, role = plain.get("type"), plain.get("role")
+            if isinstance(kind, str) and plain_key(kind).endswith(_RESULT_TYPES):
+                return kind[:60]
+            if role in ("tool", "function") and plain.get("content"):
+                return f"role {role}"
+            if found := next((key for key in _RESULT_KEYS & plain.keys() if isinstance(plain[key], dict | list)), ""):
+                return found
+            pending.extend(one.values())
+    return ""
 
 
 def no_call_in(value: Mapping[str, Any], what: str, *known: str) -> None:

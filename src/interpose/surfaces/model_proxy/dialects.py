@@ -72,7 +72,7 @@ _JUDGED = (
 )
 _HARMLESS = re.compile(r"/(?:models(?:/[^/:]+)?|embeddings|moderations|[^/]+:(?:embedcontent|batchembedcontents))")
 """Paths whose answers nobody takes for calls."""
-_ODD = re.compile(r"//|/\.{1,2}(?:/|$)|[\x00-\x20\x7f\\;]")
+_ODD = re.compile(r"//|/\.{1,2}(?:/|$)|[\x00-\x20\x7f\\;?#]")
 
 PathKind = Dialect | Literal["harmless", "unknown"]
 

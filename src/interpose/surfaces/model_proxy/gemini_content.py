@@ -30,6 +30,7 @@ from interpose.surfaces.model_proxy.wire_values import number_in, object_in, obj
 NAME = "gemini"
 CALLS = ("functionCall", "function_call")
 """Both are read by some clients."""
+RESULTS = ("functionResponse", "function_response")
 _SIGNATURES = ("thoughtSignature", "thought_signature")
 _SAID = frozenset({
     "text", "thought", "inlineData", "inline_data", "fileData", "file_data", "executableCode", "executable_code",

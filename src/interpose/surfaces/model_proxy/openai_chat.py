@@ -7,6 +7,7 @@ wait until then; all others pass. If no call of a choice is left, its `finish_re
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from typing import Any
 
 import msgspec
@@ -126,6 +127,8 @@ class _Choice:
                 place = -self.unnumbered
             else:
                 place = number_in(part["index"], "index")
+                if place < 0:
+                    raise DoubtfulError("a call has a number below zero")
             if len(self.growing) > MOST_CALLS:
                 raise DoubtfulError(f"it has more than {MOST_CALLS} calls")
             self.growing.setdefault(place, _Growing()).add(part, _CALLS)
@@ -145,6 +148,11 @@ class _Choice:
         return [self.growing[place] for place in sorted(self.growing, key=lambda place: (place < 0, abs(place)))]
 
     @property
+    def in_order(self) -> bool:
+        """Whether all readers find the same calls by their numbers. Some take a number for a place in a list."""
+        return list(self.growing) in (list(range(len(self.growing))), [-1])
+
+    @property
     def waits(self) -> bool:
         """Whether a call has begun."""
         return bool(self.growing) or self.old is not None
@@ -157,6 +165,8 @@ class ChatStream:
 
     def __init__(self) -> None:
         self._choices: dict[int, _Choice] = {}
+        self._called = False
+        self._numbers = count()
         self._held: list[tuple[RawEvent, dict[str, Any]]] = []
 
     def event(self, event: RawEvent, /) -> Iterator[StreamStep]:
@@ -209,17 +219,21 @@ class ChatStream:
         if not waiting:
             return
         held, self._held = self._held, []
+        # INVARIANT: some readers do not look at the number of a choice: calls of two never have the same number.
+        in_order = not self._called and len(waiting) == 1 and all(choice.in_order for choice in waiting.values())
+        self._called = True
         found = {at: choice.calls() for at, choice in waiting.items()}
         for at in waiting:
             self._choices[at] = _Choice()
             self._choices[at].finished = True
 
         def written_with(rulings: Sequence[Ruling]) -> Iterator[bytes]:
-            if all(isinstance(ruling, PassedCall) for ruling in rulings):
+            if all(isinstance(ruling, PassedCall) for ruling in rulings) and in_order:
+                self._numbers = count(len(rulings))
                 return (event.raw for event, _ in held)
             left = iter(rulings)
             ruled = {at: [next(left) for _ in calls] for at, calls in found.items()}
-            return _rewritten(held, waiting, ruled)
+            return _rewritten(held, waiting, ruled, self._numbers)
 
         yield CallsToJudge(tuple(call for calls in found.values() for call in calls), written_with)
 
@@ -228,6 +242,7 @@ def _rewritten(
     held: list[tuple[RawEvent, dict[str, Any]]],
     choices: Mapping[int, _Choice],
     ruled: Mapping[int, Sequence[Ruling]],
+    numbers: Iterator[int],
 ) -> Iterator[bytes]:
     """The chunks that waited, without their calls; and before the end of each choice what became of its calls."""
     done: set[int] = set()
@@ -242,14 +257,14 @@ def _rewritten(
             finishes = bool(one.get("finish_reason"))
             if finishes:
                 done.add(at)
-                yield from _calls_of(event, chunk, at, choices[at], ruled[at])
+                yield from _calls_of(event, chunk, at, choices[at], ruled[at], numbers)
             if delta or finishes:
                 kept.append({**one, "delta": delta, "finish_reason": _finish(one, ruled[at])})
         if kept or chunk.get("usage"):
             yield rewritten(event, chunk, {**chunk, "choices": kept})
     for at in choices.keys() - done:
         event, chunk = held[-1]
-        yield from _calls_of(event, chunk, at, choices[at], ruled[at])
+        yield from _calls_of(event, chunk, at, choices[at], ruled[at], numbers)
 
 
 def _finish(one: dict[str, Any], rulings: Sequence[Ruling]) -> Any:
@@ -259,7 +274,12 @@ def _finish(one: dict[str, Any], rulings: Sequence[Ruling]) -> Any:
 
 
 def _calls_of(
-    event: RawEvent, chunk: dict[str, Any], at: int, choice: _Choice, rulings: Sequence[Ruling]
+    event: RawEvent,
+    chunk: dict[str, Any],
+    at: int,
+    choice: _Choice,
+    rulings: Sequence[Ruling],
+    numbers: Iterator[int],
 ) -> Iterator[bytes]:
     envelope = {key: item for key, item in chunk.items() if key not in ("choices", "usage")}
 
@@ -269,13 +289,11 @@ def _calls_of(
     texts = [ruling.text for ruling in rulings if isinstance(ruling, TextInstead)]
     if texts:
         yield said({"content": ("\n\n" if choice.said else "") + "\n\n".join(texts)})
-    number = 0
     for one, ruling in zip(choice.ordered(), rulings, strict=False):
         if isinstance(ruling, TextInstead):
             continue
         called = changed_call(one.called, ruling.arguments) if isinstance(ruling, ChangedCall) else one.called
-        yield said({_CALLS: [{**called, "index": number}]})
-        number += 1
+        yield said({_CALLS: [{**called, "index": next(numbers)}]})
     if choice.old is not None and not isinstance(last := rulings[-1], TextInstead):
         function = choice.old.called
         if isinstance(last, ChangedCall):

@@ -8,14 +8,15 @@ import msgspec
 
 from interpose.formats import strict_json
 from interpose.formats.strict_json import StrictJsonError
-from interpose.surfaces.model_proxy.call_smells import smell_of
+from interpose.surfaces.model_proxy.call_smells import result_smell, smell_of
 from interpose.surfaces.model_proxy.raw_events import DONE, RawEvents
 from interpose.surfaces.model_proxy.wire_values import DoubtfulError
 
 EVENTS = "text/event-stream"
 _PASSING = ("image/", "audio/", "video/", "font/")
+_BYTES = "application/octet-stream"
 _FILES = frozenset({
-    "application/octet-stream", "application/pdf", "application/zip", "application/gzip", "application/x-tar",
+    "application/pdf", "application/zip", "application/gzip", "application/x-tar",
 })  # fmt: skip
 _TEXTS = (
     "text/",
@@ -25,6 +26,8 @@ _TEXTS = (
     "application/jsonl",
     "application/xml",
 )
+_LETTERS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "latin1"})
+BROUGHT = "it has something like a result of a tool, at a path where Interpose does not look at any"
 REFUSED = "something like a call of a tool, at a path where Interpose does not judge any"
 
 
@@ -35,13 +38,33 @@ def passes_unseen(media_type: str) -> bool:
 
 def is_text(media_type: str) -> bool:
     """Whether an answer of this kind can be looked at."""
-    return not media_type or media_type.startswith(_TEXTS) or media_type.endswith("+json")
+    return not media_type or media_type.startswith((*_TEXTS, _BYTES)) or media_type.endswith("+json")
+
+
+def is_utf8(content_type: str) -> bool:
+    """Whether every reader finds the letters that we find: some do what a `charset` says, and it may say UTF-7."""
+    said = [word.strip().lower() for word in content_type.split(";")[1:]]
+    return all(word.removeprefix("charset=").strip("\"' ") in _LETTERS for word in said if word.startswith("charset"))
+
+
+def check_request(body: bytes, *, encoded: bool) -> None:
+    """Raises DoubtfulError for a request that brings a result of a tool where nobody looks at any."""
+    plain = body.strip()
+    if encoded:
+        raise DoubtfulError("its body is compressed. Send it as it is")
+    for text in [plain] if _is_json(plain) else plain.splitlines():
+        if (
+            text.lstrip().startswith((b"{", b"["))
+            and _is_json(text)
+            and (found := result_smell(msgspec.json.decode(text)))
+        ):
+            raise DoubtfulError(f"{BROUGHT} ({found})")
 
 
 def check_whole(body: bytes) -> None:
     """Raises DoubtfulError for an answer that has a call in it, as JSON or as lines of JSON."""
     for text in [body] if _is_json(body) else body.splitlines():
-        _check(text)
+        _check(text.removeprefix(b"data:"))
 
 
 def _is_json(body: bytes) -> bool:

@@ -23,6 +23,7 @@ from interpose.formats.value_sizes import is_large
 from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
+from interpose.surfaces.model_proxy import gemini_content
 from interpose.surfaces.model_proxy.found_calls import PASSED, ChangedCall, FoundCall, Ruling, TextInstead
 from interpose.surfaces.model_proxy.request_results import FoundResult
 from interpose.surfaces.model_proxy.result_memory import ResultDigests, ResultMemory, SeenResult
@@ -195,6 +196,9 @@ def withheld(result: FoundResult, text: str) -> Any:
     """A text in the place of a result, in a form that its API takes."""
     if result.field == "response":
         return {"error": text}
+    if isinstance(result.value, dict) and result.field in gemini_content.RESULTS:
+        said = {name: result.value[name] for name in ("id", "name") if name in result.value}
+        return {**said, "response": {"error": text}}
     if result.holder.get("type") == "shell_call_output":
         return [{"stdout": "", "stderr": text, "outcome": {"type": "exit", "exit_code": 1}}]
     return text

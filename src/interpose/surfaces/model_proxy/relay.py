@@ -97,6 +97,9 @@ class ModelRelay:
             context = self._identify(request, kind.name)
             if body:
                 body = await self._seen(request, kind, context)
+        elif kind == "unknown" and body:
+            encoded = request.headers.get("content-encoding", "identity").lower() != "identity"
+            await _in_thread(len(body), lambda: other_paths.check_request(body, encoded=encoded))
         has_body = bool(body) or request.method in ("POST", "PUT", "PATCH")
         head = request_head(
             request.method, target, upstream.url.authority, request.fields, request.headers,
@@ -160,12 +163,15 @@ class ModelRelay:
             return Response(head.status, headers=fields, relayed=True)
         if head.status == 304 or kind == "harmless":
             return Response(head.status, headers=fields, stream=_passing(answer), relayed=True)
+        if not other_paths.is_utf8(head.headers.get("content-type", "")):
+            answer.close()
+            return _failed(kind, 403, "Interpose refused this answer of the model's server: it is not in UTF-8")
         if isinstance(kind, Dialect) and context is not None and head.status < 400:
             if head.media_type == other_paths.EVENTS:
                 return Response(head.status, headers=fields, stream=self._stream(kind, context, answer), relayed=True)
             return await self._whole(kind, context, head, fields, answer)
         # An error is no answer of a model. Some agents do not look at the status, so nothing like a call is in one.
-        return await self._other(head, fields, answer)
+        return await self._other(kind, head, fields, answer)
 
     async def _stream(self, dialect: Dialect, context: Context, answer: UpstreamAnswer) -> AsyncIterator[bytes]:
         unanswered = Unanswered()
@@ -200,9 +206,9 @@ class ModelRelay:
             self._remember(unanswered)
         return Response(head.status, new, fields, relayed=True)
 
-    async def _other(self, head: AnswerHead, fields: Any, answer: UpstreamAnswer) -> Response:
+    async def _other(self, spoken: PathKind, head: AnswerHead, fields: Any, answer: UpstreamAnswer) -> Response:
         kind = head.media_type
-        if other_paths.passes_unseen(kind):
+        if spoken == "unknown" and other_paths.passes_unseen(kind):
             return Response(head.status, headers=fields, stream=_passing(answer), relayed=True)
         if kind == other_paths.EVENTS:
             stream = _passing(answer, other_paths.checked_events(answer.pieces()))

@@ -27,6 +27,8 @@ _RESULT_ITEMS: Mapping[str, str] = {
     "tool_search_output": "tools",
 }
 """Where the items that are results have them."""
+_WRAPPERS = ("generateContentRequest", "generate_content_request", "request")
+"""What counts tokens, and Google's door for its own agents, have a request inside of theirs."""
 
 
 class FoundResult(Struct):
@@ -60,6 +62,11 @@ def results_in(dialect: str, body: Any) -> list[FoundResult]:
             return list(_gemini(request))
         case _:
             return []
+
+
+def _one_or_more(value: Any) -> Any:
+    """Google takes one thing for a list of it."""
+    return [value] if isinstance(value, dict) else value
 
 
 def _blocks(message: dict[str, Any], what: str = "content") -> list[dict[str, Any]]:
@@ -119,16 +126,16 @@ def _gemini(request: dict[str, Any]) -> Iterator[FoundResult]:
     """Calls of Gemini need no id, and some clients make ids of their own for results: then the order tells."""
     by_id: dict[str, FoundCall] = {}
     by_name: dict[str, deque[FoundCall]] = defaultdict(deque)
-    counted = request.get("generateContentRequest")
-    if isinstance(counted, dict):
-        yield from _gemini(object_in(counted, "generateContentRequest"))
-    for content in objects_in(request.get("contents"), "contents"):
-        for part in _blocks(content, "parts"):
+    for wrapper in _WRAPPERS:
+        if isinstance(inner := request.get(wrapper), dict):
+            yield from _gemini(object_in(inner, wrapper))
+    for content in objects_in(_one_or_more(request.get("contents")), "contents"):
+        for part in objects_in(_one_or_more(content.get("parts")), "parts"):
             if (call := gemini_content.call_in(part)) is not None:
                 if call.key:
                     by_id[call.key] = call
                 by_name[call.tool].append(call)
-            for key in ("functionResponse", "function_response"):
+            for key in gemini_content.RESULTS:
                 if key not in part:
                     continue
                 answered = object_in(part[key], key)
@@ -139,5 +146,8 @@ def _gemini(request: dict[str, Any]) -> Iterator[FoundResult]:
                     call = waiting.popleft() if waiting else None
                 elif call in waiting:
                     waiting.remove(call)
-                if answered.get("response"):
-                    yield FoundResult("" if call is None else call.key, answered, "response", call, name)
+                own = "" if call is None else call.key
+                if answered.get("parts"):  # files and pictures beside the data: one result
+                    yield FoundResult(own, part, key, call, name)
+                elif answered.get("response"):
+                    yield FoundResult(own, answered, "response", call, name)

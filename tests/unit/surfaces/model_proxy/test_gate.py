@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from time import monotonic, sleep
@@ -257,6 +258,26 @@ SHAPES: list[tuple[str, str, Any, Any]] = [
         "gemini, the other spelling", "/v1beta/models/x:generateContent",
         {"contents": [{"parts": [{"function_response": {"name": "go", "response": {"output": KEY}}}]}]},
         lambda body: body["contents"][-1]["parts"][0]["function_response"]["response"]["output"],
+    ),
+    (
+        "gemini, one thing for a list", "/v1beta/models/x:generateContent",
+        {"contents": {"parts": {"functionResponse": {"name": "go", "response": {"output": KEY}}}}},
+        lambda body: body["contents"]["parts"]["functionResponse"]["response"]["output"],
+    ),
+    (
+        "gemini, files beside the data", "/v1beta/models/x:generateContent",
+        {"contents": [{"parts": [{"functionResponse": {
+            "name": "go", "response": {"output": "ok"},
+            "parts": [{"inlineData": {"mimeType": "text/plain", "data": b64encode(KEY.encode()).decode()}}],
+        }}]}]},
+        lambda body: b64decode(
+            body["contents"][0]["parts"][0]["functionResponse"]["parts"][0]["inlineData"]["data"]
+        ).decode(),
+    ),
+    (
+        "gemini, as Google's own agents ask", "/v1internal:generateContent",
+        {"request": {"contents": [{"parts": [{"functionResponse": {"name": "go", "response": {"output": KEY}}}]}]}},
+        lambda body: body["request"]["contents"][0]["parts"][0]["functionResponse"]["response"]["output"],
     ),
 ]  # fmt: skip
 

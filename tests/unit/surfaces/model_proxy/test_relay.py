@@ -179,6 +179,8 @@ def test_each_dialect_at_its_path(there: ProxySite, name: str) -> None:
         ("/model/v1%2fmessages", "bad_request"),
         ("/mode%6c/v1/messages", "bad_request"),
         ("/model/v1/messages;x", "bad_request"),
+        ("/model/v1/messages%3F/models", "bad_request"),
+        ("/model/v1/messages%23/models", "bad_request"),
     ],
 )
 def test_paths_that_lead_nowhere_or_in_two_ways(there: ProxySite, path: str, why: str) -> None:
@@ -266,6 +268,8 @@ ELSEWHERE = (("Location", "https://elsewhere.example/v1/messages"),)
         ("a way past us, as some clients follow it", Said(b"", 301, (("Location", "/v1/other"),)), 502),
         ("events with the name of JSON", Said(events(CALL)[0]), 403),
         ("JSON that can be read in two ways", Said(b'{"content": [], "content": []}'), 403),
+        ("other letters", Said(b'{"content": []}', fields=of_kind("application/json; charset=UTF-7")), 403),
+        ("other letters in events", Said(b"", fields=of_kind('text/event-stream; x=1; charset="utf-16"')), 403),
         ("nothing that anybody knows", Said(b"\0\1", fields=of_kind("application/vnd.amazon.eventstream")), 403),
     ],
 )
@@ -423,6 +427,9 @@ SMELLS = [
     ("a list of items", "/v1/conversations/c/items", ITEMS, "application/json"),
     ("no name for what it is", "/v1/anything", b'{"functionCall": {"name": "x"}}', ""),
     ("JSON that can be read in two ways", "/v1/anything", b'{"a": 1, "a": 2}', "application/json"),
+    ("a batch as a file", "/v1/files/f/content", BATCH, "application/octet-stream"),
+    ("events under another name", "/v1/anything", b"data: " + CALLS + b"\n\n", "text/plain"),
+    ("letters that others read as other letters", "/v1/anything", b'{"a": 1}', "application/json; charset=utf-7"),
     ("a kind that nobody reads", "/x/invoke", b"\0", "application/vnd.amazon.eventstream"),
 ]
 
@@ -431,6 +438,40 @@ SMELLS = [
 def test_calls_at_other_paths_are_refused(there: ProxySite, note: str, path: str, body: bytes, kind: str) -> None:
     there.model.says = lambda _asked: Said(body, fields=of_kind(kind))
     assert there.ask(path, method="GET").status == 403
+
+
+TOOL_MESSAGE = {"role": "tool", "tool_call_id": "c", "content": "x"}
+BROUGHT: list[tuple[str, str, Any]] = [
+    (
+        "items of a conversation",
+        "/v1/conversations/c/items",
+        {"items": [{"type": "function_call_output", "output": "x"}]},
+    ),
+    ("a batch", "/v1/messages/batches", {"requests": [{"params": {"content": [{"type": "tool_result"}]}}]}),
+    ("Ollama's own API", "/api/chat", {"messages": [TOOL_MESSAGE]}),
+    ("Bedrock", "/model/m/converse", {"messages": [{"content": [{"toolResult": {"content": [{"text": "x"}]}}]}]}),
+    ("an assistant", "/v1/threads/t/runs/r/submit_tool_outputs", {"tool_outputs": [{"output": "x"}]}),
+    ("a batch of Gemini", "/v1beta/models/m:batchGenerateContent", {"batch": [{"functionResponse": {"name": "x"}}]}),
+]
+
+
+@pytest.mark.parametrize(("note", "path", "body"), BROUGHT, ids=[row[0] for row in BROUGHT])
+def test_results_at_other_paths_go_nowhere(there: ProxySite, note: str, path: str, body: Any) -> None:
+    got = there.post(path, body)
+    assert (got.status, there.model.asked) == (400, [])
+    assert "result of a tool" in got.json["error"]["message"]
+
+
+def test_a_compressed_request_at_another_path_goes_nowhere(there: ProxySite) -> None:
+    body = gzip.compress(json.dumps({"messages": [TOOL_MESSAGE]}).encode())
+    got = there.ask("/api/chat", body, method="POST", headers=JSON | {"Content-Encoding": "gzip"})
+    assert (got.status, there.model.asked) == (400, [])
+
+
+def test_an_error_is_no_picture(there: ProxySite) -> None:
+    body = json.dumps({"content": [TOOL_USE]}).encode()
+    there.model.says = lambda _asked: Said(body, 400, of_kind("image/png"))
+    assert b"tool_use" not in there.post("/v1/messages", {}).body
 
 
 def test_a_call_in_a_stream_that_nobody_knows_ends_it(there: ProxySite) -> None:
