@@ -1,7 +1,8 @@
 """Whose request it is. INVARIANT: what an agent says about itself never loosens a decision.
 
-A session comes from the configuration, from a header, or is that of the command that the proxy was started for. Those
-of a header have our name before them: nobody gets into the session of a hook or a gateway by naming it.
+A session comes from the configuration, or is that of the command that the proxy was started for: a new name would be a
+new session, in which nothing has happened yet. Only where there is neither, a header names one, with our name before
+it: nobody gets into the session of a hook or a gateway.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def proxy_context(settings: ProxySettings, request: Request, dialect: str, *, ow
     said = _text(headers.get(SESSION, ""))
     trace, span = parse_traceparent(headers.get("traceparent", "")[:_LONGEST])
     return Context(
-        session_id=settings.session or (f"{SOURCE}{said}" if said else own_session or LOCAL),
+        session_id=settings.session or own_session or (f"{SOURCE}{said}" if said else LOCAL),
         agent_id=settings.agent, role=settings.role, cwd=cwd, trace_id=trace, span_id=span,
         source=f"{SOURCE}{dialect}", request_id=request.request_id, claimed=_text(headers.get("user-agent", "")),
     )  # fmt: skip

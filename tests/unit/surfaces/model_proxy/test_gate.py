@@ -453,7 +453,7 @@ def test_settings_name_session_agent_and_role(service: Service) -> None:
     with site(service, ProxySettings(wait=0, session="fixed", agent="a", role="r")) as there:
         said(there, {}, X_Interpose_Session="other")
     with site(service, session="proxy:of-the-command") as there:
-        said(there, {})
+        said(there, {}, X_Interpose_Session="a new one, in which nothing has happened yet")
     with site(service) as there:
         said(there, {})
     assert [context.session_id for context in seen] == ["fixed", "proxy:of-the-command", "proxy:local"]
