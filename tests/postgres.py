@@ -23,6 +23,10 @@ class Server:
         self._directory = Path(tempfile.mkdtemp(prefix="pg"))
         self._server = PostgresServer(self._directory, cleanup_mode="stop")
         self._server.start()
+        # Nobody pulls the plug: what the kernel has is kept, also when the server is killed.
+        self._server.psql("ALTER SYSTEM SET fsync = off;")
+        self._server.psql("ALTER SYSTEM SET full_page_writes = off;")
+        self._server.psql("SELECT pg_reload_conf();")
         self._databases = 0
         return self
 
