@@ -247,7 +247,7 @@ def _in_resource(effect: Effect, text: str, hole: Hole) -> EffectBound:
 
 
 def _is_program(effect: Effect, before: str) -> bool:
-    """Whether the number is part of what runs, and not of the words that it is given: another one is another program."""
+    """Whether the number is part of what runs, not of the words that it is given: another one is another program."""
     return effect.kind == "process.exec" and (effect.details.get("script") is True or " " not in before)
 
 

@@ -95,6 +95,7 @@ def test_whoever_did_not_ask_then_is_not_answered(store: Store) -> None:
         ("a guard that failed", Finding(interceptor="g", said="ask", reason="failed", rule=INTERCEPTOR_ERROR)),
         ("a rule that failed", Finding(interceptor="p", said="ask", reason="failed", rule="publish:error")),
         ("a judge", Finding(interceptor="j", said="ask", reason="hm", rule="judged", kind="ai")),
+        ("what guards the agent", Finding(interceptor="g", said="ask", reason="hm", rule="guard-tamper")),
         ("four eyes", Finding(interceptor="p", said="ask", reason="two", rule="two", approvers=Approvers(count=2))),
     ],
     ids=lambda value: value if isinstance(value, str) else "",

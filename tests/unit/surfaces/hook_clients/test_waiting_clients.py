@@ -178,3 +178,63 @@ PLUGINS: list[tuple[str, bytes, int, Any]] = [
 @pytest.mark.parametrize(("note", "reply", "wait", "want"), PLUGINS, ids=[case[0] for case in PLUGINS])
 def test_a_plugin(note: str, reply: bytes, wait: int, want: Any, tmp_path: Path) -> None:
     assert _plugin(tmp_path, reply, wait) == want, note
+
+
+SAME_NAMES = """
+import { Interpose } from "./plugin.mjs";
+const said = [];
+const client = { _client: { post: async ({ path, body }) => said.push({ ...path, ...body }) } };
+const hooks = await Interpose({ directory: "/home/dev/proj", client });
+const before = (sessionID, command) =>
+  hooks["tool.execute.before"]({ tool: "bash", sessionID, callID: "functions.bash:0" }, { args: { command } });
+const prompted = (sessionID, id) => {
+  const tool = { messageID: "m", callID: "functions.bash:0" };
+  return hooks.event({ event: { type: "permission.asked", properties: { id, sessionID, permission: "bash", tool } } });
+};
+await before("s1", "echo agreed");
+await prompted("s2", "nobody-was-asked-about-this");
+await before("s2", "echo other");
+await prompted("s2", "not-agreed-to");
+await prompted("s1", "agreed-to");
+await before("s1", "echo third");
+await prompted("s1", "the-first-failed-and-this-is-another");
+console.log(JSON.stringify(said));
+"""
+
+
+@contextmanager
+def _agreeing_to(words: bytes) -> Iterator[int]:
+    """A server whose person agreed to the calls with these words, and that lets all others through."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    heard = b""
+                    while b"}" not in heard or heard.count(b"{") != heard.count(b"}"):
+                        heard += connection.recv(65536)
+                    connection.sendall(answer_bytes(AGREED if words in heard else ALLOWED))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_a_yes_is_for_no_other_call_of_the_same_name(tmp_path: Path) -> None:
+    """Some models count their calls anew in each session, and a call that failed is not heard of again."""
+    with _agreeing_to(b"echo agreed") as port:
+        reach = Reach(port=port, deadline=4, wait=60)
+        (tmp_path / "plugin.mjs").write_text(plugin_files(HOSTS["opencode"].facts, reach)[""], encoding="utf-8")
+        (tmp_path / "main.mjs").write_text(SAME_NAMES, encoding="utf-8")
+        words = ["node", str(tmp_path / "main.mjs")]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(done.stdout) == [{"requestID": "agreed-to", "reply": "once"}]
