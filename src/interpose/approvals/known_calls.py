@@ -32,7 +32,10 @@ def known_of(request: PermissionRequest, redactor: Redactor, *, hears: bool, rew
     except Exception:  # noqa: BLE001 - hostile arguments: the person sees the call itself
         log.warning("what a call of %s would do can't be told", call.name)
         return Asking(hears=hears, rewrites=rewrites)
-    shown = tuple(ShownEffect(one.kind, one.resource, one.certainty, effect_text(one)) for one in effects)
+    # Whoever shows some of them shows each kind: an effect that matters is not hidden behind many that don't.
+    first = {one.kind: one for one in reversed(effects)}
+    foremost = dict.fromkeys((*(one for one in effects if first[one.kind] is one), *effects))
+    shown = tuple(ShownEffect(one.kind, one.resource, one.certainty, effect_text(one)) for one in foremost)
     return Asking(effects=shown, kinds=kinds, hears=hears, rewrites=rewrites)
 
 

@@ -32,6 +32,8 @@ def question_text(question: Question, ink: Ink, *, now: datetime, width: int = 1
         rule = f"{visible(found.rule)}  " if found.rule else ""
         lines.append(f"  {ink('ask', COLOURS['ask'])}  {rule}{_one_line(found.reason)}")
     lines += [f"  {ink('it', '2')}   {_one_line(effect.text)}" for effect in question.effects[:MOST_EFFECTS]]
+    if (left := len(question.effects) - MOST_EFFECTS) > 0:
+        lines.append(f"  {ink('this is not all: it does ' + plural(left, 'more thing'), '1;31')}")
     if question.instead:
         lines.append(f"  {ink('Safer', '1')}  {_one_line(question.instead)}")
     lines += _more(question, ink)

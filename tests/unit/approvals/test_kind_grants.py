@@ -11,6 +11,8 @@ from msgspec.structs import replace
 from interpose.answers import Approved, Approvers, Pending
 from interpose.approvals.desk import Desk
 from interpose.approvals.scopes import KIND_LASTS, KIND_USES, MOST_KIND_USES, Scope, scope
+from interpose.cli.approvals_text import question_text
+from interpose.cli.verdict_text import Ink
 from interpose.errors import ScopeError
 from interpose.store.protocols import Store
 from interpose.types import INTERCEPTOR_ERROR, Context, Finding, PermissionRequest, ToolCall
@@ -178,3 +180,14 @@ def test_a_desk_with_another_key_has_no_such_grants(store: Store) -> None:
     granted(made(store, clock))
     other = Desk(store, timeout=300, key=b"another", clock=clock, seal=SEAL)
     assert isinstance(ask(other, request("git push origin feature/y")), Pending)
+
+
+def test_an_effect_is_not_hidden_behind_many_others(store: Store) -> None:
+    """People are shown the first few effects: each kind is among them, and that there are more is said."""
+    desk = made(store, Clock())
+    many = " ".join(f"a{number}" for number in range(80))
+    question = desk.question(queued(desk, request(f"touch {many}; git push origin main")))
+    assert [effect.kind for effect in question.effects[:2]] == ["fs.write", "vcs.publish"]
+    shown = question_text(question, Ink(False), now=START)
+    assert "publishes to origin main" in shown
+    assert "this is not all: it does 38 more things" in shown

@@ -102,7 +102,9 @@ def _slow(reply: bytes, seconds: float, path: Path | None) -> Iterator[int]:
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
-                connection.recv(65536)
+                heard = b""
+                while not heard.endswith(b"}"):  # all of it: what is left unread cuts the connection off at its end
+                    heard += connection.recv(65536)
                 connection.sendall(before("20"))
                 threading.Event().wait(seconds)
                 connection.sendall(reply)
