@@ -166,6 +166,12 @@ PLUGINS: list[tuple[str, bytes, int, Any]] = [
     ("a yes to ours answers its own prompt, no other call's", before() + answer_bytes(AGREED), 60, [TOLD, ONCE]),
     ("what no person agreed to stays its own person's", answer_bytes(ALLOWED), 60, []),
     ("what is refused has no prompt", before() + answer_bytes(REFUSED), 60, [TOLD, {"thrown": "no"}]),
+    (
+        "what can't be read is a refusal, and the host lives on",
+        before(shown="%zz") + answer_bytes(AGREED),
+        60,
+        [{"thrown": "Interpose could not decide: URI malformed"}],
+    ),
     ("nothing after it is a refusal", before(), 60, [TOLD, {"thrown": BROKE_OFF}]),
     (
         "who can't wait takes it for no answer",
