@@ -126,6 +126,14 @@ def test_it_waits_longer_than_a_decision_may_take(way: str, tmp_path: Path, stan
     assert not stand_in.words
 
 
+def test_a_head_without_end_holds_nobody(hooks: Hooks, stand_in: StandIn) -> None:
+    """The shell reads it line by line, each in its own time: without an end to that, the host would give up first."""
+    endless = b"HTTP/1.1 102 Processing\r\n" + b"X-More: yes\r\n" * 1000
+    done, _ = _run(hooks, "bash", endless + before()[25:] + answer_bytes(DENY))
+    assert done.stdout == b"decided"
+    assert stand_in.words
+
+
 PLUGIN = """
 import { Interpose } from "./plugin.mjs";
 const said = [];
