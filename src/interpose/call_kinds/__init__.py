@@ -7,4 +7,4 @@ effect_words    what effects are, in words for people
 """
 
 # Modules, named and not imported: few calls are ever asked about.
-__all__ = ["counted_places", "covering", "effect_words", "kind_values", "offered_kinds"]
+__all__ = ["covering", "effect_words", "kind_values", "offered_kinds"]
