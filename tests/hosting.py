@@ -74,7 +74,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.answer: Approved | Pending | Edited = Pending("K3M9QX2A")
-        self.news = SimpleNamespace(take=lambda _session: "")
+        self.news = SimpleNamespace(take=lambda _source, _session: "")
 
     def waiting(self, _seconds: float, **_can: bool) -> Queue:
         return self

@@ -79,3 +79,21 @@ def test_a_directory_that_leads_elsewhere_by_now_is_outside(tmp_path: Path) -> N
     (tmp_path / "out").symlink_to(tmp_path / "elsewhere")
     assert outside(inside, other) != ""
     assert outside(below, other) != ""
+
+
+def test_a_numbered_file_that_is_a_link_is_outside(tmp_path: Path) -> None:
+    """The number names a file. One that leads elsewhere, or whose directory does now, is another."""
+    (tmp_path / "p" / "src").mkdir(parents=True)
+    context = Context(cwd=str(tmp_path / "p"))
+
+    def numbered(number: int) -> ToolCall:
+        return ToolCall("exec", {"command": f"echo x > src/{number}"}, context=context, original_name="Bash")
+
+    kind = next(one for one in offered(numbered(12)) if "number" in one.text)
+    kept = fast.decode(fast.encode(kind), type=CallKind)
+    assert outside(kept, numbered(13)) == ""
+    (tmp_path / "p" / "src" / "13").symlink_to(tmp_path / "elsewhere")
+    assert "writes" in outside(kept, numbered(13))
+    (tmp_path / "p" / "src").rename(tmp_path / "p" / "moved")
+    (tmp_path / "p" / "src").symlink_to(tmp_path)
+    assert "writes" in outside(kept, numbered(14))

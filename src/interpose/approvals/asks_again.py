@@ -38,6 +38,8 @@ def asks_again(question: Question, earlier: Sequence[Question], kinds: Sequence[
     for given, why in kinds:
         if given.kind is not None and given.id != question.id:
             text = f"{given.by} granted: {given.kind.text}. This is not of that kind: {why}"
+            if not why:  # it was granted after this was asked
+                text = f"{given.by} granted: {given.kind.text}. This is of that kind: made again, it is not asked about"
             return AsksAgain(question=given.id, by=given.by, at=given.given, text=text, differs=(
                 Difference("kind", given.kind.text, why),
             ))  # fmt: skip
@@ -81,7 +83,8 @@ def _differences(question: Question, other: Question) -> Iterator[Difference]:
     yield from (Difference("effect", "", effect.text) for effect in question.effects if effect.text not in known)
     for what, before, after in (
         ("session", other.session, question.session), ("directory", other.cwd, question.cwd),
-        ("agent", other.agent, question.agent),
+        ("agent", other.agent, question.agent), ("name of the tool", other.said, question.said),
+        ("claim to be", other.claimed, question.claimed),
     ):  # fmt: skip
         if before != after:
             yield Difference(what, before, after)

@@ -10,13 +10,15 @@ from interpose.call_kinds.effect_words import effect_text
 from interpose.call_kinds.offered_kinds import offered
 from interpose.late_loggers import late_logger
 from interpose.secrets import Redactor
-from interpose.types import INTERCEPTOR_ERROR, PermissionRequest, ToolCall, thaw
+from interpose.types import INTERCEPTOR_ERROR, Finding, PermissionRequest, ToolCall, thaw
 
 log = late_logger("interpose.approvals")
 
 _RULES = ("guard", "cel")
 """Who asks for the same reason each time. A judge may have another one with each call."""
 _FAILED = ":error"
+_GUARDING = ("guard-", "agent-settings", "agent-moved", "git-hooks-path", "hook-bypass")
+"""How rules begin that ask about what guards the agent."""
 
 
 def known_of(request: PermissionRequest, redactor: Redactor, *, hears: bool, rewrites: bool) -> Asking:
@@ -30,22 +32,34 @@ def known_of(request: PermissionRequest, redactor: Redactor, *, hears: bool, rew
     except Exception:  # noqa: BLE001 - hostile arguments: the person sees the call itself
         log.warning("what a call of %s would do can't be told", call.name)
         return Asking(hears=hears, rewrites=rewrites)
-    shown = tuple(ShownEffect(one.kind, one.resource, one.certainty, effect_text(one)) for one in effects)
+    # Whoever shows some of them shows each kind: an effect that matters is not hidden behind many that don't.
+    first = {one.kind: one for one in reversed(effects)}
+    foremost = dict.fromkeys((*(one for one in effects if first[one.kind] is one), *effects))
+    shown = tuple(ShownEffect(one.kind, one.resource, one.certainty, effect_text(one)) for one in foremost)
     return Asking(effects=shown, kinds=kinds, hears=hears, rewrites=rewrites)
 
 
 def _may_widen(request: PermissionRequest, call: ToolCall, redactor: Redactor) -> bool:
-    """INVARIANT: nothing is widened about which somebody asks who failed, who judges each call anew, or who wants
-    certain people to agree; and a kind holds no secret, as it is kept."""
+    """INVARIANT: nothing is widened about which somebody asks who failed, who judges each call anew, who wants certain
+    people to agree, or who watches over what guards the agent; and a kind holds no secret, as it is kept."""
     for found in request.findings:
         failed = found.rule == INTERCEPTOR_ERROR or found.rule.endswith(_FAILED)
-        if failed or found.kind not in _RULES or found.approvers is not UNSET:
+        if failed or found.kind not in _RULES or found.approvers is not UNSET or _is_of_guards(found):
             return False
     return bool(request.findings) and not redactor.redact_value(thaw(call.arguments))[1]
 
 
+def _is_of_guards(found: Finding) -> bool:
+    return found.rule.rpartition("/")[2].startswith(_GUARDING)
+
+
 def touches_guards(request: PermissionRequest) -> bool:
-    """Whether a call would change what guards it, as far as that is known. One that can't be read may."""
+    """Whether a call would change what guards it, as far as that is known. One that can't be read may.
+
+    INVARIANT: whoever asks has looked further than the words of the call, at links and at what an agent's settings are.
+    """
+    if any(map(_is_of_guards, request.findings)):
+        return True
     call = request.subject
     if not isinstance(call, ToolCall):
         return False

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -29,6 +29,9 @@ def outside(kind: CallKind, call: ToolCall) -> str:
     if (call.name, call.original_name) != (kind.tool, kind.said):
         return f"it is another tool ({call.original_name or call.name})"
     arguments = {name: value for name, value in call.arguments.items() if name not in kind.free}
+    # What is free was one text or number, and is one: what nests may be read as something else.
+    if nested := [name for name in kind.free if isinstance(call.arguments.get(name), Mapping | list | tuple)]:
+        return f"{nested[0]} is not of the same type"
     value = arguments.pop(kind.argument, None)
     if not same(arguments, kind.fixed):
         return f"{_changed(kind.fixed, arguments)} is not the same"
@@ -63,7 +66,8 @@ def has(bound: EffectBound, effect: Effect, cwd: str) -> bool:
             return resource == bound.resource
         case "like":
             middle = resource.removeprefix(bound.resource).removesuffix(bound.rest)
-            return f"{bound.resource}{middle}{bound.rest}" == resource and fills(bound.hole, middle)
+            fits = f"{bound.resource}{middle}{bound.rest}" == resource and fills(bound.hole, middle)
+            return fits and (not bound.kind.startswith("fs.") or _is_no_link(resource, bound.lay))
         case "ref":
             remote, _, branch = resource.partition(" ")
             rest = branch.removeprefix(bound.rest)
@@ -109,6 +113,12 @@ def _lies(resource: str, bound: EffectBound, cwd: str) -> bool:
         return False
     real = os.path.realpath(path)
     return os.path.realpath(bound.resource) == bound.rest and real == f"{bound.rest}/{rest}"
+
+
+def _is_no_link(path: str, folder: str) -> bool:
+    """INVARIANT: as above, for a file that is told apart by its number."""
+    plain = place_of(path, "/")
+    return plain == path and bool(folder) and os.path.realpath(plain) == f"{folder}/{posixpath.basename(plain)}"
 
 
 def _outside_hole(kind: CallKind, value: object) -> str:

@@ -23,7 +23,8 @@ NEVER: Final[frozenset[EffectKind]] = frozenset(
 
 _SEGMENT = r"[A-Za-z0-9_][A-Za-z0-9._@+,-]{0,199}"
 _HOLES: Final[dict[Hole, re.Pattern[str]]] = {
-    "number": re.compile(r"[0-9]{1,20}"),
+    # No zero: it means all, nobody or the superuser too often. And none before a number, which is then of another base.
+    "number": re.compile(r"[1-9][0-9]{0,19}"),
     "hex": re.compile(r"[0-9a-f]{7,64}"),
     "name": re.compile(_SEGMENT),
     "path": re.compile(rf"{_SEGMENT}(?:/{_SEGMENT}){{0,19}}"),
@@ -47,6 +48,8 @@ class EffectBound(Struct, frozen=True, omit_defaults=True):
     via: tuple[str, ...] = ()
     hole: Hole = "number"
     """What stands in the place of the number, where it is an id."""
+    lay: str = ""
+    """Where the directory of a numbered file really lay."""
 
 
 class CallKind(Struct, frozen=True, kw_only=True, omit_defaults=True):

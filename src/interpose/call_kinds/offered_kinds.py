@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from msgspec import Struct
 from msgspec.structs import replace
 
+from interpose.call_kinds.counted_places import is_local, only_names
 from interpose.call_kinds.covering import origin_of, outside, place_of, told_of
 from interpose.call_kinds.kind_values import NEVER, CallKind, EffectBound, Hole, Matching, fills
 from interpose.formats.plain_text import one_line
@@ -30,6 +31,7 @@ _FILE_TOOLS = frozenset({"write", "edit", "delete", "read"})
 _UNREAD = frozenset({"description", "timeout", "explanation"})
 """Arguments of a shell that say what it is for and how long it may take, and not what runs."""
 _CHANGING = frozenset({"fs.write", "fs.delete", "fs.permission"})
+_WHOLE = ("recursive", "extracted")
 _DEEDS = {"fs.write": "write", "fs.delete": "delete", "fs.permission": "change the permissions of"}
 _COUNTED: dict[Hole, tuple[re.Pattern[str], str]] = {
     "number": (re.compile(r"(?<![^\s#/:_\"'-])[0-9]{1,20}(?![^\s;)\"'])"), "number"),
@@ -87,9 +89,15 @@ class _Shell:
         for hole, (pattern, word) in _COUNTED.items():
             for found in [*pattern.finditer(self._command)][-2:]:
                 start, end = found.span()
-                if not self._command[:start].split(" ")[-1].startswith("-"):
+                bound = self._counted(start, end, found[0], hole)
+                if not self._command[:start].split(" ")[-1].startswith("-") and self._varies(start, end, bound):
                     text = f"the same command with another {word} in the place of {found[0]}"
-                    yield self._kind(text, start, end, hole, self._counted(start, end, found[0], hole))
+                    yield self._kind(text, start, end, hole, bound)
+
+    def _varies(self, start: int, end: int, bound: Callable[[Effect], EffectBound]) -> bool:
+        around = [effect for effect in self._effects if effect.span[0] <= start and end <= effect.span[1]]
+        named = any(bound(effect).matching == "like" for effect in around)
+        return only_names(self._command, start, around or self._effects, named=named)
 
     def _counted(self, start: int, end: int, text: str, hole: Hole) -> Callable[[Effect], EffectBound]:
         def bound(effect: Effect) -> EffectBound:
@@ -109,8 +117,10 @@ class _Shell:
         at = self._command.rfind(branch, *effect.span) if branch else -1
         if not border or not remote or at < 0 or not fills("path", last):
             return
-        forced = ", forced" if effect.details.get("forced") is True else ""
-        text = f"the same command for other branches: publish to {_shown(remote)}, {_shown(beginning)}/*{forced}"
+        deletes = effect.details.get("deletes") is True
+        forced = ", forced" if effect.details.get("forced") is True and not deletes else ""
+        deed = "delete at" if deletes else "publish to"
+        text = f"the same command for other branches: {deed} {_shown(remote)}, {_shown(beginning)}/*{forced}"
         start = at + len(beginning) + 1
         yield self._kind(text, start, at + len(branch), "path", lambda one: (
             _bound(one, "ref", remote, f"{beginning}/") if one is effect else _bound(one)
@@ -120,28 +130,36 @@ class _Shell:
         """Other files of the same host."""
         fetched = [effect for effect in self._effects if effect.kind == "net.download"]
         spans = {effect.span for effect in fetched}
-        if len(spans) != 1:
+        # INVARIANT: only what is fetched has other addresses. What is sent or changed there is agreed to one by one.
+        if len(spans) != 1 or any(effect.kind == "net.upload" for effect in self._effects):
             return
         (start, end) = spans.pop()
         origin, written = origin_of(fetched[0].resource), self._command[start:end]
         if not origin or not written.startswith(f"{origin}/") or not fills("address", written[len(origin) + 1 :]):
             return
-        text = f"the same command for other files of {_shown(origin)}"
+        beside = [one for one in self._effects if self._is_beside(one, (start, end))]
+        kept = f", kept by their own names in {_shown(posixpath.dirname(beside[0].resource))}" if beside else ""
+        text = f"the same command for other files of {_shown(origin)}{kept}"
         yield self._kind(text, start + len(origin) + 1, end, "address", lambda one: (
             _bound(one, "host", origin) if one.kind == "net.download" else self._beside(one, (start, end))
         ))  # fmt: skip
 
     def _beside(self, effect: Effect, span: tuple[int, int]) -> EffectBound:
         """A file that is named after the address lies where the first one lies."""
-        if effect.span != span or effect.kind != "fs.write":
+        if not self._is_beside(effect, span):
             return _bound(effect)
         return _lying(effect, posixpath.dirname(effect.resource), "in")
+
+    def _is_beside(self, effect: Effect, span: tuple[int, int]) -> bool:
+        folder = posixpath.dirname(effect.resource)
+        named_after = effect.span == span and effect.kind == "fs.write" and is_local((effect,))
+        return named_after and _is_inside(folder, self._call.context.cwd)
 
     def directories(self) -> Iterator[CallKind]:
         """Other files of the same directory, and of those below it."""
         touched = [effect for effect in self._effects if effect.kind in _CHANGING]
         spans = {effect.span for effect in touched}
-        if len(spans) != 1 or any(effect.kind == "net.download" for effect in self._effects):
+        if len(spans) != 1 or not is_local(touched) or any(one.kind == "net.download" for one in self._effects):
             return
         (start, end) = spans.pop()
         folders = {posixpath.dirname(effect.resource) for effect in touched}
@@ -174,7 +192,8 @@ def _files(call: ToolCall, reading: Reading) -> Iterator[CallKind]:
         return
     free = content_arguments(call)
     whatever = ", whatever is written" if free else ""
-    for matching, text in _ways(folder, effects, cwd):
+    # A tool that deletes what a path names may delete a directory, whatever it is called.
+    for matching, text in _ways(folder, effects, cwd, whole=call.name == "delete"):
         place = _Place(names[0], path[: len(path) - len(last)], "", "name" if matching == "in" else "path")
         bounds = tuple(_lying(effect, folder, matching) for effect in effects)
         yield _kind(call, f"{text}{whatever}", place, bounds, free)
@@ -217,18 +236,38 @@ def _in_resource(effect: Effect, text: str, hole: Hole) -> EffectBound:
     """The bound of an effect on what the number or id names, where it stands alone and once in the resource."""
     before, one, behind = effect.resource.partition(text)
     alone = not before[-1:].isalnum() and not behind[:1].isalnum() and text not in behind
-    return replace(_bound(effect, "like", before, behind), hole=hole) if one and alone else _bound(effect)
+    if not one or not alone or _is_program(effect, before):
+        return _bound(effect)
+    like = replace(_bound(effect, "like", before, behind), hole=hole)
+    if not effect.kind.startswith("fs."):
+        return like
+    if "/" in behind or not before.startswith("/") or not is_local((effect,)):
+        return _bound(effect)
+    return replace(like, lay=os.path.realpath(posixpath.dirname(effect.resource)))
 
 
-def _ways(folder: str, effects: Iterable[Effect], cwd: str) -> Iterator[tuple[Matching, str]]:
-    """How a directory may be widened: only inside of where the agent works, and never into what is hidden there."""
+def _is_program(effect: Effect, before: str) -> bool:
+    """Whether the number is part of what runs, not of the words that it is given: another one is another program."""
+    return effect.kind == "process.exec" and (effect.details.get("script") is True or " " not in before)
+
+
+def _is_inside(folder: str, cwd: str) -> bool:
+    """Whether a directory is one of those in which the agent works, and none that is hidden there."""
     below = folder.removeprefix(f"{cwd}/")
     inside = folder == cwd or (f"{cwd}/{below}" == folder and fills("path", below))
-    if not inside or cwd in ("", "/", home_directory()):
+    return inside and cwd not in ("", "/", home_directory())
+
+
+def _ways(folder: str, effects: Iterable[Effect], cwd: str, *, whole: bool = False) -> Iterator[tuple[Matching, str]]:
+    """How a directory may be widened: only inside of where the agent works, and never into what is hidden there.
+
+    `whole` says that what is named may be a directory with all that is in it.
+    """
+    if not _is_inside(folder, cwd):
         return
     effects = tuple(effects)
     deeds = " and ".join(dict.fromkeys(_DEEDS[effect.kind] for effect in effects))
-    whole = any(effect.details.get("recursive") is True for effect in effects)
+    whole = whole or any(effect.details.get(mark) is True for effect in effects for mark in _WHOLE)
     if whole and folder == cwd:
         return  # one by one: `rm -rf build` is no reason for `rm -rf src`
     what = "files and directories" if whole else "files"

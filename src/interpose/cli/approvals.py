@@ -130,7 +130,7 @@ def _print(question: Question, args: argparse.Namespace) -> int:
         print_json(msgspec.to_builtins(question))
         return 0
     ink = Ink(colours_wanted())
-    print(question_text(question, ink, now=now()))
+    print(question_text(question, ink, now=now(), width=shutil.get_terminal_size((100, 24)).columns))
     for note in question.notes if isinstance(question, AnsweredQuestion) else ():
         print(f"\n  {ink('Note', '1')}  {visible(note)}")
     return 0

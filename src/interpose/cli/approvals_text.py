@@ -16,6 +16,10 @@ from interpose.service.question_views import ShownQuestion, diff_of, own_words
 
 MOST_LINES = 200
 MOST_EFFECTS = 12
+LONGEST_WORDS = 500
+"""Columns of what an agent says of its call. It must not push the call itself off the screen."""
+CONTINUED = "» "
+"""Stands before each row of a terminal that goes on with the one before."""
 _STATES = {"waiting": "33", "approved": "32", "denied": "31", "expired": "2", "invalid": "31"}
 
 
@@ -30,28 +34,35 @@ def question_text(question: Question, ink: Ink, *, now: datetime, width: int = 1
     lines.append("")
     for found in question.findings:
         rule = f"{visible(found.rule)}  " if found.rule else ""
-        lines.append(f"  {ink('ask', COLOURS['ask'])}  {rule}{_one_line(found.reason)}")
-    lines += [f"  {ink('it', '2')}   {_one_line(effect.text)}" for effect in question.effects[:MOST_EFFECTS]]
+        lines.append(f"  {ink('ask', COLOURS['ask'])}  {_wrapped(rule + _one_line(found.reason), width - 7)}")
+    lines += [
+        f"  {ink('it', '2')}   {_wrapped(_one_line(effect.text), width - 7)}"
+        for effect in question.effects[:MOST_EFFECTS]
+    ]
+    if (left := len(question.effects) - MOST_EFFECTS) > 0:
+        lines.append(f"  {ink('this is not all: it does ' + plural(left, 'more thing'), '1;31')}")
     if question.instead:
-        lines.append(f"  {ink('Safer', '1')}  {_one_line(question.instead)}")
-    lines += _more(question, ink)
-    lines += ["", *(f"  {ink(f'{name:9}', '2')}  {visible(value)}" for name, value in _facts(question) if value)]
+        lines.append(f"  {ink('Safer', '1')}  {_wrapped(_one_line(question.instead), width - 9)}")
+    lines += _more(question, ink, width)
+    facts = ((f"{name:9}", value) for name, value in _facts(question) if value)
+    lines += ["", *(f"  {ink(name, '2')}  {_wrapped(visible(value), width - len(name) - 4)}" for name, value in facts)]
     return "\n".join(lines)
 
 
-def _more(question: Question, ink: Ink) -> Iterator[str]:
+def _more(question: Question, ink: Ink, width: int) -> Iterator[str]:
     """What it could be widened to, why it is asked again, and who must agree."""
     if words := own_words(question):
-        yield f"  {ink('The agent says', '1')}  {_one_line(words)}"
+        yield f"  {ink('The agent says', '1')}  {_wrapped(cut(_one_line(words), LONGEST_WORDS), width - 18)}"
     if diff := diff_of(question):
         shown = diff.splitlines()
-        yield from ("", *(f"    {visible(line)}" for line in shown[:MOST_LINES]))
+        yield from ("", *(f"    {_wrapped(visible(line), width - 4)}" for line in shown[:MOST_LINES]))
     if isinstance(question, ShownQuestion) and question.asks_again is not None:
         again = question.asks_again
-        yield f"  {ink('Again', '1')}  {_one_line(again.text)}"
+        yield f"  {ink('Again', '1')}  {_wrapped(_one_line(again.text), width - 9)}"
         for one in again.differs:
             if one.what != "kind":
-                yield f"    {visible(one.what)}: {_one_line(one.was) or '-'} -> {_one_line(one.now) or '-'}"
+                told = f"{visible(one.what)}: {_one_line(one.was) or '-'} -> {_one_line(one.now) or '-'}"
+                yield f"    {_wrapped(told, width - 4)}"
     if question.state != "waiting":
         return
     for widening in question.widenings:
@@ -92,9 +103,9 @@ def _subject(question: Question, ink: Ink, width: int) -> list[str]:
     if isinstance(command, str):
         others = {name: value for name, value in arguments.items() if name != "command"}
         shown = _marked(command, [found.part for found in question.findings], ink, width)
-        shown += _pretty(others) if others else []
+        shown += _pretty(others, width) if others else []
     else:
-        shown = _pretty(arguments)
+        shown = _pretty(arguments, width)
     if isinstance(arguments, str):
         shown.append(ink("this is not all: the rest was too long to be kept", "1;31"))
     if len(shown) > MOST_LINES:
@@ -102,9 +113,32 @@ def _subject(question: Question, ink: Ink, width: int) -> list[str]:
     return shown
 
 
-def _pretty(value: object) -> list[str]:
+def _pretty(value: object, width: int) -> list[str]:
     text = msgspec.json.format(encoded(value), indent=2).decode()
-    return [visible(line) for line in text.split("\n")]
+    return [row for line in text.split("\n") for row in _rows(visible(line), width)]
+
+
+def _rows(line: str, width: int) -> list[str]:
+    """A line as the rows of a terminal, each of them marked that goes on with the one before.
+
+    INVARIANT: no row begins with what an agent wrote unless it is the beginning of a line. Blanks up to the edge would
+    else make a text that looks like ours, such as another question.
+    """
+    room = max(20, width)
+    if columns(line) <= room:
+        return [line]
+    rows, row, taken = [], "", 0
+    for char in line:
+        taken += columns(char)
+        if taken > room:
+            rows.append(row)
+            row, taken = CONTINUED, len(CONTINUED) + columns(char)
+        row += char
+    return [*rows, row]
+
+
+def _wrapped(line: str, width: int) -> str:
+    return "\n  ".join(_rows(line, width))
 
 
 def _marked(command: str, parts: Sequence[str], ink: Ink, width: int) -> list[str]:
@@ -113,10 +147,11 @@ def _marked(command: str, parts: Sequence[str], ink: Ink, width: int) -> list[st
     lines: list[str] = []
     start = 0
     for line in command.split("\n"):
-        lines.append(visible(line))
+        rows = _rows(visible(line), width)
+        lines += rows
         end = start + len(line)
         here = [(max(a, start) - start, min(b, end) - start) for a, b in found if a < end and b > start]
-        if here and columns(lines[-1]) <= width:
+        if here and len(rows) == 1:
             lines.append(ink(_marks(line, here), COLOURS["ask"]))
         start = end + 1
     return lines

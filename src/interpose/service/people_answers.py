@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from interpose.types import ToolCall
 
 MOST_OF_A_BATCH = 100
+_WHO = ("principal", "claimed", "agent", "role", "source")
 
 
 class Yes(Struct, frozen=True, kw_only=True):
@@ -89,7 +90,8 @@ def _unlike(one: Question, other: Question) -> str:
         return "other rules ask"
     if {effect.kind for effect in one.effects} != {effect.kind for effect in other.effects}:
         return "other effects"
-    if (one.principal, one.agent) != (other.principal, other.agent):
+    # Hooks name no agent of their own: then it is the host that tells two of them apart.
+    if any(getattr(one, name) != getattr(other, name) for name in _WHO):
         return "another agent"
     return ""
 

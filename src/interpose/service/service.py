@@ -226,9 +226,9 @@ class Service:
             for given in self.desk.pauses.standing()
         )
 
-    def news(self, session: str) -> str:
+    def news(self, context: Context) -> str:
         """Answers that the agent of a session has not heard yet, once; empty if there are none."""
-        return "" if self._desk is None else self._desk.news.take(session)
+        return "" if self._desk is None else self._desk.news.take(context.source, context.session_id)
 
     def policy_status(self) -> tuple[PolicyStatus, ...]:
         """How the rules stand: those that hold everywhere first, then those of each project that was seen."""

@@ -105,3 +105,27 @@ def test_what_is_not_alike(store: Store) -> None:
         of_tool("write", path="x"),
     ):
         assert why(desk, queued(desk, other)) is None
+
+
+def test_a_kind_that_was_granted_after_it_was_asked_is_not_said_to_lack_it(store: Store) -> None:
+    desk = made(store, Clock())
+    first, second = queued(desk, request()), queued(desk, request("git push origin feature/y"))
+    desk.approve(first, "ann", scope("kind"), kind="W1")
+    found = why(desk, second)
+    assert found is not None
+    assert found.text.endswith("This is of that kind: made again, it is not asked about")
+
+
+def test_another_name_of_the_tool_differs(store: Store) -> None:
+    """The same text means something else to another shell, so it is not this very call."""
+    desk = made(store, Clock())
+    desk.approve(queued(desk, request()), "ann", SESSION)
+    other = replace(request(), subject=replace_said(request().subject, "PowerShell"))
+    found = why(desk, queued(desk, other))
+    assert found is not None
+    assert [(one.what, one.was, one.now) for one in found.differs] == [("name of the tool", "Bash", "PowerShell")]
+
+
+def replace_said(call: object, said: str) -> ToolCall:
+    assert isinstance(call, ToolCall)
+    return ToolCall(call.name, call.arguments, context=call.context, original_name=said)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from interpose.approvals.pauses import MOST_AT_ONCE
 from interpose.approvals.questions import moment
 from interpose.approvals.seal import new_seal
 from interpose.approvals.uses import Uses
+from interpose.build import open_engine
 from interpose.engine import Engine
 from interpose.errors import CrowdedError, NotProvenError, ScopeError
 from interpose.store.protocols import Store
@@ -157,3 +159,33 @@ def test_a_context_is_needed_for_no_pause(store: Store) -> None:
     desk = made(store, Clock())
     given = pause(desk)
     assert ask(desk, request("ls", Context())) == Approved(f"pause:{given.id} of ann")
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("write", {"path": ".claude/settings.json", "content": "{}"}),
+        ("write", {"path": "proj/notes.txt", "content": "{}"}),
+        ("edit", {"path": "proj/there/settings.json", "old_string": "a", "new_string": "b"}),
+        ("mcp__files__save", {"target": ".claude/settings.json", "content": "{}"}),
+    ],
+    ids=["its settings", "a link to them", "through a directory that is a link", "a tool of an MCP server"],
+)  # fmt: skip
+def test_an_agents_settings_are_still_asked_about_however_they_are_reached(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: str, arguments: dict[str, str]
+) -> None:
+    """The words of a call may name none of them: the guard that asks knows where they lead."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in (".claude", "proj"):
+        (tmp_path / name).mkdir()
+    (tmp_path / ".claude" / "settings.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "proj" / "notes.txt").symlink_to(tmp_path / ".claude" / "settings.json")
+    (tmp_path / "proj" / "there").symlink_to(tmp_path / ".claude")
+    desk = made(store, Clock())
+    pause(desk)
+    context = replace(HERE, cwd=str(tmp_path))
+    absolute = {
+        name: str(tmp_path / value) if name in ("path", "target") else value for name, value in arguments.items()
+    }
+    verdict = open_engine(confirm=desk.waiting()).run(context).before(ToolCall(tool, absolute, context=context))
+    assert (verdict.outcome, verdict.approver) == ("ask", ""), verdict.reason

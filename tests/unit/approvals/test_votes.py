@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pwd
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -68,10 +70,22 @@ def test_whoever_claims_to_act_for_somebody_is_not_answered_by_them(store: Store
 
 def test_it_must_be_known_who_asked(store: Store) -> None:
     desk = made(store, Clock())
-    id = queued(desk, request(Approvers(), context=replace(HERE, principal="")))
+    id = queued(desk, request(Approvers(), context=replace(HERE, principal="", source="intercept")))
     with pytest.raises(VoteError, match="not known who asked"):
         desk.approve(id, "bob")
     desk.deny(id, "bob")
+
+
+def test_a_hook_that_says_no_name_is_of_the_user_of_this_machine(store: Store) -> None:
+    """No host says whose agent it is. Only our own user reaches the hooks' socket: they asked, and others may agree."""
+    desk = made(store, Clock())
+    id = queued(desk, request(Approvers(), context=replace(HERE, principal="")))
+    here = pwd.getpwuid(os.geteuid()).pw_name
+    for by in (here, f"user:{here}"):
+        with pytest.raises(VoteError, match="asked for this"):
+            desk.approve(id, by, role="operator")
+    done = desk.approve(id, "somebody-else")
+    assert done.state == "approved"
 
 
 def test_a_role_that_must_agree(store: Store) -> None:

@@ -201,7 +201,7 @@ def test_no_time(text: str) -> None:
         ("a part that is not there", "a bb", "x", ["a bb"]),
         ("wide letters", "a 中 bb", "bb", ["a 中 bb", "     ^^"]),
         ("behind what is spelled out", "\x1b bb", "bb", ["\\x1b bb", "     ^^"]),
-        ("too wide to be marked", "x" * 200 + " bb", "bb", ["x" * 200 + " bb"]),
+        ("too wide to be marked", "x" * 200 + " bb", "bb", ["x" * 98, "» " + "x" * 96, "» " + "x" * 6 + " bb"]),
     ],
 )
 def test_what_was_objected_to_is_marked(desk: Desk, note: str, command: str, part: str, want: list[str]) -> None:

@@ -242,7 +242,7 @@ def _allowed(service: Service, host: Host, event: HostEvent, notes: str = "") ->
     """No objection; and what the agent is still to be told, where it hears it: of its session, and by people."""
     if event.name in host.facts.hears:
         due = yield from service.session_due(event.context)
-        news = service.news(event.context.session_id)
+        news = service.news(event.context)
         notes = "\n\n".join(text for text in (notes, news, due) if text)
     return _passed(host, event, notes)
 

@@ -102,7 +102,9 @@ def _slow(reply: bytes, seconds: float, path: Path | None) -> Iterator[int]:
         def serve() -> None:
             connection, _ = server.accept()
             with connection:
-                connection.recv(65536)
+                heard = b""
+                while not heard.endswith(b"}"):  # all of it: what is left unread cuts the connection off at its end
+                    heard += connection.recv(65536)
                 connection.sendall(before("20"))
                 threading.Event().wait(seconds)
                 connection.sendall(reply)
@@ -122,6 +124,14 @@ def test_it_waits_longer_than_a_decision_may_take(way: str, tmp_path: Path, stan
         done = hooks.run(way, event_of("ls"))
     assert (done.stdout, done.code) == (DENY, 0)
     assert not stand_in.words
+
+
+def test_a_head_without_end_holds_nobody(hooks: Hooks, stand_in: StandIn) -> None:
+    """The shell reads it line by line, each in its own time: without an end to that, the host would give up first."""
+    endless = b"HTTP/1.1 102 Processing\r\n" + b"X-More: yes\r\n" * 1000
+    done, _ = _run(hooks, "bash", endless + before()[25:] + answer_bytes(DENY))
+    assert done.stdout == b"decided"
+    assert stand_in.words
 
 
 PLUGIN = """
@@ -164,6 +174,12 @@ PLUGINS: list[tuple[str, bytes, int, Any]] = [
     ("a yes to ours answers its own prompt, no other call's", before() + answer_bytes(AGREED), 60, [TOLD, ONCE]),
     ("what no person agreed to stays its own person's", answer_bytes(ALLOWED), 60, []),
     ("what is refused has no prompt", before() + answer_bytes(REFUSED), 60, [TOLD, {"thrown": "no"}]),
+    (
+        "what can't be read is a refusal, and the host lives on",
+        before(shown="%zz") + answer_bytes(AGREED),
+        60,
+        [{"thrown": "Interpose could not decide: URI malformed"}],
+    ),
     ("nothing after it is a refusal", before(), 60, [TOLD, {"thrown": BROKE_OFF}]),
     (
         "who can't wait takes it for no answer",
@@ -178,3 +194,63 @@ PLUGINS: list[tuple[str, bytes, int, Any]] = [
 @pytest.mark.parametrize(("note", "reply", "wait", "want"), PLUGINS, ids=[case[0] for case in PLUGINS])
 def test_a_plugin(note: str, reply: bytes, wait: int, want: Any, tmp_path: Path) -> None:
     assert _plugin(tmp_path, reply, wait) == want, note
+
+
+SAME_NAMES = """
+import { Interpose } from "./plugin.mjs";
+const said = [];
+const client = { _client: { post: async ({ path, body }) => said.push({ ...path, ...body }) } };
+const hooks = await Interpose({ directory: "/home/dev/proj", client });
+const before = (sessionID, command) =>
+  hooks["tool.execute.before"]({ tool: "bash", sessionID, callID: "functions.bash:0" }, { args: { command } });
+const prompted = (sessionID, id) => {
+  const tool = { messageID: "m", callID: "functions.bash:0" };
+  return hooks.event({ event: { type: "permission.asked", properties: { id, sessionID, permission: "bash", tool } } });
+};
+await before("s1", "echo agreed");
+await prompted("s2", "nobody-was-asked-about-this");
+await before("s2", "echo other");
+await prompted("s2", "not-agreed-to");
+await prompted("s1", "agreed-to");
+await before("s1", "echo third");
+await prompted("s1", "the-first-failed-and-this-is-another");
+console.log(JSON.stringify(said));
+"""
+
+
+@contextmanager
+def _agreeing_to(words: bytes) -> Iterator[int]:
+    """A server whose person agreed to the calls with these words, and that lets all others through."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = server.accept()
+                except OSError:
+                    return
+                with connection:
+                    heard = b""
+                    while b"}" not in heard or heard.count(b"{") != heard.count(b"}"):
+                        heard += connection.recv(65536)
+                    connection.sendall(answer_bytes(AGREED if words in heard else ALLOWED))
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        try:
+            yield server.getsockname()[1]
+        finally:
+            server.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="needs node")
+def test_a_yes_is_for_no_other_call_of_the_same_name(tmp_path: Path) -> None:
+    """Some models count their calls anew in each session, and a call that failed is not heard of again."""
+    with _agreeing_to(b"echo agreed") as port:
+        reach = Reach(port=port, deadline=4, wait=60)
+        (tmp_path / "plugin.mjs").write_text(plugin_files(HOSTS["opencode"].facts, reach)[""], encoding="utf-8")
+        (tmp_path / "main.mjs").write_text(SAME_NAMES, encoding="utf-8")
+        words = ["node", str(tmp_path / "main.mjs")]
+        done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=30)
+    assert json.loads(done.stdout) == [{"requestID": "agreed-to", "reply": "once"}]

@@ -56,7 +56,7 @@ def test_an_answer_that_came_later_stands_beside_the_next_result() -> None:
     before(service)
     service.verdict = "allow"
     texts = {"s1": "Question k3m9 about exec was approved by ann: make the same call again."}
-    service.queue.news = SimpleNamespace(take=lambda session: texts.pop(session, ""))
+    service.queue.news = SimpleNamespace(take=lambda _source, session: texts.pop(session, ""))
     other = {"tool_use_id": "t2", "tool_input": {"command": "ls"}}
     assert said(after(service, **other))["hookSpecificOutput"]["additionalContext"].startswith("Question k3m9")
     assert after(service, **other) == Reply()

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.driving import drive
 from interpose.flow.hosted import Abilities
@@ -207,6 +208,18 @@ def test_what_is_not_alike_is_not_answered_at_once(
     assert (refused.status, refused.json["error"]) == (409, "not_alike")
     assert what in refused.json["message"]
     assert all(service.desk.question(id).state == "waiting" for id in ids)
+
+
+@pytest.mark.parametrize("changed", [{"source": "hook:y"}, {"claimed": "somebody"}, {"role": "boss"}], ids=str)
+def test_questions_of_two_agents_are_not_alike(server: Running, service: Service, changed: dict[str, str]) -> None:
+    """Two hosts that name no agent are two agents all the same."""
+    first = asked(service, "publish as one", "two")
+    context = replace(here("two"), **changed)
+    call = ToolCall("Bash", {"command": f"publish as {changed}"}, context=context)
+    other = service.run(context).before(call).approval
+    refused = say(server, "POST", "approvals/batch", {"ids": [first, other], "answer": "approve"})
+    assert (refused.status, refused.json["error"]) == (409, "not_alike")
+    assert "another agent" in refused.json["message"]
 
 
 def test_batches_of_nothing_and_of_too_much(server: Running) -> None:

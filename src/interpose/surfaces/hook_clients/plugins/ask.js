@@ -136,7 +136,12 @@ function overSocket(body, deadline, waits, signal) {
       parts.splice(0, parts.length, first.rest);
       const seconds = Math.min(Number(first.fields.get("x-interpose-wait")) || 0, INTERPOSE.wait_s);
       until(deadline + seconds * 1000);
-      Promise.resolve(waits?.(decodeURIComponent(first.fields.get("x-interpose-stderr") ?? ""))).catch(() => {});
+      // What can't be read is no head of ours, and a throw from here would end the host itself.
+      try {
+        Promise.resolve(waits?.(decodeURIComponent(first.fields.get("x-interpose-stderr") ?? ""))).catch(() => {});
+      } catch (error) {
+        failed(error);
+      }
     });
     connection.on("close", () => {
       end();

@@ -27,9 +27,14 @@ function who(session) {
 
 // OpenCode's own prompts. `calls` may run, as far as we are concerned; `agreed` are those to which a person said yes at
 // Interpose, who need not say so again; `prompts` are open, and somebody at Interpose may answer them.
+// Names of calls are the models' own, and some count them anew in each session: a call is known by both.
 const calls = new Map();
 const agreed = new Map();
 const prompts = new Map();
+
+function callOf(session, call) {
+  return typeof session === "string" && typeof call === "string" ? JSON.stringify([session, call]) : undefined;
+}
 
 // While a person is waited for, OpenCode's own is shown where to answer.
 function shown(client, message) {
@@ -42,10 +47,11 @@ async function reply(client, requestID, word, message) {
 }
 
 // OpenCode asks its own person. Whoever answers at Interpose first has answered here, too; else this prompt stays as it is.
-async function prompted(client, { id, tool }) {
-  const call = calls.get(tool?.callID);
-  if (call === undefined) return;
-  if (agreed.has(tool.callID)) return reply(client, id, "once");
+async function prompted(client, { id, sessionID, tool }) {
+  const key = callOf(sessionID, tool?.callID);
+  const call = calls.get(key);
+  if (key === undefined || call === undefined) return;
+  if (agreed.has(key)) return reply(client, id, "once");
   const over = new AbortController();
   keep(prompts, id, over);
   try {
@@ -76,19 +82,23 @@ export const Interpose = async ({ directory, client }) => {
       if (typeof kind === "string" && typeof input.sessionID === "string") keep(kinds, input.sessionID, kind);
     },
     "tool.execute.before": async (input, output) => {
+      const key = callOf(input.sessionID, input.callID);
+      // A call that failed has no end that we hear of: what was agreed to it is not for the next of its name.
+      calls.delete(key);
+      agreed.delete(key);
       const event = { ...about("tool.execute.before", input), arguments: output.args ?? {} };
       const said = await ask(event, { waits: (text) => shown(client, text) });
       if (said.decision !== "allow") throw new Error(said.reason || "refused by Interpose");
-      if (said.agreed === true) keep(agreed, input.callID, true);
-      keep(calls, input.callID, { ...event, arguments: said.arguments ?? { ...event.arguments } });
+      if (said.agreed === true) keep(agreed, key, true);
+      keep(calls, key, { ...event, arguments: said.arguments ?? { ...event.arguments } });
       if (said.arguments === undefined) return;
       // OpenCode keeps the object that it made: it must be changed, another one would be ignored.
       for (const key of Object.keys(output.args)) if (!(key in said.arguments)) delete output.args[key];
       Object.assign(output.args, said.arguments);
     },
     "tool.execute.after": async (input, output) => {
-      calls.delete(input.callID);
-      agreed.delete(input.callID);
+      calls.delete(callOf(input.sessionID, input.callID));
+      agreed.delete(callOf(input.sessionID, input.callID));
       // A tool of OpenCode has one text, that of an MCP server has a list of parts.
       const where = ["output", "content"].find((key) => output?.[key] !== undefined);
       if (where === undefined) throw new Error("Interpose can't read this result, so it is withheld");

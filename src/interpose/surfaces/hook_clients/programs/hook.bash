@@ -71,8 +71,10 @@ $body" >&3 2>/dev/null || fall_back broken
 
 # What a server says that does not hang but waits for a person: for how long, and where to answer meanwhile.
 wait_for_person() {
-  local line ours= given= shown=
+  local line ours= given= shown= lines=0
   while IFS= read -r -t "$patience" -u 3 line && [[ $line != $'\r' ]]; do
+    # Each line has its own time: whoever sends lines without end must not hold us until the host gives up on us.
+    ((++lines <= 20 && SECONDS < seconds)) || fall_back broken
     case $line in
       "X-Interpose-Proof: $proof"$'\r') ours=yes ;;
       "X-Interpose-Wait: "*) given=${line#*: } given=${given%$'\r'} ;;
