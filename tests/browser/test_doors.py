@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import socket
 import sqlite3
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -19,6 +22,23 @@ from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, database
 
 FORM = "application/x-www-form-urlencoded"
+
+
+GONE = """\
+import socket, sys
+how, port, id, csrf, cookie = sys.argv[1:]
+body = f"csrf={csrf}&scope=once"
+head = [
+    f"POST /inbox/{id}/approve HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Origin: http://127.0.0.1:{port}",
+    f"Cookie: {cookie}", "Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(body)}", "", body,
+]
+with socket.create_connection(("127.0.0.1", int(port))) as own:
+    own.sendall("\\r\\n".join(head).encode())
+    if how == "half":
+        own.shutdown(socket.SHUT_WR)
+        while own.recv(4096):
+            pass
+"""
 
 
 class Answer:
@@ -49,6 +69,26 @@ def signed_in(server: ServerProcess) -> tuple[str, str]:
     csrf = re.search(r'name="csrf" value="([^"]+)"', send(server, "GET", "/", Cookie=cookie).text)
     assert csrf is not None
     return cookie, csrf[1]
+
+
+def offered(server: ServerProcess) -> tuple[str, str, str]:
+    """What a program gets that asks for a code: the code, its number, and the cookie with its secret."""
+    came = send(server, "GET", "/enter")
+    code, number = re.search(r'id="code"[^>]*>([^<]+)<', came.text), re.search(r"pair=([^&]+)&", came.text)
+    assert code is not None
+    assert number is not None
+    return code[1], number[1], came.headers["Set-Cookie"].partition(";")[0]
+
+
+def typed_code(server: ServerProcess, code: str, token: str) -> int:
+    """Somebody with a token lets a browser in, from wherever they are."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    try:
+        connection.request("POST", "/api/v1/page/pairings", json.dumps({"pairing": code}), headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 PAGES = ["/", "/inbox", "/inbox/batch", "/inbox/kj4m2qxr", "/calls/x", "/live"]
@@ -190,6 +230,39 @@ def test_a_token_that_ends_ends_its_sessions(tmp_path: Path) -> None:
         assert send(server, "GET", "/inbox", Cookie=cookie).status == 303
 
 
+def test_a_browser_that_a_token_let_in_is_out_when_the_token_ends(tmp_path: Path) -> None:
+    with ServerProcess(configured(tmp_path)) as server:
+        tokens = tmp_path / ".config" / "interpose" / "tokens"
+        before = tokens.read_text()
+        tokens.write_text(f"{before}eve approver {'e' * 40}\n")
+        server.ask("POST", "/api/v1/reload")
+        code, number, secret = offered(server)
+        shown = {"Cookie": secret}
+        with ThreadPoolExecutor(1) as own:
+            typed = own.submit(typed_code, server, code, "e" * 40)
+            while "Location" not in (came := send(server, "GET", f"/enter?pair={number}", **shown)).headers:
+                assert not typed.done(), typed.result()
+        cookie = came.headers.get_all("Set-Cookie", [])[0].partition(";")[0]
+        assert send(server, "GET", "/inbox", Cookie=cookie).status == 200
+        tokens.write_text(before)
+        server.ask("POST", "/api/v1/reload")
+        assert send(server, "GET", "/inbox", Cookie=cookie).status == 303
+
+
+def test_a_code_that_somebody_else_was_offered_is_not_shown(browser: Browser, server: ServerProcess) -> None:
+    """Cookies have no ports: a page of an agent at another port puts its secret there, and leads here with its number.
+    Whoever types what is shown then would let the agent in."""
+    code, number, secret = offered(server)
+    name, _, value = secret.partition("=")
+    with person(browser) as page:
+        page.context.add_cookies([{"name": name, "value": value, "domain": "127.0.0.1", "path": "/enter"}])
+        page.goto(address(server, f"/enter?pair={number}"))
+        first = page.locator("#code").inner_text()
+        with page.expect_navigation():  # it asks again by itself
+            pass
+        assert code not in (first, page.locator("#code").inner_text())
+
+
 def test_no_other_page_puts_ours_in_a_frame(browser: Browser, server: ServerProcess) -> None:
     with person(browser) as page:
         sign_in(page, server)
@@ -238,6 +311,15 @@ class TestThisMachine:
                 )
                 assert "403" in other.until("code:")
                 assert "was started by" in (server.home / "out.html").read_text()
+                # It does not wait for what is said, so that nobody finds its process.
+                (server.home / "gone.py").write_text(GONE, encoding="utf-8")
+                for how in ("half", "closed"):
+                    cookies, own_name = f"'{cookie}'", f"{sys.executable} gone.py {how} {server.port} {id} {csrf}"
+                    other.type(f"{own_name} {cookies} && echo se''nt\n")
+                    other.until("sent")
+                    other.until("code:")
+                    answered = f"/api/v1/approvals/{id}"
+                    assert server.ask("GET", answered).body["state"] == "waiting", how
                 assert server.ask("GET", f"/api/v1/approvals/{id}").body["state"] == "waiting"
                 page.get_by_role("button", name="Approve", exact=True).click()
                 expect(page.get_by_text("You let it run.")).to_be_visible()

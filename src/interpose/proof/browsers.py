@@ -2,7 +2,10 @@
 
 A paired browser shows a cookie, and whoever reads it from the disk or the memory of the browser has it, too. But the
 kernel says which process is at the other end of a connection on this machine. One that an agent started is no person's.
-What can't be seen proves nothing and refuses nothing: a process that hides, or whose parents are gone.
+What can't be seen of a process proves nothing and refuses nothing: one that hides, or whose parents are gone.
+
+INVARIANT: where the kernel has a table of connections, one that is not in it answers nothing. Whoever sends an answer
+and closes their end at once would otherwise be nobody.
 """
 
 from __future__ import annotations
@@ -10,6 +13,8 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from collections.abc import Mapping
+from contextlib import suppress
 from ipaddress import ip_address
 
 from msgspec import Struct
@@ -23,6 +28,15 @@ _CONNECTED = "01"
 _LARGEST_TABLE = 16 << 20
 
 
+class Ends(Struct, frozen=True):
+    """Both ends of a connection: theirs, and ours. One port of theirs may be that of several connections."""
+
+    address: str
+    port: int
+    our_address: str
+    our_port: int
+
+
 class Connected(Struct, frozen=True):
     """The other end of a connection: whose it is, and the number of its socket."""
 
@@ -30,11 +44,17 @@ class Connected(Struct, frozen=True):
     inode: int
 
 
-def prove_browser(address: str, port: int, agents: SeenAgents, *, uid: int) -> None:
-    """Raises NotProvenError if the process at this end of a connection is not this user's, or an agent started it."""
-    found = connected(address, port)
-    if found is None:
+def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
+    """Raises NotProvenError if the process at their end of a connection is not this user's, or an agent started it."""
+    tables = _tables()
+    if not tables:
         return
+    found = connected(ends, tables)
+    if found is None:
+        raise NotProvenError(
+            "this answer does not count: the system does not say which process it came from, as that does not wait for "
+            "what we say to it; answer in a browser of your own, or in a terminal (interpose approvals approve ID)"
+        )
     if found.uid not in (uid, 0):
         raise NotProvenError(f"this answer does not count: it comes from user {found.uid}, and user {uid} was let in")
     chain = ancestry(holder_of(found.inode))
@@ -54,21 +74,29 @@ def _of_agent(who: str) -> NotProvenError:
     )
 
 
-def connected(address: str, port: int) -> Connected | None:
-    """The socket at this address of this machine; None if there is none that can be seen."""
+def connected(ends: Ends, tables: Mapping[str, str] | None = None) -> Connected | None:
+    """The socket at their end, while somebody holds it and can still send; None if there is none in the tables."""
     # A program may speak to an IPv4 address by a socket for IPv6.
-    wide = address if ":" in address else f"::ffff:{address}"
-    for table, name in (("tcp", _name(address, port)), ("tcp6", _name(wide, port))):
-        try:
-            with (PROC / "net" / table).open("rb") as file:
-                lines = file.read(_LARGEST_TABLE).decode("ascii", "replace").splitlines()[1:]
-        except OSError:
-            continue
-        for line in lines:
+    wanted = {
+        "tcp": (_name(ends.address, ends.port), _name(ends.our_address, ends.our_port)),
+        "tcp6": (_name(_wide(ends.address), ends.port), _name(_wide(ends.our_address), ends.our_port)),
+    }
+    for table, text in (_tables() if tables is None else tables).items():
+        for line in text.splitlines()[1:]:
             fields = line.split()
-            if len(fields) > 9 and fields[1] == name and fields[3] == _CONNECTED:
-                return Connected(int(fields[7]), int(fields[9]))
+            if len(fields) > 9 and (fields[1], fields[2]) == wanted[table] and fields[3] == _CONNECTED:
+                found = Connected(int(fields[7]), int(fields[9]))
+                return found if found.inode else None
     return None
+
+
+def _tables() -> dict[str, str]:
+    """What the kernel has written on all connections; empty on a system whose kernel does not."""
+    found: dict[str, str] = {}
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError), (PROC / "net" / table).open("rb") as file:
+            found[table] = file.read(_LARGEST_TABLE).decode("ascii", "replace")
+    return found
 
 
 def holder_of(inode: int) -> int:
@@ -82,6 +110,10 @@ def holder_of(inode: int) -> int:
         except OSError:
             continue  # it ended meanwhile, or is none of our business
     return 0
+
+
+def _wide(address: str) -> str:
+    return address if ":" in address else f"::ffff:{address}"
 
 
 def _name(address: str, port: int) -> str:

@@ -24,7 +24,7 @@ from msgspec import Struct
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
 from interpose.proof.agents import SeenAgents
-from interpose.proof.browsers import prove_browser
+from interpose.proof.browsers import Ends, prove_browser
 from interpose.proof.codes import Codes
 from interpose.proof.passphrase import Passphrase, read_passphrase
 from interpose.proof.terminal import is_own_address, prove_terminal
@@ -43,6 +43,9 @@ class Answerer(Struct, frozen=True, kw_only=True):
     unix: bool
     address: str = ""
     port: int = 0
+    our_address: str = ""
+    our_port: int = 0
+    """Where it connected to."""
     pid: int = 0
     start: int = 0
     uid: int = -1
@@ -86,7 +89,8 @@ class Proof:
             case "terminal" | "user" if answerer.paired == self.kind:
                 # INVARIANT: a browser is paired by whoever proved it in the same way, over the Unix socket.
                 uid = os.geteuid() if self.kind == "terminal" else self._operator
-                prove_browser(answerer.address, answerer.port, self.agents, uid=uid)
+                ends = Ends(answerer.address, answerer.port, answerer.our_address, answerer.our_port)
+                prove_browser(ends, self.agents, uid=uid)
             case "terminal" if answerer.unix:
                 prove_terminal(answerer.pid, answerer.start, self.agents)
             case "user" if answerer.unix:

@@ -30,15 +30,17 @@ def routes(visits: Visits) -> tuple[Route, ...]:
             return to(after)
         number, secret = request.query.get("pair", ""), cookie_of(request, visits.cookie_name(request, _PAIR))
         code = visits.pairings.code(number, secret)
-        if not code:
+        # INVARIANT: a page shows no code that somebody else can show: a number counts where our own page asks with it.
+        # Whoever was offered one may lead a browser here with it, and put the secret there from another port.
+        if not code or request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
             number, secret = visits.pairings.offer()
             offered = visits.set_cookie(request, secret, _PAIR, seconds=OFFERED_SECONDS)
-            return with_cookie(to(_address(number, after)), offered)
+            return with_cookie(_entrance(visits.pairings.code(number, secret), _address(number, after)), offered)
         let_in = visits.pairings.claim(code)
         if let_in is None:
             return _entrance(code, _address(number, after))
         begun = await asyncio.to_thread(
-            visits.sessions.begin, let_in.name, let_in.role, proven=let_in.proven
+            visits.sessions.begin, let_in.name, let_in.role, proven=let_in.proven, token=let_in.token
         )  # fmt: skip
         answer = with_cookie(to(after), visits.set_cookie(request, begun.cookie))
         return with_cookie(answer, visits.set_cookie(request, "", _PAIR, seconds=0))

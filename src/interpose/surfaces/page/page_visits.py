@@ -56,9 +56,10 @@ class Visit(Struct, frozen=True):
 
     def answerer(self) -> Answerer:
         """Who answers, for the proof: this browser, which a person may have let in."""
+        peer = self.request.peer
         return Answerer(
-            unix=False, address=self.request.peer.address, port=self.request.peer.port, paired=self.session.proven,
-            passphrase=self.field("passphrase"), code=self.field("code"),
+            unix=False, address=peer.address, port=peer.port, our_address=peer.our_address, our_port=peer.our_port,
+            paired=self.session.proven, passphrase=self.field("passphrase"), code=self.field("code"),
         )  # fmt: skip
 
 
