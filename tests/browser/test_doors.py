@@ -209,6 +209,21 @@ def test_a_cookie_counts_for_nothing_at_the_socket(server: ServerProcess) -> Non
         connection.close()
 
 
+def test_there_is_time_to_type_a_token(browser: Browser, server: ServerProcess) -> None:
+    """The page with the code is loaded again and again: what is typed must not go with it."""
+    with person(browser) as page:
+        page.goto(address(server, "/sessions"))
+        expect(page.locator("meta[http-equiv=refresh]")).to_have_count(1)
+        page.get_by_text("Sign in with a token instead").click()
+        page.get_by_label("Token").fill("wrong")
+        expect(page.locator("meta[http-equiv=refresh]")).to_have_count(0)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("not known")
+        page.get_by_label("Token").fill(server.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+
+
 def test_tokens_are_not_guessed_for_long(tmp_path: Path) -> None:
     with ServerProcess(configured(tmp_path)) as server:
         said = [send(server, "POST", "/enter", {"token": f"{number:040}"}).status for number in range(12)]

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import NotProvenError
-from interpose.proof.agents import SeenAgent, SeenAgents
 from interpose.proof import browsers
+from interpose.proof.agents import SeenAgent, SeenAgents
 from interpose.proof.browsers import Ends, connected, holder_of, prove_browser
 from interpose.proof.terminal import start_of
 

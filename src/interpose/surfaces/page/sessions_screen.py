@@ -22,8 +22,8 @@ from interpose.surfaces.page.pieces import (
     cut,
     duration,
     facts,
-    question_path,
     id_at,
+    question_path,
     session_path,
     span,
 )
