@@ -57,6 +57,9 @@ def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
         )
     if found.uid not in (uid, 0):
         raise NotProvenError(f"this answer does not count: it comes from user {found.uid}, and user {uid} was let in")
+    if agents.crowded and found.uid == os.geteuid():
+        # As at a terminal: an agent that starts many others would be forgotten itself.
+        raise NotProvenError("this answer does not count: more agents ask here than can be watched")
     chain = ancestry(holder_of(found.inode))
     if (agent := agents.among(chain)) is not None:
         raise _of_agent(f"{agent.name} (process {agent.pid}), an agent that asks here")

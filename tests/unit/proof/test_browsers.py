@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from interpose.errors import NotProvenError
+from interpose.proof import agents as known_agents
 from interpose.proof import browsers
 from interpose.proof.agents import SeenAgent, SeenAgents
 from interpose.proof.browsers import Ends, connected, holder_of, prove_browser
@@ -82,6 +83,18 @@ def test_a_process_of_a_known_agent_does_not_answer() -> None:
     with child() as (pid, ends):
         agents._remember(SeenAgent(pid, start_of(pid), 0, "some-agent"))
         with pytest.raises(NotProvenError, match=f"process {pid}"):
+            prove_browser(ends, agents, uid=os.geteuid())
+
+
+def test_an_agent_that_starts_many_others_is_not_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known_agents, "MOST_KNOWN", 1)
+    agents = SeenAgents()
+    with child() as (pid, ends):
+        agents._remember(SeenAgent(pid, start_of(pid), 0, "some-agent"))
+        agents._remember(SeenAgent(os.getpid(), start_of(os.getpid()), 0, "another"))
+        agents._remember(SeenAgent(os.getppid(), start_of(os.getppid()), 0, "a third"))
+        assert agents.crowded
+        with pytest.raises(NotProvenError, match="more agents ask here"):
             prove_browser(ends, agents, uid=os.geteuid())
 
 
