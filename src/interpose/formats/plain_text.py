@@ -6,8 +6,8 @@ BLANK = frozenset(
     "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
     + "".join(map(chr, (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0))))
 )
-"""Letters that count as printable and that nobody sees: fillers, an empty pattern of dots, variants of the letter before
-(but for the two that emoji have)."""
+"""Letters that count as printable and that nobody sees: fillers, an empty pattern of dots, and what makes a variant of
+the letter before (but for the two that emoji have)."""
 
 
 def plain(text: str) -> str:
