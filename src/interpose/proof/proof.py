@@ -42,6 +42,8 @@ class Answerer(Struct, frozen=True, kw_only=True):
 
     unix: bool
     address: str = ""
+    client: str = ""
+    """Who that speaks for, if it is a proxy that is trusted to say so."""
     port: int = 0
     our_address: str = ""
     our_port: int = 0
@@ -53,11 +55,19 @@ class Answerer(Struct, frozen=True, kw_only=True):
     code: str = ""
     paired: str = ""
     """The proof by which a person let this browser in, if it is one: see surfaces.page."""
+    here: bool = False
+    """That browser was on this machine then."""
 
     @property
     def on_this_machine(self) -> bool:
         """Whether it could be one of our own processes."""
-        return self.unix or is_own_address(self.address)
+        # What comes through a proxy on another machine may have come from here before, and so may a cookie.
+        return (
+            self.unix
+            or self.here
+            or is_own_address(self.address)
+            or (bool(self.client) and is_own_address(self.client))
+        )
 
 
 class Proof:

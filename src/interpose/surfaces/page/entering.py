@@ -7,6 +7,7 @@ from collections import deque
 from time import monotonic
 from urllib.parse import quote
 
+from interpose.surfaces.http.proving import answerer_of
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
 from interpose.surfaces.page.frame import plain_page, to
 from interpose.surfaces.page.html import NOTHING, Html, tag
@@ -42,7 +43,8 @@ def routes(visits: Visits) -> tuple[Route, ...]:
         if let_in is None:
             return _entrance(code, number, after)
         begun = await asyncio.to_thread(
-            visits.sessions.begin, let_in.name, let_in.role, proven=let_in.proven, token=let_in.token
+            visits.sessions.begin, let_in.name, let_in.role, proven=let_in.proven, token=let_in.token,
+            here=_is_here(request),
         )  # fmt: skip
         answer = with_cookie(to(after), visits.set_cookie(request, begun.cookie))
         return with_cookie(answer, visits.set_cookie(request, "", _PAIR, seconds=0))
@@ -57,7 +59,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
             wrong.append(now)
             return _refused(Refusal(401, "unauthorized", "this token is not known, or has ended"), after)
         name, role, digest = found
-        begun = await asyncio.to_thread(visits.sessions.begin, name, role, token=digest)
+        begun = await asyncio.to_thread(visits.sessions.begin, name, role, token=digest, here=_is_here(request))
         return with_cookie(to(after), visits.set_cookie(request, begun.cookie))
 
     async def leave(visit: Visit) -> Response:
@@ -69,6 +71,10 @@ def routes(visits: Visits) -> tuple[Route, ...]:
         Route("POST", PATH, with_token, "visitor", "Sign in with a token"),
         Route("POST", "/leave", visits.screen("agent", leave), "visitor", "Sign out"),
     )
+
+
+def _is_here(request: Request) -> bool:
+    return answerer_of(request, "", "").on_this_machine
 
 
 def _own_path(text: str) -> str:

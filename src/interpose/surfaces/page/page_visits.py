@@ -58,8 +58,9 @@ class Visit(Struct, frozen=True):
         """Who answers, for the proof: this browser, which a person may have let in."""
         peer = self.request.peer
         return Answerer(
-            unix=False, address=peer.address, port=peer.port, our_address=peer.our_address, our_port=peer.our_port,
-            paired=self.session.proven, passphrase=self.field("passphrase"), code=self.field("code"),
+            unix=False, address=peer.address, client=self.request.client, port=peer.port,
+            our_address=peer.our_address, our_port=peer.our_port,
+            paired=self.session.proven, here=self.session.here, passphrase=self.field("passphrase"), code=self.field("code"),
         )  # fmt: skip
 
 
