@@ -10,8 +10,9 @@ import sqlite3
 import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -224,6 +225,25 @@ def test_there_is_time_to_type_a_token(browser: Browser, server: ServerProcess) 
         expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
 
 
+def test_a_cookie_of_another_port_locks_nobody_out(server: ServerProcess) -> None:
+    """It has our name and a longer path, so browsers send it first."""
+    cookie, _ = signed_in(server)
+    name = cookie.partition("=")[0]
+    assert send(server, "GET", "/inbox", Cookie=f"{name}=x; {name}=a.b; {cookie}").status == 200
+
+
+def test_who_signs_in_gets_where_they_wanted_to_go(server: ServerProcess) -> None:
+    """Also after the page with the code was loaded again and again, and whatever the address has in it."""
+    sent = send(server, "GET", "/sessions/a%2Fb%20%C3%A9%252e").headers["Location"]
+    for _ in range(3):
+        again = re.search(r"url=([^\"]+)", send(server, "GET", sent).text)
+        assert again is not None
+        sent = unescape(again[1])
+    after = parse_qs(urlsplit(sent).query)["next"][0]
+    entered = send(server, "POST", "/enter", {"token": server.token, "next": after})
+    assert entered.headers["Location"] == "/sessions/a%2Fb%20%C3%A9%252e"
+
+
 def test_tokens_are_not_guessed_for_long(tmp_path: Path) -> None:
     with ServerProcess(configured(tmp_path)) as server:
         said = [send(server, "POST", "/enter", {"token": f"{number:040}"}).status for number in range(12)]
@@ -252,10 +272,9 @@ def test_a_browser_that_a_token_let_in_is_out_when_the_token_ends(tmp_path: Path
         tokens.write_text(f"{before}eve approver {'e' * 40}\n")
         server.ask("POST", "/api/v1/reload")
         code, number, secret = offered(server)
-        shown = {"Cookie": secret}
         with ThreadPoolExecutor(1) as own:
             typed = own.submit(typed_code, server, code, "e" * 40)
-            while "Location" not in (came := send(server, "GET", f"/enter?pair={number}", **shown)).headers:
+            while "Location" not in (came := send(server, "GET", f"/enter?pair={number}", Cookie=secret)).headers:
                 assert not typed.done(), typed.result()
         cookie = came.headers.get_all("Set-Cookie", [])[0].partition(";")[0]
         assert send(server, "GET", "/inbox", Cookie=cookie).status == 200

@@ -2,10 +2,11 @@
 
 A paired browser shows a cookie, and whoever reads it from the disk or the memory of the browser has it, too. But the
 kernel says which process is at the other end of a connection on this machine. One that an agent started is no person's.
-What can't be seen of a process proves nothing and refuses nothing: one that hides, or whose parents are gone.
+Where the kernel does not tell, nothing is refused; nor is a process whose parents are gone.
 
-INVARIANT: where the kernel has a table of connections, one that is not in it answers nothing. Whoever sends an answer
-and closes their end at once would otherwise be nobody.
+INVARIANT: where the kernel has a table of connections, one that is not in it answers nothing, and of those of our own
+user none that no process holds from before we look until after. Whoever sends an answer and closes their end at once,
+or leaves it on its way to another process, would otherwise be nobody.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from __future__ import annotations
 import os
 import socket
 import struct
-from collections.abc import Mapping
 from contextlib import suppress
 from ipaddress import ip_address
 
@@ -26,6 +26,7 @@ from interpose.proof.terminal import AGENT_MARKS, AGENT_NAMES
 
 _CONNECTED = "01"
 _LARGEST_TABLE = 16 << 20
+_LOOKS = 3
 
 
 class Ends(Struct, frozen=True):
@@ -46,21 +47,19 @@ class Connected(Struct, frozen=True):
 
 def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
     """Raises NotProvenError if the process at their end of a connection is not this user's, or an agent started it."""
-    tables = _tables()
-    if not tables:
+    if not _tables():
         return
-    found = connected(ends, tables)
+    # A table is written while it is read, and one that comes and goes may hide its neighbour.
+    found = next(filter(None, (connected(ends) for _ in range(_LOOKS))), None)
     if found is None:
-        raise NotProvenError(
-            "this answer does not count: the system does not say which process it came from, as that does not wait for "
-            "what we say to it; answer in a browser of your own, or in a terminal (interpose approvals approve ID)"
-        )
+        raise _of_nobody()
     if found.uid not in (uid, 0):
         raise NotProvenError(f"this answer does not count: it comes from user {found.uid}, and user {uid} was let in")
     if agents.crowded and found.uid == os.geteuid():
         # As at a terminal: an agent that starts many others would be forgotten itself.
         raise NotProvenError("this answer does not count: more agents ask here than can be watched")
-    chain = ancestry(holder_of(found.inode))
+    holder = holder_of(found.inode)
+    chain = ancestry(holder)
     if (agent := agents.among(chain)) is not None:
         raise _of_agent(f"{agent.name} (process {agent.pid}), an agent that asks here")
     for one in chain:
@@ -68,6 +67,16 @@ def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
             raise _of_agent(f"{one.name} (process {one.pid}), an agent")
         if mark := next((name for name in AGENT_MARKS if name in environment_of(one.pid)), ""):
             raise _of_agent(f"an agent, which set {mark}")
+    # Processes of other users can't be looked into: there it counts whose the connection is.
+    if found.uid == os.geteuid() and not (chain and holder_of(found.inode) == holder):
+        raise _of_nobody()
+
+
+def _of_nobody() -> NotProvenError:
+    return NotProvenError(
+        "this answer does not count: the system does not say which process it came from, as it hides or does not wait "
+        "for what we say to it; answer in a browser of your own, or in a terminal (interpose approvals approve ID)"
+    )
 
 
 def _of_agent(who: str) -> NotProvenError:
@@ -77,14 +86,14 @@ def _of_agent(who: str) -> NotProvenError:
     )
 
 
-def connected(ends: Ends, tables: Mapping[str, str] | None = None) -> Connected | None:
+def connected(ends: Ends) -> Connected | None:
     """The socket at their end, while somebody holds it and can still send; None if there is none in the tables."""
     # A program may speak to an IPv4 address by a socket for IPv6.
     wanted = {
         "tcp": (_name(ends.address, ends.port), _name(ends.our_address, ends.our_port)),
         "tcp6": (_name(_wide(ends.address), ends.port), _name(_wide(ends.our_address), ends.our_port)),
     }
-    for table, text in (_tables() if tables is None else tables).items():
+    for table, text in _tables().items():
         for line in text.splitlines()[1:]:
             fields = line.split()
             if len(fields) > 9 and (fields[1], fields[2]) == wanted[table] and fields[3] == _CONNECTED:

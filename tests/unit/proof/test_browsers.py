@@ -29,6 +29,10 @@ with socket.create_connection((sys.argv[1], int(sys.argv[2]))) as own:
         own.shutdown(socket.SHUT_WR)
     elif sys.argv[3] == "closed":
         own.close()
+    elif sys.argv[3] == "sent":
+        here, there = socket.socketpair()
+        socket.send_fds(here, [b"x"], [own.fileno()])
+        own.close()
     print("ready", flush=True)
     sys.stdin.read()
 """
@@ -53,7 +57,7 @@ def child(host: str = "127.0.0.1", then: str = "", **environment: str) -> Iterat
             port = int(made.stdout.readline())
             accepted, _ = listening.accept()
             assert made.stdout.readline() == "ready\n"
-            if then:
+            if then in ("half", "closed"):
                 assert accepted.recv(1) == b"", "the end is here"
             try:
                 yield made.pid, Ends(host, port, host, listening.getsockname()[1])
@@ -108,10 +112,22 @@ def test_another_users_process_does_not_answer() -> None:
             prove_browser(ends, SeenAgents(), uid=other)
 
 
-@pytest.mark.parametrize("then", ["half", "closed"])
+@pytest.mark.parametrize("then", ["half", "closed", "sent"])
 def test_who_closes_its_end_at_once_does_not_answer(then: str) -> None:
-    """An answer counts though nobody waits for what is said to it: an agent with a cookie would be nobody."""
+    """An answer counts though nobody waits for what is said to it: an agent with a cookie would be nobody. Nobody holds
+    an end that is on its way to another process either."""
     with child(then=then, CLAUDECODE="1") as (_pid, ends), pytest.raises(NotProvenError, match="does not say which"):
+        prove_browser(ends, SeenAgents(), uid=os.geteuid())
+
+
+def test_who_hangs_up_while_we_look_does_not_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    with child() as (pid, ends):
+        for seen in ([pid, 0], [0, 0], [1 << 22, 1 << 22]):
+            answers = iter(seen)
+            monkeypatch.setattr(browsers, "holder_of", lambda _inode, answers=answers: next(answers))
+            with pytest.raises(NotProvenError, match="does not say which"):
+                prove_browser(ends, SeenAgents(), uid=os.geteuid())
+        monkeypatch.undo()
         prove_browser(ends, SeenAgents(), uid=os.geteuid())
 
 

@@ -11,7 +11,7 @@ from interpose.surfaces.http.proving import answerer_of
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
 from interpose.surfaces.page.frame import plain_page, to
 from interpose.surfaces.page.html import NOTHING, Html, tag
-from interpose.surfaces.page.page_visits import Visit, Visits, cookie_of, posted, with_cookie
+from interpose.surfaces.page.page_visits import Visit, Visits, cookies_of, posted, with_cookie
 from interpose.surfaces.page.pairing import OFFERED_SECONDS
 
 PATH = "/enter"
@@ -31,7 +31,8 @@ def routes(visits: Visits) -> tuple[Route, ...]:
             return to(after)
         if request.query.get("with") == "token":
             return _token_page(after)
-        number, secret = request.query.get("pair", ""), cookie_of(request, visits.cookie_name(request, _PAIR))
+        number = request.query.get("pair", "")
+        secret = next(iter(cookies_of(request, visits.cookie_name(request, _PAIR))), "")
         code = visits.pairings.code(number, secret)
         # INVARIANT: a page shows no code that somebody else can show: a number counts where our own page asks with it.
         # Whoever was offered one may lead a browser here with it, and put the secret there from another port.
@@ -78,9 +79,9 @@ def _is_here(request: Request) -> bool:
 
 
 def _own_path(text: str) -> str:
-    """Where to go on: a path of ours, or the first screen."""
+    """Where to go on: a path of ours as addresses have it, or the first screen. It comes here again and again."""
     own = text.startswith("/") and not text.startswith(("//", "/enter", "/leave", "/live", "/api", "/static"))
-    return quote(text, safe="/") if own and len(text) <= 200 else "/"
+    return quote(text, safe="/%") if own and len(text) <= 200 else "/"
 
 
 def _address(number: str, after: str) -> str:
