@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import socket
 import sqlite3
+import sys
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
+from html import unescape
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 from playwright.sync_api import Browser, expect
@@ -19,6 +23,23 @@ from tests.e2e.terminals import interpose
 from tests.e2e.trying_agents import agent_in, database
 
 FORM = "application/x-www-form-urlencoded"
+
+
+GONE = """\
+import socket, sys
+how, port, id, csrf, cookie = sys.argv[1:]
+body = f"csrf={csrf}&scope=once"
+head = [
+    f"POST /inbox/{id}/approve HTTP/1.1", f"Host: 127.0.0.1:{port}", f"Origin: http://127.0.0.1:{port}",
+    f"Cookie: {cookie}", "Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(body)}", "", body,
+]
+with socket.create_connection(("127.0.0.1", int(port))) as own:
+    own.sendall("\\r\\n".join(head).encode())
+    if how == "half":
+        own.shutdown(socket.SHUT_WR)
+        while own.recv(4096):
+            pass
+"""
 
 
 class Answer:
@@ -49,6 +70,26 @@ def signed_in(server: ServerProcess) -> tuple[str, str]:
     csrf = re.search(r'name="csrf" value="([^"]+)"', send(server, "GET", "/", Cookie=cookie).text)
     assert csrf is not None
     return cookie, csrf[1]
+
+
+def offered(server: ServerProcess) -> tuple[str, str, str]:
+    """What a program gets that asks for a code: the code, its number, and the cookie with its secret."""
+    came = send(server, "GET", "/enter")
+    code, number = re.search(r'id="code"[^>]*>([^<]+)<', came.text), re.search(r"pair=([^&]+)&", came.text)
+    assert code is not None
+    assert number is not None
+    return code[1], number[1], came.headers["Set-Cookie"].partition(";")[0]
+
+
+def typed_code(server: ServerProcess, code: str, token: str) -> int:
+    """Somebody with a token lets a browser in, from wherever they are."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=30)
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    try:
+        connection.request("POST", "/api/v1/page/pairings", json.dumps({"pairing": code}), headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 PAGES = ["/", "/inbox", "/inbox/batch", "/inbox/kj4m2qxr", "/calls/x", "/live"]
@@ -169,6 +210,40 @@ def test_a_cookie_counts_for_nothing_at_the_socket(server: ServerProcess) -> Non
         connection.close()
 
 
+def test_there_is_time_to_type_a_token(browser: Browser, server: ServerProcess) -> None:
+    """The page with the code is loaded again and again: what is typed must not go with it."""
+    with person(browser) as page:
+        page.goto(address(server, "/sessions"))
+        expect(page.locator("meta[http-equiv=refresh]")).to_have_count(1)
+        page.get_by_text("Sign in with a token instead").click()
+        page.get_by_label("Token").fill("wrong")
+        expect(page.locator("meta[http-equiv=refresh]")).to_have_count(0)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("alert")).to_contain_text("not known")
+        page.get_by_label("Token").fill(server.token)
+        page.get_by_role("button", name="Sign in").click()
+        expect(page.get_by_role("heading", name="Sessions")).to_be_visible()
+
+
+def test_a_cookie_of_another_port_locks_nobody_out(server: ServerProcess) -> None:
+    """It has our name and a longer path, so browsers send it first."""
+    cookie, _ = signed_in(server)
+    name = cookie.partition("=")[0]
+    assert send(server, "GET", "/inbox", Cookie=f"{name}=x; {name}=a.b; {cookie}").status == 200
+
+
+def test_who_signs_in_gets_where_they_wanted_to_go(server: ServerProcess) -> None:
+    """Also after the page with the code was loaded again and again, and whatever the address has in it."""
+    sent = send(server, "GET", "/sessions/a%2Fb%20%C3%A9%252e").headers["Location"]
+    for _ in range(3):
+        again = re.search(r"url=([^\"]+)", send(server, "GET", sent).text)
+        assert again is not None
+        sent = unescape(again[1])
+    after = parse_qs(urlsplit(sent).query)["next"][0]
+    entered = send(server, "POST", "/enter", {"token": server.token, "next": after})
+    assert entered.headers["Location"] == "/sessions/a%2Fb%20%C3%A9%252e"
+
+
 def test_tokens_are_not_guessed_for_long(tmp_path: Path) -> None:
     with ServerProcess(configured(tmp_path)) as server:
         said = [send(server, "POST", "/enter", {"token": f"{number:040}"}).status for number in range(12)]
@@ -188,6 +263,38 @@ def test_a_token_that_ends_ends_its_sessions(tmp_path: Path) -> None:
         tokens.write_text(before)
         server.ask("POST", "/api/v1/reload")
         assert send(server, "GET", "/inbox", Cookie=cookie).status == 303
+
+
+def test_a_browser_that_a_token_let_in_is_out_when_the_token_ends(tmp_path: Path) -> None:
+    with ServerProcess(configured(tmp_path)) as server:
+        tokens = tmp_path / ".config" / "interpose" / "tokens"
+        before = tokens.read_text()
+        tokens.write_text(f"{before}eve approver {'e' * 40}\n")
+        server.ask("POST", "/api/v1/reload")
+        code, number, secret = offered(server)
+        with ThreadPoolExecutor(1) as own:
+            typed = own.submit(typed_code, server, code, "e" * 40)
+            while "Location" not in (came := send(server, "GET", f"/enter?pair={number}", Cookie=secret)).headers:
+                assert not typed.done(), typed.result()
+        cookie = came.headers.get_all("Set-Cookie", [])[0].partition(";")[0]
+        assert send(server, "GET", "/inbox", Cookie=cookie).status == 200
+        tokens.write_text(before)
+        server.ask("POST", "/api/v1/reload")
+        assert send(server, "GET", "/inbox", Cookie=cookie).status == 303
+
+
+def test_a_code_that_somebody_else_was_offered_is_not_shown(browser: Browser, server: ServerProcess) -> None:
+    """Cookies have no ports: a page of an agent at another port puts its secret there, and leads here with its number.
+    Whoever types what is shown then would let the agent in."""
+    code, number, secret = offered(server)
+    name, _, value = secret.partition("=")
+    with person(browser) as page:
+        page.context.add_cookies([{"name": name, "value": value, "domain": "127.0.0.1", "path": "/enter"}])
+        page.goto(address(server, f"/enter?pair={number}"))
+        first = page.locator("#code").inner_text()
+        with page.expect_navigation():  # it asks again by itself
+            pass
+        assert code not in (first, page.locator("#code").inner_text())
 
 
 def test_no_other_page_puts_ours_in_a_frame(browser: Browser, server: ServerProcess) -> None:
@@ -238,6 +345,15 @@ class TestThisMachine:
                 )
                 assert "403" in other.until("code:")
                 assert "was started by" in (server.home / "out.html").read_text()
+                # It does not wait for what is said, so that nobody finds its process.
+                (server.home / "gone.py").write_text(GONE, encoding="utf-8")
+                for how in ("half", "closed"):
+                    cookies, own_name = f"'{cookie}'", f"{sys.executable} gone.py {how} {server.port} {id} {csrf}"
+                    other.type(f"{own_name} {cookies} && echo se''nt\n")
+                    other.until("sent")
+                    other.until("code:")
+                    answered = f"/api/v1/approvals/{id}"
+                    assert server.ask("GET", answered).body["state"] == "waiting", how
                 assert server.ask("GET", f"/api/v1/approvals/{id}").body["state"] == "waiting"
                 page.get_by_role("button", name="Approve", exact=True).click()
                 expect(page.get_by_text("You let it run.")).to_be_visible()

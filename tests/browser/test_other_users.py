@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from tests.browser.browsing import ask, configured
-from tests.browser.test_doors import send
+from tests.browser.test_doors import offered, send
 from tests.e2e.processes import ServerProcess
 
 OPERATOR, THIEF = "daemon", "nobody"
@@ -71,11 +71,9 @@ def test_only_the_operators_browser_answers() -> None:
 
 def _only_the_operators_browser(server: ServerProcess, socket: str) -> None:
     id = ask(server)
-    offered = send(server, "GET", "/enter")
-    pair, address = offered.headers["Set-Cookie"].partition(";")[0], offered.headers["Location"]
-    code = re.search(r'id="code"[^>]*>([^<]+)<', send(server, "GET", address, Cookie=pair).text)
-    assert code is not None
-    pairing = as_user(OPERATOR, PAIRS, socket, json.dumps({"pairing": code[1]}))
+    code, number, pair = offered(server)
+    address = f"/enter?pair={number}"
+    pairing = as_user(OPERATOR, PAIRS, socket, json.dumps({"pairing": code}))
     entered = send(server, "GET", address, Cookie=pair)
     while entered.status == 200:  # until the code was typed
         entered = send(server, "GET", address, Cookie=pair)

@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+BLANK = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+    + "".join(map(chr, (*range(0xFE00, 0xFE0E), *range(0xE0100, 0xE01F0))))
+)
+"""Letters that count as printable and that nobody sees: fillers, an empty pattern of dots, and what makes a variant of
+the letter before (but for the two that emoji have)."""
+
 
 def plain(text: str) -> str:
     """Text that the agent chose, shown so that it can't move the cursor or repaint the question. Lines stay lines."""
-    return text if text.isprintable() else "\n".join(one_line(line) for line in text.split("\n"))
+    return text if _is_shown(text) else "\n".join(one_line(line) for line in text.split("\n"))
 
 
 def one_line(text: str) -> str:
     """The same on one line: a line break is shown as `\\n`, and what can't be shown as the escape that Python has."""
-    if text.isprintable():
+    if _is_shown(text):
         return text
-    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in text)
+    return "".join(char if _is_shown(char) else char.encode("unicode_escape").decode("ascii") for char in text)
+
+
+def _is_shown(text: str) -> bool:
+    return text.isprintable() and (text.isascii() or BLANK.isdisjoint(text))

@@ -24,7 +24,7 @@ from msgspec import Struct
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
 from interpose.proof.agents import SeenAgents
-from interpose.proof.browsers import prove_browser
+from interpose.proof.browsers import Ends, prove_browser
 from interpose.proof.codes import Codes
 from interpose.proof.passphrase import Passphrase, read_passphrase
 from interpose.proof.terminal import is_own_address, prove_terminal
@@ -42,7 +42,12 @@ class Answerer(Struct, frozen=True, kw_only=True):
 
     unix: bool
     address: str = ""
+    client: str = ""
+    """Who that speaks for, if it is a proxy that is trusted to say so."""
     port: int = 0
+    our_address: str = ""
+    our_port: int = 0
+    """Where it connected to."""
     pid: int = 0
     start: int = 0
     uid: int = -1
@@ -50,11 +55,19 @@ class Answerer(Struct, frozen=True, kw_only=True):
     code: str = ""
     paired: str = ""
     """The proof by which a person let this browser in, if it is one: see surfaces.page."""
+    here: bool = False
+    """That browser was on this machine then."""
 
     @property
     def on_this_machine(self) -> bool:
         """Whether it could be one of our own processes."""
-        return self.unix or is_own_address(self.address)
+        # What comes through a proxy on another machine may have come from here before, and so may a cookie.
+        return (
+            self.unix
+            or self.here
+            or is_own_address(self.address)
+            or (bool(self.client) and is_own_address(self.client))
+        )
 
 
 class Proof:
@@ -86,7 +99,8 @@ class Proof:
             case "terminal" | "user" if answerer.paired == self.kind:
                 # INVARIANT: a browser is paired by whoever proved it in the same way, over the Unix socket.
                 uid = os.geteuid() if self.kind == "terminal" else self._operator
-                prove_browser(answerer.address, answerer.port, self.agents, uid=uid)
+                ends = Ends(answerer.address, answerer.port, answerer.our_address, answerer.our_port)
+                prove_browser(ends, self.agents, uid=uid)
             case "terminal" if answerer.unix:
                 prove_terminal(answerer.pid, answerer.start, self.agents)
             case "user" if answerer.unix:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from interpose.config.settings import ApprovalSettings
 from interpose.errors import NotProvenError, ServerError
@@ -72,6 +73,15 @@ def test_addresses_of_this_machine_are_known_as_such() -> None:
     assert [address for address in own if not is_own_address(address)] == []
     assert not is_own_address("203.0.113.9")
     assert is_own_address("what"), "what is no address is not another machine"
+
+
+def test_who_comes_from_here_by_a_proxy_elsewhere_is_on_this_machine(tmp_path: Path) -> None:
+    by_proxy = Answerer(unix=False, address="203.0.113.9", client="127.0.0.1")
+    assert by_proxy.on_this_machine
+    assert not Answerer(unix=False, address="203.0.113.9", client="203.0.113.7").on_this_machine
+    for answerer in (by_proxy, replace(by_proxy, paired="terminal")):
+        with pytest.raises(NotProvenError):
+            Proof(ApprovalSettings(), SeenAgents()).check(answerer, "q")
 
 
 def test_what_a_proof_needs_must_be_there(tmp_path: Path) -> None:

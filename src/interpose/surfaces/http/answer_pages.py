@@ -32,6 +32,7 @@ body{font:1rem/1.45 system-ui,sans-serif;margin:0 auto;padding:1rem;max-width:44
 h1{font-size:1.25rem}h2{font-size:1rem;margin:1.2rem 0 .3rem}
 pre,code{font-family:ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}
 pre{border:1px solid #8888;border-radius:.4rem;padding:.6rem;margin:0;max-height:24rem;overflow:auto}
+pre bdi,dd bdi{direction:ltr;unicode-bidi:isolate-override}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.2rem .8rem;margin:0}dd{margin:0}dt{opacity:.75}
 blockquote{margin:0;padding:.2rem .8rem;border-inline-start:.25rem solid #8888}
 .said{border:2px solid #c60;border-radius:.4rem;padding:.6rem}
@@ -120,7 +121,7 @@ def _facts(
     else:
         yield _block(question.arguments)
     if diff := diff_of(question):
-        yield f"<h2>What changes</h2><pre>{_lines(diff)}</pre>"
+        yield f"<h2>What changes</h2><pre><bdi>{_lines(diff)}</bdi></pre>"
     if question.instead:
         yield f"<h2>Safer</h2><pre><bdi>{_lines(question.instead)}</bdi></pre>"
     if words := own_words(question):

@@ -26,8 +26,8 @@ def answerer_of(request: Request, passphrase: str, code: str) -> Answerer:
     """Who sent a request, as the kernel and the connection say it, with what they typed."""
     peer = request.peer
     return Answerer(
-        unix=peer.kind == "unix", address=peer.address, pid=peer.pid, start=peer.start, uid=peer.uid,
-        passphrase=passphrase, code=code,
+        unix=peer.kind == "unix", address=peer.address, client=request.client, pid=peer.pid, start=peer.start,
+        uid=peer.uid, passphrase=passphrase, code=code,
     )  # fmt: skip
 
 

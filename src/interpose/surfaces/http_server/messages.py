@@ -37,13 +37,16 @@ class Peer(Struct, frozen=True, kw_only=True):
     """The other end of a connection. `subject` is the common name of a verified client certificate.
 
     `pid`, `uid` and `gid` are those of the process that connected to a Unix socket, as the system knows them. `start`
-    is when it was started, so that another process that later gets its number is not taken for it.
+    is when it was started, so that another process that later gets its number is not taken for it. `our_address` and
+    `our_port` are the end of a TCP connection that is ours.
     """
 
     kind: Literal["tcp", "unix"]
     loopback: bool
     address: str = ""
     port: int = 0
+    our_address: str = ""
+    our_port: int = 0
     subject: str = ""
     pid: int = 0
     uid: int = UNKNOWN_USER

@@ -21,7 +21,11 @@ def peer_of(transport: BaseTransport) -> Peer:
         return Peer(kind="unix", loopback=True, pid=pid, uid=uid, gid=gid, start=_start_of(pid))
     address = address_of(name)
     subject = subject_of(transport.get_extra_info("peercert"))
-    return Peer(kind="tcp", loopback=is_loopback(address), address=address, port=name[1], subject=subject)
+    ours: object = transport.get_extra_info("sockname")
+    return Peer(
+        kind="tcp", loopback=is_loopback(address), address=address, port=name[1], our_address=address_of(ours),
+        our_port=ours[1] if isinstance(ours, tuple) else 0, subject=subject,
+    )  # fmt: skip
 
 
 def _credentials(connected: Any) -> tuple[int, int, int]:

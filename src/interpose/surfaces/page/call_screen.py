@@ -24,6 +24,7 @@ from interpose.surfaces.page.pieces import (
     diff,
     duration,
     facts,
+    id_at,
     moment,
     question_path,
     record_subject,
@@ -43,7 +44,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
     """One call by its id; those of a request by its id."""
 
     async def call(visit: Visit) -> Response:
-        id, store = visit.request.params["id"], visit.service.store
+        id, store = id_at(visit.request.params["id"]), visit.service.store
 
         def read() -> _FoundCalls:
             records = named(store, id, OF_REQUEST)

@@ -13,6 +13,8 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
+from interpose.formats.plain_text import BLANK
+
 
 class Html(Struct, frozen=True):
     """Markup. INVARIANT: it is made by this module, from names that we wrote and from text that was escaped."""
@@ -107,7 +109,7 @@ def _attribute(name: str, value: Attribute) -> str:
 
 
 def _is_seen(char: str) -> bool:
-    return char.isprintable() and unicodedata.category(char) not in _UNSEEN
+    return char.isprintable() and char not in BLANK and unicodedata.category(char) not in _UNSEEN
 
 
 def _spelled(char: str) -> str:

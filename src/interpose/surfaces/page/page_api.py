@@ -60,7 +60,7 @@ def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route
         answering = visits.service.answering
         # INVARIANT: what a browser may do for us is what whoever let it in has proved, just now, in this way.
         proven = answering.proof.kind if answering is not None and request.peer.kind == "unix" else ""
-        if not visits.pairings.confirm(code, name, role, proven):
+        if not visits.pairings.confirm(code, name, role, proven, _token_of(request, visits)):
             raise Refusal(429, "too_many_attempts", "too many codes were typed that no browser shows: wait two minutes")
         return json_response(Paired(name, role, await _arrived(visits, code)))
 
@@ -79,6 +79,12 @@ def routes(visits: Visits, address: Callable[[], Awaitable[str]]) -> tuple[Route
             answer=SignedOut, codes=(STORE,),
         ),
     )  # fmt: skip
+
+
+def _token_of(request: Request, visits: Visits) -> str:
+    """The digest of the token that lets a browser in: what it began ends with it. Empty where there is none."""
+    found = visits.sign_in_with(request.headers.get("authorization", "").partition(" ")[2].strip())
+    return "" if found is None else found[2]
 
 
 async def _arrived(visits: Visits, code: str) -> bool:

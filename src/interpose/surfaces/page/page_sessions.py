@@ -39,7 +39,8 @@ class PageSession(Struct, frozen=True, kw_only=True):
     """One browser that is signed in. Times are seconds.
 
     `proven` is the proof by which a person paired it, empty if it was signed in by a token; `token` is the digest of
-    that. `csrf` stands in every form of its pages.
+    that. `csrf` stands in every form of its pages. `here` is one on this machine: its cookie, taken elsewhere, is worth
+    no more there.
     """
 
     id: str
@@ -53,6 +54,7 @@ class PageSession(Struct, frozen=True, kw_only=True):
     before: str = ""
     proven: str = ""
     token: str = ""
+    here: bool = False
     ended: bool = False
 
 
@@ -69,12 +71,14 @@ class PageSessions:
     def __init__(self, store: Sessions, answering: Answering) -> None:
         self._store, self._seal, self._clock = store, answering.seal, answering.clock
 
-    def begin(self, name: str, role: Role, *, proven: str = "", token: str = "") -> SignedIn:
+    def begin(
+        self, name: str, role: Role, *, proven: str = "", token: str = "", here: bool = False
+    ) -> SignedIn:  # fmt: skip
         """Somebody signs in."""
         id, secret, now = secrets.token_urlsafe(12), secrets.token_urlsafe(32), self._now()
         session = PageSession(
             id=id, name=name, role=role, csrf=secrets.token_urlsafe(24), begun=now, used=now, rotated=now,
-            secret=_hash(secret), proven=proven, token=token,
+            secret=_hash(secret), proven=proven, token=token, here=here,
         )  # fmt: skip
         self._save(session, 0)
         return SignedIn(session, f"{id}.{secret}")

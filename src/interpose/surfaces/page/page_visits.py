@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 CSRF = "csrf"
 FORM = "application/x-www-form-urlencoded"
 MOST_FIELDS = 400
+MOST_COOKIES = 8
 LIVE = "x-interpose-live"
 """What a page says that looks again by itself."""
 _COOKIE = "interpose"
@@ -56,8 +57,11 @@ class Visit(Struct, frozen=True):
 
     def answerer(self) -> Answerer:
         """Who answers, for the proof: this browser, which a person may have let in."""
+        peer = self.request.peer
         return Answerer(
-            unix=False, address=self.request.peer.address, port=self.request.peer.port, paired=self.session.proven,
+            unix=False, address=peer.address, client=self.request.client, port=peer.port,
+            our_address=peer.our_address, our_port=peer.our_port,
+            paired=self.session.proven, here=self.session.here,
             passphrase=self.field("passphrase"), code=self.field("code"),
         )  # fmt: skip
 
@@ -85,18 +89,19 @@ class Visits:
 
     async def who(self, request: Request, *, used: bool = True) -> SignedIn | None:
         """Who is signed in, if somebody is. A token that ended ends what it began."""
-        cookie = cookie_of(request, self.cookie_name(request))
         # INVARIANT: who answers with a cookie comes over TCP, where the kernel says which process that is. No browser
         # speaks to a Unix socket.
-        if not cookie or request.peer.kind == "unix":
+        if request.peer.kind == "unix":
             return None
-        try:
-            found = await asyncio.to_thread(self.sessions.found, cookie, used=used)
-        except StoreError as error:
-            raise Refusal(503, "store_unavailable", f"the store can't be reached now: {text_of(error)}") from None
-        if found is not None and found.session.token and not self._is_known(found.session):
-            return None
-        return found
+        # A page at another port can put one of the same name before ours: it must not lock anybody out.
+        for cookie in cookies_of(request, self.cookie_name(request)):
+            try:
+                found = await asyncio.to_thread(self.sessions.found, cookie, used=used)
+            except StoreError as error:
+                raise Refusal(503, "store_unavailable", f"the store can't be reached now: {text_of(error)}") from None
+            if found is not None and (not found.session.token or self._is_known(found.session)):
+                return found
+        return None
 
     def sign_in_with(self, token: str) -> tuple[str, Role, str] | None:
         """Name, role and digest of a token that is known."""
@@ -118,7 +123,8 @@ class Visits:
 
             found = await self.who(request, used=LIVE not in request.headers)
             if found is None:
-                return to(f"/enter?next={quote(request.path, safe='/')}" if request.method == "GET" else "/enter")
+                after = quote(request.target.partition("?")[0], safe="/")
+                return to(f"/enter?next={after}" if request.method == "GET" else "/enter")
             visit = Visit(request, found.session, self.service)
             try:
                 if not visit.may(role):
@@ -151,13 +157,11 @@ class Visits:
         return bool(self.service.config.server.tls.cert_file)
 
 
-def cookie_of(request: Request, name: str) -> str:
-    """The value of a cookie; empty if there is none. Of several the first counts: browsers send the closest first."""
-    for part in request.headers.get("cookie", "").replace(",", ";").split(";"):
-        key, _, value = part.strip().partition("=")
-        if key == name:
-            return value
-    return ""
+def cookies_of(request: Request, name: str) -> list[str]:
+    """The values of a cookie, as many as are looked at. Browsers send the closest first."""
+    parts = request.headers.get("cookie", "").replace(",", ";").split(";")
+    named = (part.strip().partition("=") for part in parts)
+    return [value for key, _, value in named if key == name and value][:MOST_COOKIES]
 
 
 def with_cookie(answer: Response, cookie: str) -> Response:

@@ -29,12 +29,13 @@ _LENGTH = 8
 
 
 class Confirmed(Struct, frozen=True):
-    """Who let a browser in, with which proof, and until when it may come."""
+    """Who let a browser in, with which proof or by which token (its digest), and until when it may come."""
 
     name: str
     role: Role
     proven: str
     until: float
+    token: str = ""
 
 
 class Pairings:
@@ -61,14 +62,14 @@ class Pairings:
         digest = int(self._mac("code", number, secret), 16)
         return "".join(_LETTERS[digest >> (5 * place) & 31] for place in range(_LENGTH))
 
-    def confirm(self, code: str, name: str, role: Role, proven: str) -> bool:
+    def confirm(self, code: str, name: str, role: Role, proven: str, token: str = "") -> bool:
         """A person typed a code. False if too many others were typed just now."""
         now = self._clock()
         with self._lock:
             self._forget(now)
             if len(self._confirmed) >= MOST_CONFIRMED:
                 return False
-            self._confirmed[code] = Confirmed(name, role, proven, now + CONFIRMED_SECONDS)
+            self._confirmed[code] = Confirmed(name, role, proven, now + CONFIRMED_SECONDS, token)
         return True
 
     def claim(self, code: str) -> Confirmed | None:

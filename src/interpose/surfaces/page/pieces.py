@@ -71,31 +71,37 @@ def cut(text: str, longest: int = LONGEST_SUBJECT) -> str:
 
 
 def call_path(call_id: str) -> str:
-    """Where a call is shown."""
-    return f"/calls/{quote(call_id, safe='')}"
+    """Where a call is shown. Agents choose ids, of calls and of sessions."""
+    return f"/calls/{_segment(call_id)}"
 
 
 def session_path(session: str) -> str:
-    """Where a session is shown. Agents choose the ids: what no address may have in it is spelled otherwise."""
-    if _has_control(session):
-        spelled = urlsafe_b64encode(session.encode("utf-8", "surrogatepass")).decode("ascii")
-        return f"/sessions/{_SPELLED}{quote(spelled, safe='')}"
-    return f"/sessions/{quote(session.encode('utf-8', 'replace'), safe='')}"
+    """Where a session is shown."""
+    return f"/sessions/{_segment(session)}"
 
 
-def session_at(name: str) -> str:
-    """The id in an address. INVARIANT: only an id that has no other address is read as a spelled one."""
+def id_at(name: str) -> str:
+    """The id in an address. INVARIANT: an id has one address, and no other id has it."""
     if not name.startswith(_SPELLED):
         return name
     try:
         told = urlsafe_b64decode(name[1:].encode("ascii")).decode("utf-8", "surrogatepass")
     except ValueError:
         return name
-    return told if _has_control(told) else name
+    return told if _is_spelled(told) else name
 
 
-def _has_control(text: str) -> bool:
-    return any(ord(char) < 32 or ord(char) == 127 for char in text)
+def _segment(id: str) -> str:
+    if _is_spelled(id):
+        spelled = urlsafe_b64encode(id.encode("utf-8", "surrogatepass")).decode("ascii")
+        return f"{_SPELLED}{quote(spelled, safe='')}"
+    return quote(id.encode("utf-8", "replace"), safe="")
+
+
+def _is_spelled(id: str) -> bool:
+    """Whether an id does not stand in an address as it is: no address may have it, browsers would take it for a way up,
+    or it would be read as another one that is spelled."""
+    return id in (".", "..") or id.startswith(_SPELLED) or any(ord(char) < 32 or ord(char) == 127 for char in id)
 
 
 def question_path(id: str) -> str:

@@ -13,21 +13,21 @@ from interpose.surfaces.page.answer_forms import LONGEST_WORD, proof_fields
 from interpose.surfaces.page.frame import to
 from interpose.surfaces.page.html import Html, tag
 from interpose.surfaces.page.page_visits import Visit, Visits
-from interpose.surfaces.page.pieces import session_at, session_path
+from interpose.surfaces.page.pieces import id_at, session_path
 
 
 def routes(visits: Visits) -> tuple[Route, ...]:
     """What approvers may do to a session."""
 
     async def halt(visit: Visit) -> Response:
-        key, reason = session_at(visit.request.params["id"]), visit.field("reason").strip()[:LONGEST_WORD]
+        key, reason = id_at(visit.request.params["id"]), visit.field("reason").strip()[:LONGEST_WORD]
         if not reason:
             raise Refusal(400, "invalid_request", "say why: the agent is told")
         found = await done_to_session(lambda: visit.service.governed.halt(key, visit.session.name, reason))
         return to(session_path(found.id))
 
     async def lift(visit: Visit) -> Response:
-        key, comment = session_at(visit.request.params["id"]), visit.field("comment").strip()[:LONGEST_WORD]
+        key, comment = id_at(visit.request.params["id"]), visit.field("comment").strip()[:LONGEST_WORD]
 
         def lifted() -> str:
             # INVARIANT: as at the API: nobody lifts who has not shown to be a person and no agent.

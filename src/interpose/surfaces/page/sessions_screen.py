@@ -22,8 +22,8 @@ from interpose.surfaces.page.pieces import (
     cut,
     duration,
     facts,
+    id_at,
     question_path,
-    session_at,
     session_path,
     span,
 )
@@ -55,7 +55,7 @@ def routes(visits: Visits) -> tuple[Route, ...]:
 
     async def session(visit: Visit) -> Response:
         service, after = visit.service, _cursor(visit.request.query.get("before", ""))
-        id = session_at(visit.request.params["id"])
+        id = id_at(visit.request.params["id"])
         try:
             found = await read_ledger(service, lambda: session_timeline(service, id, limit=EVENTS, after=after))
         except NoSessionError as error:

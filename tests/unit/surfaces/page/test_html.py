@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from interpose.formats.plain_text import one_line, plain
 from interpose.surfaces.page.html import Html, exact, is_plain, joined, spelled, tag
 from interpose.surfaces.page.pieces import code
 
@@ -46,6 +47,13 @@ def test_any_text_is_text_wherever_it_stands(text: str) -> None:
     assert [name for name, _ in seen.attributes if name != "class"] == ["title"]
     assert dict(seen.attributes)["title"] == spelled(text)
     assert seen.text == spelled(text)
+
+
+@pytest.mark.parametrize("char", ["\u3164", "\u115f", "\uffa0", "\u2800", "\ufe01", "\U000e0100", "\u034f"])
+def test_what_counts_as_printable_and_is_not_seen_is_spelled_out_too(char: str) -> None:
+    assert Seen(joined(f"a{char}b")).text == f"a{char.encode('unicode_escape').decode()}b" == one_line(f"a{char}b")
+    assert plain(f"a{char}\nb").startswith("a\\")
+    assert not is_plain(char), "it is edited as JSON"
 
 
 @given(st.text(alphabet=st.characters(categories=["Cc", "Cf", "Co", "Cs", "Zl", "Zp"])))
