@@ -53,7 +53,7 @@ BUILTINS: tuple[Builtin, ...] = (
     Builtin(
         id="builtin:security-audit", name="SecurityAudit", point=HookPoint.TOOL_BEFORE, priority=99,
         tools=("read", "write", "edit", "apply_patch", "delete", "move", "copy", "grep", "web_fetch", "sql", "image",
-               "browser"),
+               "browser", "exec"),
         on=True, guard=True,
     ),
     Builtin(

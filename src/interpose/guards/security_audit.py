@@ -1,19 +1,21 @@
 """`builtin:security-audit`: may a file tool touch this path?
 
 A path is looked up first: every spelling that it stands for, where its links lead included, is judged, and the worst
-answer counts. A path means the same here as in a command: both ask `interpose.paths` and the rule table.
+answer counts. A path means the same here as in a command: both ask `interpose.paths` and the rule table. The guard of
+commands reads their words and never looks at the disk: where the links of a command's files lead is judged here, too.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
 from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
-from interpose.guards.file_accesses import KINDS, BadPath, Touch, touches_of
+from interpose.guards.file_accesses import KINDS, BadPath, Touch, TouchKind, touches_of
 from interpose.guards.own_resources import judge_named
 from interpose.late_patterns import late
 from interpose.paths import (
@@ -50,6 +52,11 @@ _UNASKED: frozenset[EffectKind] = frozenset(
 
 _COMMANDS = frozenset({"exec", "process"})
 """Tools whose arguments are no paths: the guard of commands reads them."""
+_TOUCHING: dict[EffectKind, TouchKind] = {"fs.read": "read", "fs.write": "write", "fs.permission": "write"}
+_LINKS = (ID, "links")
+_ALLOW = Allow()
+_MOST_LINKS = 200
+"""Files of a command whose links are followed."""
 _INSIDE = Mark("is a directory in which the guard's own files lie", ours=True)
 _KEYS_INSIDE = Mark("is a directory in which keys and tokens of the guard itself lie", ours=True)
 
@@ -80,13 +87,18 @@ class SecurityAudit:
 
     def intercept(self, call: ToolCall) -> Decision:
         """The decision on one call: the worst that any spelling of any of its paths deserves."""
-        seen = seen_as(call)
         cwd = call.context.cwd or self.workspace or _here()
+        if call.name == "exec":
+            return self._judge_links(call, cwd)
+        seen = seen_as(call)
         starts = tuple(dict.fromkeys((cwd, *starts_of(call, cwd, self.home))))
         carried = None if call.name in KINDS else reading_of(call, self.home).carried
         named = () if carried is None else tuple(Touch(file.path, file.kind, file.text) for file in carried.files)
         if seen.name not in KINDS:
-            own = judge_named(call, starts, self.home, self.lookup) if seen.name not in _COMMANDS else Allow()
+            if seen.name in _COMMANDS:
+                own = self._judge_links(call, cwd)
+            else:
+                own = judge_named(call, starts, self.home, self.lookup)
             return _worse(own, self._judge_named_files(named, starts, cwd))
         touches = touches_of(seen)
         if isinstance(touches, BadPath):
@@ -107,6 +119,21 @@ class SecurityAudit:
             for start in starts:
                 spellings = self.lookup.spellings(touch.text, cwd=start, home=self.home, workspace=scene.workspace)
                 decision = _worse(decision, scene.judge(touch, spellings, self.lookup))
+        return decision
+
+    def _judge_links(self, call: ToolCall, cwd: str) -> Decision:
+        """The worst that a command does to files which have another name, as links had before it."""
+        reading = reading_of(call, self.home)
+        # What a command names is remembered. Where it leads is not: a link may be a new one.
+        touches = reading.remember(_LINKS, lambda: _touches_of_command(reading.effects))
+        if not touches:
+            return _ALLOW
+        scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
+        decision: Decision = _ALLOW
+        for touch in touches:
+            spellings = self.lookup.spellings(touch.text, cwd=cwd, home=self.home, workspace=scene.workspace)
+            if len(spellings.paths) > 1:
+                decision = _worse(decision, scene.judge_elsewhere(touch, spellings, self.lookup))
         return decision
 
     def _judge_named_files(self, named: tuple[Touch, ...], starts: tuple[str, ...], cwd: str) -> Decision:
@@ -147,6 +174,17 @@ class _Scene:
         if trouble.hopeless:
             return Deny(reason, "bad-path", "error", _plain(touch.text))
         return _worse(decision, Confirm(reason, "unclear-path", "warning", touch.text))
+
+    def judge_elsewhere(self, touch: Touch, spellings: Spellings, lookup: Lookup) -> Decision:
+        """What the other names of a path deserve. Its own was judged by who read it."""
+        decision: Decision = Allow()
+        inside = self._is_inside(spellings.ends)
+        for path in spellings.paths:
+            if path == touch.text:
+                continue
+            one = self._read(touch, path, inside) if touch.kind == "read" else self._change(touch, path, inside, lookup)
+            decision = _worse(decision, one)
+        return decision
 
     def _read(self, touch: Touch, path: str, inside: bool) -> Decision:
         if device_of(path):
@@ -229,6 +267,16 @@ class _Scene:
         """Whether a path leads into the workspace, however it is read."""
         below = f"{self.workspace}/"
         return self.workspace != "" and ends != () and all(end.startswith(below) for end in ends)
+
+
+def _touches_of_command(effects: Iterable[Effect]) -> tuple[Touch, ...]:
+    """The files of a command, each once. What it deletes is the link itself."""
+    touched = {
+        (effect.resource, _TOUCHING[effect.kind])
+        for effect in effects
+        if effect.kind in _TOUCHING and effect.resource[:1] == "/" and not effect.resource.startswith("/dev/")
+    }
+    return tuple(Touch(path, kind) for path, kind in sorted(touched)[:_MOST_LINKS])
 
 
 def _here() -> str:

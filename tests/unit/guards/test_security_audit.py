@@ -45,6 +45,40 @@ def test_the_reason_says_where_a_path_leads(tmp_path: Path) -> None:
     assert f"leads to {tmp_path}/.netrc" in decision.message
 
 
+LINKED = [
+    ("printf x > notes.txt", "guard-tamper", "a link"),
+    ("tee -a notes.txt", "guard-tamper", "appending follows it, too"),
+    ("chmod 600 notes.txt", "guard-tamper", "so does changing its rights"),
+    ("printf x > folder/settings.json", "guard-tamper", "a link on the way"),
+    ("printf x > twin.txt", "guard-tamper", "a second name of the same file"),
+    ("cat login.txt", "secret", "reading"),
+    ("printf x > later.txt", "guard-tamper", "a link to what is not there yet"),
+    ("printf x > plain.txt", "", "no link"),
+    ("printf x > elsewhere.txt", "", "a link to a file like any other"),
+    ("cat plain.txt", "", "no link"),
+    ("rm notes.txt", "", "the link itself goes"),
+]
+
+
+@pytest.mark.parametrize(("command", "rule", "note"), LINKED, ids=[f"{row[0]} ({row[2]})" for row in LINKED])
+def test_commands_are_held_to_where_links_of_before_lead(command: str, rule: str, note: str, tmp_path: Path) -> None:
+    home, project = tmp_path / "home", tmp_path / "project"
+    (home / ".claude").mkdir(parents=True)
+    project.mkdir()
+    for file in (home / ".claude" / "settings.json", home / ".netrc", home / "other.txt", project / "plain.txt"):
+        file.write_text("{}", encoding="utf-8")
+    (project / "notes.txt").symlink_to(home / ".claude" / "settings.json")
+    (project / "folder").symlink_to(home / ".claude")
+    (project / "twin.txt").hardlink_to(home / ".claude" / "settings.json")
+    (project / "login.txt").symlink_to(home / ".netrc")
+    (project / "later.txt").symlink_to(home / ".claude" / "settings.local.json")
+    (project / "elsewhere.txt").symlink_to(home / "other.txt")
+    registry = create_interceptor_registry()
+    registry.add(id="audit", name=HookPoint.TOOL_BEFORE, interceptor=SecurityAudit(home=str(home)))
+    call = ToolCall("Bash", {"command": command}, context=Context(cwd=str(project)))
+    assert Engine(registry).run(Context(cwd=str(project))).decide(call).rule == rule, note
+
+
 @pytest.mark.parametrize("address", ["https://example.com/x/.npmrc", "HTTP://example.com/keys/id_rsa"])
 def test_a_page_of_the_web_is_no_file_of_secrets(address: str) -> None:
     assert isinstance(_ask("read", path=address), Allow)
