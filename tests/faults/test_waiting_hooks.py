@@ -106,6 +106,9 @@ def test_two_hooks_for_one_call_have_one_question_and_one_answer(hooks: Hooks, s
     """As where the settings of a user and of a project both name our hook."""
     both = [started(hooks, way, event_of(ASKED)) for way in ("bash", "python")]
     id = question(server)
+    for hook in both:  # each says where to answer when it waits; one that came later would be a question of its own
+        assert hook.stderr is not None
+        assert id.encode() in hook.stderr.readline()
     third = put(hooks, event_of(ASKED), 100)
     assert third.recv(13) == b"HTTP/1.1 102 "
     answer(server, id)
