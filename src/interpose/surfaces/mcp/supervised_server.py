@@ -9,6 +9,7 @@ import asyncio
 import logging
 import random
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from time import monotonic
 from typing import Any, Protocol
 
@@ -29,6 +30,8 @@ log = logging.getLogger("interpose.gateway")
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 STEADY = 60.0
 """Seconds that a server must have been up for its failures to be forgotten."""
+EARLY_SECONDS, MOST_EARLY = 0.5, 16
+"""How long a question waits for us to know that its server runs, and how many do."""
 
 KIND_OF_CHANGE: Mapping[str, tuple[Kind, ...]] = {
     "notifications/tools/list_changed": ("tools",),
@@ -91,6 +94,7 @@ class SupervisedServer:
         self._why = "it was not started"
         self._probing = True
         self.negotiated: Negotiated | None = None
+        self._early: set[asyncio.Task[None]] = set()
         self.listings = ServerListings(self)
         self.watch = ServerWatch(self)
 
@@ -235,6 +239,19 @@ class SupervisedServer:
 
     def asked(self, question: ServerQuestion, /) -> None:
         """A question that belongs to no request."""
+        if self.negotiated is not None:
+            self._hearing.asked(self.name, question)
+        elif len(self._early) < MOST_EARLY:
+            # It may have heard that it runs a moment before we know it ourselves.
+            task = asyncio.get_running_loop().create_task(self._asked_early(question))
+            self._early.add(task)
+            task.add_done_callback(self._early.discard)
+        else:
+            question.refuse(METHOD_NOT_FOUND, "Nobody can be asked yet")
+
+    async def _asked_early(self, question: ServerQuestion) -> None:
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._settled.wait(), EARLY_SECONDS)
         if self.negotiated is None:
             question.refuse(METHOD_NOT_FOUND, "Nobody can be asked yet")
         else:
