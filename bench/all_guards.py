@@ -8,7 +8,6 @@ interceptors.
 
 from __future__ import annotations
 
-import argparse
 import logging
 import os
 import statistics
@@ -19,7 +18,9 @@ from datetime import UTC, datetime
 from time import perf_counter_ns
 from typing import Any
 
-from bench.check_speed import ROUNDS, SHORT
+from bench.check_speed import ROUNDS, SHORT, SMOKE_ROUNDS, short_commands
+from bench.checks import require_equal, require_verdicts
+from bench.command_line import make_parser, run_main
 from interpose import Context, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
 from interpose.guards import AuditLog, ConditionalPermission, FileSecurity, InputLimits, Metrics, PathSandbox
 
@@ -28,18 +29,19 @@ FILES = ["src/module_{n}.py", "docs/page-{n}.md", "package.json", "tests/unit/te
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--by-guard", action="store_true", help="which guard takes how much of it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        measure(os.path.realpath(place), by_guard=options.by_guard)
+        rounds = SMOKE_ROUNDS if options.smoke else ROUNDS
+        measure(os.path.realpath(place), rounds, by_guard=options.by_guard or options.smoke)
 
 
-def measure(place: str, *, by_guard: bool) -> None:
+def measure(place: str, rounds: int, *, by_guard: bool) -> None:
     context = Context(cwd=place, agent_id="main")
-    texts = dict.fromkeys(shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in SHORT)
+    texts = short_commands(rounds)
     commands = [ToolCall("Bash", {"command": text}, f"call-{n}", context) for n, text in enumerate(texts)]
-    names = dict.fromkeys(shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in FILES)
+    names = dict.fromkeys(shape.replace("{n}", str(n)) for n in range(rounds) for shape in FILES)
     reads = [ToolCall("Read", {"file_path": name}, f"read-{n}", context) for n, name in enumerate(names)]
     empty, full = Engine(create_interceptor_registry()), all_guards(place)
     for call in (*commands[: len(SHORT)], *reads[: len(FILES)]):
@@ -47,9 +49,16 @@ def measure(place: str, *, by_guard: bool) -> None:
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {sys.version.split()[0]}, p50 of one decision in microseconds\n")
     print(f"{'':40} {'new':>8} {'seen':>8}")
     line("bare function call", bare, commands)
-    line("engine without interceptors, command", empty.decide, commands)
-    line(f"all guards, command (at most {NEW_LIMIT}, {SEEN_LIMIT})", full.decide, commands[len(SHORT) :])
-    line("all guards, file", full.decide, reads[len(FILES) :])
+    allowed = ["allow"] * 2 * len(commands)
+    require_verdicts("no interceptors", line("engine without interceptors, command", empty.decide, commands), allowed)
+    # The permission that is configured below asks about publishing, too.
+    outcomes = ["ask" if text.startswith("git push") else outcome for text, outcome in texts.items()]
+    said = line(f"all guards, command (at most {NEW_LIMIT}, {SEEN_LIMIT})", full.decide, commands[len(SHORT) :])
+    require_verdicts("all guards", said, outcomes[len(SHORT) :] * 2)
+    said = line("all guards, file", full.decide, reads[len(FILES) :])
+    require_verdicts("all guards, file", said, ["allow"] * len(said))
+    outside = full.decide(ToolCall("Read", {"file_path": "/etc/hosts"}, "outside", context))
+    require_equal("reading outside of the sandbox", outside.outcome, "deny")
     if by_guard:
         shares(full, commands)
 
@@ -84,17 +93,21 @@ def bare(call: ToolCall) -> ToolCall:
     return call
 
 
-def line(name: str, decide: Callable[[ToolCall], Any], calls: list[ToolCall]) -> None:
-    new = p50(decide, calls)
-    print(f"{name:40} {new:8.1f} {p50(decide, calls):8.1f}")
+def line(name: str, decide: Callable[[ToolCall], Any], calls: list[ToolCall]) -> list[Any]:
+    """Print how long the calls take when they are new and when they were seen. What was decided, in this order."""
+    said: list[Any] = []
+    new = p50(decide, calls, said)
+    print(f"{name:40} {new:8.1f} {p50(decide, calls, said):8.1f}")
+    return said
 
 
-def p50(decide: Callable[[ToolCall], Any], calls: list[ToolCall]) -> float:
+def p50(decide: Callable[[ToolCall], Any], calls: list[ToolCall], said: list[Any]) -> float:
     spent = []
     for call in calls:
         start = perf_counter_ns()
-        decide(call)
+        verdict = decide(call)
         spent.append(perf_counter_ns() - start)
+        said.append(verdict)
     return statistics.median(spent) / 1000
 
 
@@ -106,8 +119,9 @@ def shares(engine: Engine, calls: list[ToolCall]) -> None:
             spent.setdefault(guard, []).append(elapsed)
     print()
     for guard, times in spent.items():
+        require_equal(f"calls that {guard} decided", len(times), len(calls))
         print(f"{guard:40} {'':8} {statistics.median(times) / 1000:8.1f}")
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -10,9 +10,9 @@ python -m bench.check_speed --against PATH   beside another checkout of ours, in
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -21,7 +21,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from bench import peers
-from interpose import Context, Engine, ToolCall, open_engine
+from bench.checks import require, require_verdicts
+from bench.command_line import make_parser, run_main
+from bench.processes import run_checked
+from interpose import Context, Engine, ToolCall, Verdict, open_engine
 from interpose.build import open_guards
 
 SHORT = [
@@ -31,9 +34,19 @@ SHORT = [
     "find . -name '*.py' -newer f{n}", "echo done > log{n}.txt", "sudo systemctl status svc{n}", "git push origin b{n}",
     "sed -i 's/a{n}/b/' src/app.py", "kubectl get pods -n ns{n}", "for f in a b c; do wc -l $f{n}; done",
 ]  # fmt: skip
-ROUNDS = 100
+ASKED = ("rm -rf build{n}",)
+"""Those of them that are asked about. The others are allowed."""
+ROUNDS, SMOKE_ROUNDS = 100, 2
 COMPARED = 3
 LONG_RUNS = 5
+CONTROLS = ("ls -la", "rm -rf /")
+"""Commands that show whether a peer decides at all: it allows the first and objects to the second."""
+
+
+def short_commands(rounds: int) -> dict[str, str]:
+    """Short commands, another one of each shape for each round, with the outcome that they have."""
+    shapes = [(shape, "ask" if shape in ASKED else "allow") for shape in SHORT]
+    return {shape.replace("{n}", str(n)): outcome for n in range(rounds) for shape, outcome in shapes}
 
 
 def long_command(run: int) -> str:
@@ -42,20 +55,20 @@ def long_command(run: int) -> str:
 
 
 _NAH = """
-import sys, time, statistics
+import json, sys, time, statistics
 from nah.bash import classify_command
-commands = sys.stdin.read().split("\\0")
+*controls, commands = json.load(sys.stdin)
 def p50(texts):
     spent = []
     for text in texts:
         start = time.perf_counter_ns(); classify_command(text); spent.append(time.perf_counter_ns() - start)
     return statistics.median(spent) / 1000
-classify_command("ls")
-print(p50(commands[5:]), p50(commands[5:]), p50(commands[:5]))
+said = [classify_command(control).final_decision == "allow" for control in controls]
+print(json.dumps([said, p50(commands[5:]), p50(commands[5:]), p50(commands[:5])]))
 """
 
 _AGENT_OS = """
-import sys, time, statistics
+import json, sys, time, statistics
 from agent_os.policies import PolicyEvaluator, PolicyDocument
 from agent_os.policies.schema import PolicyRule, PolicyCondition, PolicyAction, PolicyOperator
 patterns = [r"rm\\s+-rf\\s+/", r"curl.*\\|\\s*(ba)?sh", r"mkfs", r"dd\\s+.*of=/dev/", r"chmod\\s+777",
@@ -63,42 +76,45 @@ patterns = [r"rm\\s+-rf\\s+/", r"curl.*\\|\\s*(ba)?sh", r"mkfs", r"dd\\s+.*of=/d
 rules = [PolicyRule(name=f"r{i}", condition=PolicyCondition(field="command", operator=PolicyOperator.MATCHES, value=p),
                     action=PolicyAction.DENY, priority=i) for i, p in enumerate(patterns)]
 evaluator = PolicyEvaluator(policies=[PolicyDocument(name="bench", version="1.0", rules=rules)])
-commands = sys.stdin.read().split("\\0")
+*controls, commands = json.load(sys.stdin)
 def p50(texts):
     spent = []
     for text in texts:
         start = time.perf_counter_ns(); evaluator.evaluate({"tool_name": "exec", "command": text})
         spent.append(time.perf_counter_ns() - start)
     return statistics.median(spent) / 1000
-evaluator.evaluate({"command": "ls"})
-print(p50(commands[5:]), p50(commands[5:]), p50(commands[:5]))
+said = [evaluator.evaluate({"tool_name": "exec", "command": control}).allowed for control in controls]
+print(json.dumps([said, p50(commands[5:]), p50(commands[5:]), p50(commands[:5])]))
 """
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("--no-peers", action="store_true")
     parser.add_argument("--against", type=Path, help="another checkout of ours")
     parser.add_argument("--bare", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    commands = [shape.replace("{n}", str(n)) for n in range(ROUNDS) for shape in SHORT]
+    rounds = SMOKE_ROUNDS if options.smoke else ROUNDS
     if options.bare:
         with tempfile.TemporaryDirectory() as home:
             os.environ["HOME"] = home
-            print(*_ours(open_engine, commands), *_ours(open_guards, commands))
+            print(*_ours(open_engine, rounds), *_ours(open_guards, rounds))
         return
     if options.against is not None:
         _compare(options.against)
         return
-    print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, {len(commands)} commands")
+    print(f"{datetime.now(UTC):%Y-%m-%d}, p50 of one decision in microseconds, {rounds * len(SHORT)} commands")
     print(f"{'':34} {'new':>10} {'seen':>10} {'640 parts':>12}")
     with tempfile.TemporaryDirectory() as home:
-        os.environ["HOME"] = home  # nobody's rules and configuration but the shipped ones
-        _line("interpose, whole engine", *_ours(open_engine, commands))
-        _line("interpose, guards only", *_ours(open_guards, commands))
-    if options.no_peers:
-        return
-    text = "\0".join([*(long_command(run) for run in range(LONG_RUNS)), *commands])
+        os.environ["HOME"] = home  # no rules and configuration but the shipped ones
+        _line("interpose, whole engine", *_ours(open_engine, rounds))
+        _line("interpose, guards only", *_ours(open_guards, rounds))
+    if not (options.no_peers or options.smoke):
+        _peers(rounds)
+
+
+def _peers(rounds: int) -> None:
+    commands = [*(long_command(run) for run in range(LONG_RUNS)), *_all_commands(rounds)]
     with tempfile.TemporaryDirectory() as place:
         for name, script, note in (
             (peers.NAH, _NAH, ""),
@@ -108,11 +124,10 @@ def main() -> None:
             if isinstance(python, str):
                 print(f"left out: {python}")
                 continue
-            done = subprocess.run([python, "-c", script], input=text, capture_output=True, text=True, check=False)
-            if done.returncode:
-                print(f"left out: {name}: {done.stderr.strip().splitlines()[-1]}")
-                continue
-            _line(name + note, *map(float, done.stdout.split()))
+            done = run_checked([str(python), "-c", script], input=json.dumps([*CONTROLS, commands]))
+            said, new, seen, long = json.loads(done.stdout)
+            require(said == [True, False], f"{name} does not decide: of {CONTROLS} it allows {said}")
+            _line(name + note, new, seen, long)
 
 
 def _compare(other: Path) -> None:
@@ -122,7 +137,7 @@ def _compare(other: Path) -> None:
         for place, runs in found.items():
             environment = os.environ | {"PYTHONPATH": f"{place / 'src'}{os.pathsep}{Path.cwd()}"}
             command = [sys.executable, "-m", "bench.check_speed", "--bare"]
-            done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+            done = run_checked(command, env=environment)
             runs.append([float(number) for number in done.stdout.split()])
     ours, theirs = ([min(column) for column in zip(*runs, strict=True)] for runs in found.values())
     ratios = [one / two for one, two in zip(ours, theirs, strict=True)]
@@ -137,27 +152,38 @@ def _line(name: str, new: float, seen: float, long: float) -> None:
     print(f"{name:34} {new:10.1f} {seen:10.1f} {long:12.1f}")
 
 
-def _ours(opened: Callable[[], Engine], commands: list[str]) -> tuple[float, float, float]:
+def _all_commands(rounds: int) -> list[str]:
+    """The same as often as an agent types them: what has no number in it comes again in every round."""
+    return [shape.replace("{n}", str(n)) for n in range(rounds) for shape in SHORT]
+
+
+def _ours(opened: Callable[[], Engine], rounds: int) -> tuple[float, float, float]:
     engine, place = opened(), f"/workspace/{opened.__name__}"  # a directory of its own: nothing was seen there before
+    outcomes = short_commands(rounds)
     for command in SHORT:
         engine.decide(_call(command, "/elsewhere"))
-    new = _p50(engine, [_call(command, place) for command in dict.fromkeys(commands)])
-    seen = _p50(engine, [_call(command, place) for command in commands])
-    return new, seen, _p50(engine, [_call(long_command(run), place) for run in range(LONG_RUNS)])
+    new = _p50(engine, place, list(outcomes), list(outcomes.values()))
+    every = _all_commands(rounds)
+    seen = _p50(engine, place, every, [outcomes[command] for command in every])
+    long = [long_command(run) for run in range(LONG_RUNS)]
+    return new, seen, _p50(engine, place, long, ["allow"] * len(long))
 
 
 def _call(command: str, place: str) -> ToolCall:
     return ToolCall("exec", {"command": command}, "bench", Context(cwd=place))
 
 
-def _p50(engine: Engine, calls: list[ToolCall]) -> float:
-    spent = []
-    for call in calls:
+def _p50(engine: Engine, place: str, commands: list[str], outcomes: list[str]) -> float:
+    spent: list[int] = []
+    verdicts: list[Verdict[ToolCall]] = []
+    for call in [_call(command, place) for command in commands]:
         start = time.perf_counter_ns()
-        engine.decide(call)
+        verdict = engine.decide(call)
         spent.append(time.perf_counter_ns() - start)
+        verdicts.append(verdict)
+    require_verdicts(place, verdicts, outcomes)
     return statistics.median(spent) / 1000
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

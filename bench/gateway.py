@@ -5,11 +5,12 @@
 The proxy has one core to itself; the client and the server share the other. Our gateway runs as it is shipped: all
 guards, the `baseline` pack, pins, the ledger at level `written`. Each is measured in turns, and what it adds is its
 median less that of a direct connection in the same turn. `mcp-proxy` has no way from stdio to stdio.
+
+Every answer must be that of the toy, and our ledger must have a whole record of every call.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
 import json
@@ -23,11 +24,34 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
+from bench.checks import CheckFailedError, ledger_of_home, require, require_equal, require_ledger, require_present
+from bench.command_line import make_parser, run_main
 from bench.peers import python_with
+from bench.processes import FIRST_CORE, LAST_CORE, cpu_seconds, pin, stay_on
 
 FASTMCP = "fastmcp==4.1.2"
-TURNS = 3
 CONCURRENCY = (1, 16)
+
+
+class Sizes(NamedTuple):
+    """How much is measured, and whether each process has a core of its own."""
+
+    calls: int
+    warm: int = 200
+    turns: int = 3
+    pinned: bool = True
+
+    @property
+    def made(self) -> int:
+        """Calls that one subject gets in all turns."""
+        return self.turns * (self.warm + sum(self.calls // at_once * at_once for at_once in CONCURRENCY))
+
+    def core(self, core: int) -> int | None:
+        """This core, if processes are pinned."""
+        return core if self.pinned else None
+
+
+SMOKE = Sizes(calls=16, warm=2, turns=1, pinned=False)
 
 TOY = """
 import json, sys
@@ -79,22 +103,26 @@ class StdioDriver:
     """A client that does as little as possible."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdin is not None
-        self._stdin = process.stdin
-        self._stat = Path(f"/proc/{process.pid}/stat")
+        self._stdin = require_present(process.stdin, "the process has no stdin")
+        self._pid = process.pid
         self._waiting: dict[int, asyncio.Future[dict[str, Any]]] = {}
         self._next = 0
 
+    def close(self) -> None:
+        """No more requests come."""
+        self._stdin.close()
+
     def spent(self) -> float:
         """Microseconds of processor time so far, of all threads."""
-        fields = self._stat.read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) * 1e6 / os.sysconf("SC_CLK_TCK")
+        return cpu_seconds(self._pid) * 1e6
 
     async def read(self, stdout: asyncio.StreamReader) -> None:
         while line := await stdout.readline():
             message = json.loads(line)
             if (future := self._waiting.pop(message.get("id"), None)) is not None:
                 future.set_result(message)
+        for future in self._waiting.values():  # it ended: who waits would wait for ever
+            future.set_exception(CheckFailedError("the process ended before it answered"))
 
     async def request(self, method: str, params: Mapping[str, Any]) -> dict[str, Any]:
         self._next += 1
@@ -110,45 +138,53 @@ class StdioDriver:
         await self.request("initialize", said)
         self._stdin.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
         listed = await self.request("tools/list", {})
+        require("result" in listed, f"tools/list was answered with {listed}")
+        require_equal("tools", len(listed["result"]["tools"]), 1)
         return str(listed["result"]["tools"][0]["name"])
 
     async def call(self, name: str, text: str) -> float:
         began = perf_counter()
         answer = await self.request("tools/call", {"name": name, "arguments": {"text": text}})
         took = perf_counter() - began
-        assert answer["result"]["content"][0]["text"] == text, answer
+        require_echo(answer, text)
         return took * 1e6
+
+
+def require_echo(answer: Mapping[str, Any], text: str) -> None:
+    """The toy's own answer to a call, neither refused nor rewritten on the way."""
+    result = answer.get("result") or {}
+    require(not result.get("isError"), f"the call failed: {answer}")
+    require_equal("the answer to a call", result.get("content"), [{"type": "text", "text": text}])
 
 
 @contextlib.asynccontextmanager
 async def driven(command: list[str], env: Mapping[str, str], core: int | None) -> AsyncIterator[StdioDriver]:
-    pinned = command if core is None else ["taskset", "-c", str(core), *command]
     process = await asyncio.create_subprocess_exec(
-        *pinned, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-        env=env, limit=1 << 24,
+        *pin(command, core), stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL, env=env, limit=1 << 24,
     )  # fmt: skip
-    assert process.stdout is not None
     driver = StdioDriver(process)
-    reading = asyncio.ensure_future(driver.read(process.stdout))
+    reading = asyncio.ensure_future(driver.read(require_present(process.stdout, "the process has no stdout")))
     try:
         yield driver
     finally:
-        assert process.stdin is not None
-        process.stdin.close()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), 10)
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-        reading.cancel()
+        driver.close()
+        try:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(process.wait(), 10)
+        finally:  # also when this waiting is interrupted
+            if process.returncode is None:
+                process.kill()
+                await process.wait()
+            reading.cancel()
 
 
-async def measured(command: list[str], env: Mapping[str, str], core: int | None, calls: int) -> dict[int, Measured]:
+async def measured(command: list[str], env: Mapping[str, str], core: int | None, sizes: Sizes) -> dict[int, Measured]:
     found = {}
     async with driven(command, env, core) as driver:
         async with asyncio.timeout(60):
             name = await driver.greet()
-        for number in range(200):
+        for number in range(sizes.warm):
             await driver.call(name, f"warm {number}")
         for at_once in CONCURRENCY:
             took: list[float] = []
@@ -158,50 +194,57 @@ async def measured(command: list[str], env: Mapping[str, str], core: int | None,
                     took.append(await driver.call(name, f"text number {number}"))
 
             began, spent = perf_counter(), driver.spent()
-            await asyncio.gather(*(work(calls // at_once) for _ in range(at_once)))
+            await asyncio.gather(*(work(sizes.calls // at_once) for _ in range(at_once)))
+            require_equal("answers", len(took), sizes.calls // at_once * at_once)
             rate, cpu = len(took) / (perf_counter() - began), (driver.spent() - spent) / len(took)
             found[at_once] = Measured(statistics.median(took), rate, cpu)
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    parser = make_parser(__doc__)
     parser.add_argument("calls", type=int, nargs="?", default=4000)
     parser.add_argument("--peers", type=Path, help="where peers are installed (default: a new directory)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        return run(Path(place), given.calls, given.peers or Path(place))
+        if given.smoke:
+            run(Path(place), SMOKE, None)
+        else:
+            run(Path(place), Sizes(given.calls), given.peers or Path(place))
 
 
-def run(place: Path, calls: int, peers: Path) -> int:
+def run(place: Path, sizes: Sizes, peers: Path | None) -> None:
+    """Measure and print. Without a place for peers there are none."""
     toy, proxy = place / "toy.py", place / "proxy.py"
     toy.write_text(TOY)
     proxy.write_text(FASTMCP_PROXY)
     home = place / "home"
     home.mkdir()
     env = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    os.sched_setaffinity(0, {os.cpu_count() - 1 if os.cpu_count() else 0})  # the client, and the server that it starts
-    last = ["taskset", "-c", str((os.cpu_count() or 1) - 1), sys.executable, "-S", "-u", str(toy)]
+    if sizes.pinned:
+        stay_on(LAST_CORE)  # the client, and the server that it starts
+    last = pin([sys.executable, "-S", "-u", str(toy)], sizes.core(LAST_CORE))
     subjects: dict[str, list[str]] = {
         "direct": last,
         "interpose wrap": [sys.executable, "-m", "interpose", "wrap", "--name", "toy", "--", *last],
     }
-    python = python_with(peers, FASTMCP)
-    if isinstance(python, str):
-        print(f"left out: {python}", file=sys.stderr)
-    else:
-        subjects["FastMCP proxy"] = [str(python), str(proxy), *last]
+    if peers is not None:
+        python = python_with(peers, FASTMCP)
+        if isinstance(python, str):
+            print(f"left out: {python}", file=sys.stderr)
+        else:
+            subjects["FastMCP proxy"] = [str(python), str(proxy), *last]
     seen: dict[str, list[dict[int, Measured]]] = {name: [] for name in subjects}
-    for _ in range(TURNS):
+    for _ in range(sizes.turns):
         for name, command in subjects.items():
-            core = None if name == "direct" else 0
-            seen[name].append(asyncio.run(measured(command, env, core, calls)))
-    show(seen, calls)
-    return 0
+            core = None if name == "direct" else sizes.core(FIRST_CORE)
+            seen[name].append(asyncio.run(measured(command, env, core, sizes)))
+    require_ledger(ledger_of_home(home), {"allow": sizes.made})
+    show(seen, sizes)
 
 
-def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {calls} calls, {TURNS} turns, Python {sys.version.split()[0]}\n")
+def show(seen: Mapping[str, list[dict[int, Measured]]], sizes: Sizes) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {sizes.calls} calls, {sizes.turns} turns, Python {sys.version.split()[0]}\n")
     print("| tools/call over stdio | at once | p50 µs | added µs | calls/s | of direct | CPU µs |")
     print("|---|---|---|---|---|---|---|")
     for at_once in CONCURRENCY:
@@ -216,4 +259,4 @@ def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_main(main)

@@ -6,31 +6,35 @@ The client speaks streamable HTTP (session, JSON or events, kept connections) to
 (stdio) or an HTTP server. The proxy has one core to itself; the client and the toy share the other. Our gateway runs as
 it is shipped: all guards, the `baseline` pack, pins, tokens, the ledger at level `written`. Each is measured in turns,
 and what it adds is its median less that of the toy over HTTP in the same turn. `mcp-proxy` goes from HTTP to stdio.
+
+Every answer must be that of the toy, and our ledgers must have a whole record of every call.
 """
 
 from __future__ import annotations
 
-import argparse
 import asyncio
-import contextlib
 import json
 import os
-import socket
 import statistics
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter
 from typing import Any, NamedTuple
 
-from bench.gateway import CONCURRENCY, FASTMCP, TOY, TURNS
+from bench.checks import ledger_of_home, require, require_equal, require_ledger, require_present
+from bench.command_line import make_parser, run_main
+from bench.gateway import CONCURRENCY, FASTMCP, SMOKE, TOY, Sizes, require_echo
 from bench.peers import python_with
+from bench.processes import FIRST_CORE, LAST_CORE, cpu_seconds, free_port, pin, serving, stay_on
 
 MCP_PROXY = ("mcp-proxy==0.12.0", "mcp<2")
 """It does not run with the SDK of today."""
 TOKEN = "bench-" + "b" * 40
+Command = Callable[[int], list[str]]
+"""How a subject is started on a port."""
 
 HTTP_TOY = (
     TOY.split("for line in lines:", maxsplit=1)[0]
@@ -131,6 +135,7 @@ class HttpDriver:
         headers = {name.lower(): value for name, _, value in pairs}
         self.session = headers.get("mcp-session-id", self.session)
         said = await self._body(headers)
+        require(lines[0].split()[1] in ("200", "202"), f"{lines[0]}: {said[:200]!r}")
         if "event-stream" in headers.get("content-type", ""):
             found = [
                 json.loads(line[5:]) for line in said.split(b"\n") if line.startswith(b"data:") and line[5:].strip()
@@ -151,22 +156,23 @@ class HttpDriver:
         self._next += 1
         id = id_of(self, self._next)
         answer = await self.post({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
-        assert answer is not None
-        return answer
+        return require_present(answer, f"{method} was not answered")
 
     async def greet(self) -> str:
         said = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
         answer = await self.request("initialize", said)
-        assert "result" in answer, answer
+        require("result" in answer, f"initialize was answered with {answer}")
         await self.post({"jsonrpc": "2.0", "method": "notifications/initialized"})
         listed = await self.request("tools/list", {})
+        require("result" in listed, f"tools/list was answered with {listed}")
+        require_equal("tools", len(listed["result"]["tools"]), 1)
         return str(listed["result"]["tools"][0]["name"])
 
     async def call(self, name: str, text: str) -> float:
         began = perf_counter()
         answer = await self.request("tools/call", {"name": name, "arguments": {"text": text}})
         took = perf_counter() - began
-        assert answer["result"]["content"][0]["text"] == text, answer
+        require_echo(answer, text)
         return took * 1e6
 
 
@@ -175,48 +181,13 @@ def id_of(driver: HttpDriver, number: int) -> int:
     return (id(driver) % 1_000_003) * 1_000_000 + number
 
 
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return int(one.getsockname()[1])
-
-
-@contextlib.asynccontextmanager
-async def running(command: list[str], env: Mapping[str, str], core: int, port: int) -> AsyncIterator[int]:
-    process = await asyncio.create_subprocess_exec(
-        "taskset", "-c", str(core), *command,
-        stdin=asyncio.subprocess.DEVNULL, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL, env=env,
-    )  # fmt: skip
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError):
-                _, writer = await asyncio.open_connection("127.0.0.1", port)
-                writer.close()
-                break
-            await asyncio.sleep(0.1)
-        yield process.pid
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), 15)
-        if process.returncode is None:
-            process.kill()
-            await process.wait()
-
-
-def cpu_of(pid: int) -> float:
-    """Seconds of processor time that a process has had."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-async def measured(port: int, calls: int, pid: int) -> dict[int, Measured]:
+async def measured(port: int, sizes: Sizes, pid: int) -> dict[int, Measured]:
     found = {}
     first = HttpDriver(port)
     await first.connect()
     async with asyncio.timeout(60):
         name = await first.greet()
-    for number in range(200):
+    for number in range(sizes.warm):
         await first.call(name, f"warm {number}")
     for at_once in CONCURRENCY:
         drivers = [first]
@@ -231,9 +202,10 @@ async def measured(port: int, calls: int, pid: int) -> dict[int, Measured]:
             for number in range(share):
                 took.append(await driver.call(name, f"text number {number}"))
 
-        began, used = perf_counter(), cpu_of(pid)
-        await asyncio.gather(*(work(one, calls // at_once) for one in drivers))
-        elapsed, used = perf_counter() - began, cpu_of(pid) - used
+        began, used = perf_counter(), cpu_seconds(pid)
+        await asyncio.gather(*(work(one, sizes.calls // at_once) for one in drivers))
+        elapsed, used = perf_counter() - began, cpu_seconds(pid) - used
+        require_equal("answers", len(took), sizes.calls // at_once * at_once)
         found[at_once] = Measured(statistics.median(took), len(took) / elapsed, used / len(took) * 1e6)
         for one in drivers[1:]:
             one.close()
@@ -241,57 +213,73 @@ async def measured(port: int, calls: int, pid: int) -> dict[int, Measured]:
     return found
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def main() -> None:
+    parser = make_parser(__doc__)
     parser.add_argument("calls", type=int, nargs="?", default=4000)
     parser.add_argument("--peers", type=Path, help="where peers are installed (default: a new directory)")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as place:
-        return run(Path(place), given.calls, given.peers or Path(place))
+        if given.smoke:
+            run(Path(place), SMOKE, None)
+        else:
+            run(Path(place), Sizes(given.calls), given.peers or Path(place))
 
 
-def run(place: Path, calls: int, peers: Path) -> int:
-    toy, http_toy, proxy = place / "toy.py", place / "http_toy.py", place / "proxy.py"
+def run(place: Path, sizes: Sizes, peers: Path | None) -> None:
+    """Measure and print. Without a place for peers there are none."""
+    toy, http_toy = place / "toy.py", place / "http_toy.py"
     toy.write_text(TOY)
     http_toy.write_text(HTTP_TOY)
-    proxy.write_text(FASTMCP_PROXY)
-    last = (os.cpu_count() or 1) - 1
-    os.sched_setaffinity(0, {last})
-    toy_port = free_port()
-    program = ["taskset", "-c", str(last), sys.executable, "-S", "-u", str(toy)]
+    if sizes.pinned:
+        stay_on(LAST_CORE)
+    last, toy_port = sizes.core(LAST_CORE), free_port()
+    program = pin([sys.executable, "-S", "-u", str(toy)], last)
     url = f"http://127.0.0.1:{toy_port}/mcp"
-    python, older = python_with(peers, FASTMCP), python_with(peers / "older", *MCP_PROXY)
-    subjects: dict[str, Any] = {
+    homes = {"interpose, to stdio": place / "stdio", "interpose, to HTTP": place / "http"}
+    subjects: dict[str, Command] = {
         "interpose, to stdio": lambda port: _ours(place / "stdio", port, {"command": program[0], "args": program[1:]}),
         "interpose, to HTTP": lambda port: _ours(place / "http", port, {"url": url}),
     }
-    for missing in (one for one in (python, older) if isinstance(one, str)):
-        print(f"left out: {missing}", file=sys.stderr)
-    if not isinstance(python, str):
-        subjects |= {
-            "FastMCP proxy, to stdio": lambda port: [str(python), str(proxy), str(port), *program],
-            "FastMCP proxy, to HTTP": lambda port: [str(python), str(proxy), str(port), url],
-        }
-    if not isinstance(older, str):
-        subjects["mcp-proxy, to stdio"] = lambda port: [
-            str(older), "-m", "mcp_proxy", "--port", str(port), "--log-level", "CRITICAL", "--", *program
-        ]  # fmt: skip
+    if peers is not None:
+        subjects |= _peers(place, peers, program, url)
     env = {"HOME": str(place), "PATH": os.environ["PATH"]}
     seen: dict[str, list[dict[int, Measured]]] = {"direct": [], **{name: [] for name in subjects}}
 
     async def turns() -> None:
-        async with running([sys.executable, "-S", "-u", str(http_toy), str(toy_port)], env, last, toy_port) as toy_pid:
-            for _ in range(TURNS):
-                seen["direct"].append(await measured(toy_port, calls, toy_pid))
+        toy_command = [sys.executable, "-S", "-u", str(http_toy), str(toy_port)]
+        with serving(toy_command, toy_port, core=last, env=env) as toy_server:
+            for _ in range(sizes.turns):
+                seen["direct"].append(await measured(toy_port, sizes, toy_server.pid))
                 for name, command in subjects.items():
                     port = free_port()
-                    home = {"HOME": str(place / ("http" if name.endswith("HTTP") else "stdio"))}
-                    async with running(command(port), env | home, 0, port) as pid:
-                        seen[name].append(await measured(port, calls, pid))
+                    own = env | {"HOME": str(homes.get(name, place))}
+                    with serving(command(port), port, core=sizes.core(FIRST_CORE), env=own) as server:
+                        seen[name].append(await measured(port, sizes, server.pid))
 
     asyncio.run(turns())
-    show(seen, calls)
-    return 0
+    for home in homes.values():
+        require_ledger(ledger_of_home(home), {"allow": sizes.made})
+    show(seen, sizes)
+
+
+def _peers(place: Path, peers: Path, program: list[str], url: str) -> dict[str, Command]:
+    """The peers that can be installed. What is missing is said."""
+    proxy = place / "proxy.py"
+    proxy.write_text(FASTMCP_PROXY)
+    found: dict[str, Command] = {}
+    python, older = python_with(peers, FASTMCP), python_with(peers / "older", *MCP_PROXY)
+    for missing in (one for one in (python, older) if isinstance(one, str)):
+        print(f"left out: {missing}", file=sys.stderr)
+    if not isinstance(python, str):
+        found |= {
+            "FastMCP proxy, to stdio": lambda port: [str(python), str(proxy), str(port), *program],
+            "FastMCP proxy, to HTTP": lambda port: [str(python), str(proxy), str(port), url],
+        }
+    if not isinstance(older, str):
+        found["mcp-proxy, to stdio"] = lambda port: [
+            str(older), "-m", "mcp_proxy", "--port", str(port), "--log-level", "CRITICAL", "--", *program
+        ]  # fmt: skip
+    return found
 
 
 def _ours(home: Path, port: int, server: Mapping[str, Any]) -> list[str]:
@@ -306,8 +294,8 @@ def _ours(home: Path, port: int, server: Mapping[str, Any]) -> list[str]:
     return [sys.executable, "-m", "interpose", "gateway", "--http", "--port", str(port)]
 
 
-def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
-    print(f"{datetime.now(UTC):%Y-%m-%d}, {calls} calls, {TURNS} turns, Python {sys.version.split()[0]}\n")
+def show(seen: Mapping[str, list[dict[int, Measured]]], sizes: Sizes) -> None:
+    print(f"{datetime.now(UTC):%Y-%m-%d}, {sizes.calls} calls, {sizes.turns} turns, Python {sys.version.split()[0]}\n")
     print("| tools/call over HTTP | at once | p50 µs | added µs | calls/s | of direct | CPU µs |")
     print("|---|---|---|---|---|---|---|")
     for at_once in CONCURRENCY:
@@ -322,4 +310,4 @@ def show(seen: Mapping[str, list[dict[int, Measured]]], calls: int) -> None:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    run_main(main)

@@ -2,24 +2,26 @@
 
 python -m bench.http_core [SECONDS]     seconds of load for each of them (default: 5)
 
-The server has one core and the load another (`wrk`, 64 connections). Needs wrk and at least two cores.
+The server has one core and the load another (`wrk`, 64 connections). Needs wrk and at least two cores. No request may
+fail. With --smoke a few requests are made without wrk, and each answer is read.
 """
 
 from __future__ import annotations
 
+import argparse
 import asyncio
+import json
 import os
-import re
-import subprocess
 import sys
 import tempfile
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, MutableMapping
 from pathlib import Path
 from typing import Any
 
+from bench.checks import require, require_equal
+from bench.command_line import make_parser, run_main
+from bench.http_load import load, post, require_wrk
+from bench.processes import FIRST_CORE, cpu_seconds, free_port, serving
 from interpose.surfaces.http_server import json_body as strict_json
 from interpose.surfaces.http_server.listener import Listener, Tcp, run
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
@@ -55,8 +57,6 @@ def serve(port: int) -> None:
 
 
 def serve_uvicorn(port: int) -> None:
-    import json
-
     import uvicorn
 
     async def app(_scope: MutableMapping[str, Any], receive: Callable[..., Any], send: Callable[..., Any]) -> None:
@@ -73,63 +73,51 @@ def serve_uvicorn(port: int) -> None:
     uvicorn.run(app, port=port, log_level="error", access_log=False, lifespan="off")
 
 
-def measure(kind: str, path: str, port: int, seconds: int, script: Path) -> float:
-    cores = sorted(os.sched_getaffinity(0))
-    server = subprocess.Popen(
-        ["taskset", "-c", str(cores[0]), sys.executable, "-m", "bench.http_core", kind, str(port)]
-    )
-    try:
-        url = f"http://127.0.0.1:{port}{path}"
-        _wait_for(url)
-        load = ["taskset", "-c", str(cores[-1]), "wrk", "-t1", f"-c{CONNECTIONS}", "--latency", "-s", str(script)]
-        subprocess.run([*load, "-d1", url], capture_output=True, check=True)
-        before = _cpu_seconds(server.pid)
-        text = subprocess.run([*load, f"-d{seconds}", url], capture_output=True, check=True, text=True).stdout
-        spent = _cpu_seconds(server.pid) - before
-    finally:
-        server.terminate()
-        server.wait()
-    rate = float(re.search(r"Requests/sec:\s+([0-9.]+)", text)[1])  # type: ignore[index] # wrk always says it
-    middle, slow = (re.search(rf"^\s+{share}%\s+(\S+)", text, re.MULTILINE)[1] for share in (50, 99))  # type: ignore[index] # as above
-    cost = spent / int(re.search(r"(\d+) requests in", text)[1]) * 1e6  # type: ignore[index] # as above
-    failed = re.search(r"Non-2xx.*|Socket errors.*", text)
-    times = f"p50 {middle:>8}   p99 {slow:>8}   {cost:5.0f} us of CPU each"
-    print(f"{kind:10} {path:12} {rate:10,.0f}/s   {times}   {failed[0] if failed else ''}")
+SERVERS: dict[str, Callable[[int], None]] = {"interpose": serve, "uvicorn": serve_uvicorn}
+
+
+def measure(kind: str, path: str, seconds: int, script: Path) -> float:
+    """Print a line. Microseconds of processor time that a request costs the server."""
+    port = free_port()
+    command = [sys.executable, "-m", "bench.http_core", "--serve", kind, "--port", str(port)]
+    core = FIRST_CORE if seconds else None
+    with serving(command, port, core=core, env=os.environ) as server:
+        for _ in range(3):
+            require_equal(f"what {kind} sends back", post(port, path, BODY), json.loads(BODY))
+        if not seconds:
+            print(f"{kind:10} {path:12} sends back what it gets")
+            return 1.0
+        load(port, path, script, 1, CONNECTIONS)
+        before = cpu_seconds(server.pid)
+        found = load(port, path, script, seconds, CONNECTIONS)
+        cost = (cpu_seconds(server.pid) - before) / found.requests * 1e6
+    times = f"p50 {found.p50_ms:6.2f} ms   p99 {found.p99_ms:6.2f} ms   {cost:5.0f} us of CPU each"
+    print(f"{kind:10} {path:12} {found.rate:10,.0f}/s   {times}")
+    require(cost > 0, f"{kind} took no processor time")
     return cost
 
 
-def _cpu_seconds(pid: int) -> float:
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
-
-
-def _wait_for(url: str) -> None:
-    for _ in range(100):
-        try:
-            urllib.request.urlopen(urllib.request.Request(url, BODY.encode(), {"Content-Type": "application/json"}))
-        except urllib.error.URLError:
-            time.sleep(0.1)
-        else:
-            return
-    raise SystemExit(f"{url} does not answer")
-
-
-def main(arguments: list[str]) -> None:
-    match arguments:
-        case ["interpose", port]:
-            serve(int(port))
-        case ["uvicorn", port]:
-            serve_uvicorn(int(port))
-        case _:
-            seconds = int(arguments[0]) if arguments else 5
-            with tempfile.TemporaryDirectory() as directory:
-                script = Path(directory) / "post.lua"
-                script.write_text(SCRIPT, encoding="utf-8")
-                ours = measure("interpose", "/echo", 18701, seconds, script)
-                measure("interpose", "/suspending", 18702, seconds, script)
-                bare = measure("uvicorn", "/echo", 18703, seconds, script)
-            print(f"CPU of uvicorn / CPU of interpose: {bare / ours:.2f}")
+def main() -> None:
+    parser = make_parser(__doc__)
+    parser.add_argument("seconds", type=int, nargs="?", default=5)
+    parser.add_argument("--serve", choices=SERVERS, help=argparse.SUPPRESS)
+    parser.add_argument("--port", type=int, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.serve:
+        SERVERS[options.serve](options.port)
+        return
+    if not options.smoke:
+        require_wrk()
+    seconds = 0 if options.smoke else options.seconds
+    with tempfile.TemporaryDirectory() as directory:
+        script = Path(directory) / "post.lua"
+        script.write_text(SCRIPT, encoding="utf-8")
+        ours = measure("interpose", "/echo", seconds, script)
+        measure("interpose", "/suspending", seconds, script)
+        bare = measure("uvicorn", "/echo", seconds, script)
+    if seconds:
+        print(f"CPU of uvicorn / CPU of interpose: {bare / ours:.2f}")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    run_main(main)

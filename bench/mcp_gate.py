@@ -15,6 +15,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter_ns, thread_time_ns
 
+from bench.checks import CheckFailedError, require_equal, require_ledger
+from bench.command_line import make_parser, run_main
 from interpose.driving import drive_in_server
 from interpose.flow.hosted import Abilities
 from interpose.service.service import Service
@@ -25,17 +27,23 @@ from tests.gating import call, client
 from tests.servers import service_in
 
 ROUNDS, CALLS = 25, 100
+SMOKE = 2, 5
 RESULT = {"content": [{"type": "text", "text": "it is noon in Berlin, and all is well"}], "isError": False}
 BY = client()
 CAN = Abilities(rewrite=True, rewrite_carried=True)
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as place, service_in(Path(place)) as service:
-        asyncio.run(measure(service))
+    options = make_parser(__doc__).parse_args()
+    rounds, calls = SMOKE if options.smoke else (ROUNDS, CALLS)
+    with tempfile.TemporaryDirectory() as place:
+        with service_in(Path(place)) as service:
+            made = asyncio.run(measure(service, rounds, calls))
+        require_ledger(Path(place, "ledger"), {"allow": made})
 
 
-async def measure(service: Service) -> None:
+async def measure(service: Service, rounds: int, calls: int) -> int:
+    """Print the table. How many calls were made."""
     gate = McpGate(service)
     ways: dict[str, Callable[[int], Awaitable[None]]] = {
         "engine, another call each time": lambda number: by_engine(service, number),
@@ -44,25 +52,28 @@ async def measure(service: Service) -> None:
     }
     best = dict.fromkeys(ways, (float("inf"), float("inf")))
     number = 0
-    for _ in range(ROUNDS):
+    for _ in range(rounds):
         for name, way in ways.items():
             wall, cpu = perf_counter_ns(), thread_time_ns()
-            for _ in range(CALLS):
+            for _ in range(calls):
                 number += 1
                 await way(number)
-            took = (perf_counter_ns() - wall) / CALLS / 1000, (thread_time_ns() - cpu) / CALLS / 1000
+            took = (perf_counter_ns() - wall) / calls / 1000, (thread_time_ns() - cpu) / calls / 1000
             best[name] = min(best[name], took)
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {sys.version.split()[0]}, microseconds for before and after together")
     print(f"{'':32}{'wall':>8}{'CPU of the loop':>18}")
     for name, (wall_us, cpu_us) in best.items():
         print(f"{name:32}{wall_us:8.0f}{cpu_us:18.0f}")
+    return number
 
 
 async def by_gate(gate: McpGate, number: int) -> None:
     asked = call({"zone": f"UTC{number}", "city": "Berlin"}, server="time", name="now", by=BY)
     gated = await gate.before(asked)
-    assert isinstance(gated, Forward)
-    await gate.after(asked, gated.ticket, RESULT)
+    if not isinstance(gated, Forward):
+        raise CheckFailedError(f"the gate did not forward a harmless call: {gated}")
+    answered = await gate.after(asked, gated.ticket, RESULT)
+    require_equal("the result of the gate", answered, RESULT)
 
 
 async def by_engine(service: Service, number: int) -> None:
@@ -72,4 +83,4 @@ async def by_engine(service: Service, number: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

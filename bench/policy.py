@@ -3,11 +3,13 @@
     python -m bench.policy
 
 Ours is the whole decision of the policy interceptor: choosing the rules, the variables of a new call, five conditions,
-and the report. The peers get their rules compiled, their variables ready as far as that is possible, and evaluate.
+and the report. The peers get their rules compiled, their variables ready as far as that is possible, and evaluate. All
+of them must say the same about every case, and about calls on which each of the rules fires.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import statistics
 import subprocess
@@ -18,6 +20,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
+
+from bench.checks import require, require_equal
+from bench.command_line import make_parser, run_main
+from bench.processes import run_checked
 
 PEERS = ("cel-python", "common-expression-language", "cel-expr-python==0.1.3", "msgspec", "google-re2", "PyYAML")
 OURS = ("tree-sitter", "tree-sitter-javascript", "sqlglot")
@@ -40,45 +46,81 @@ CASES: dict[str, dict[str, Any]] = {
     "+ 100 KB structure, untouched": {**SMALL, "blob": [{"id": n, "name": "x" * 30} for n in range(2000)]},
     "100 KB text, read by a rule": {**SMALL, "text": LONG},
 }
+FIRING: tuple[dict[str, Any], ...] = (
+    {**SMALL, "target": "prod-eu"},
+    {**SMALL, "image": "ghcr.io/acme/shop:latest"},
+    {**SMALL, "replicas": 60},
+    {**SMALL, "labels": ["critical"]},
+    {**SMALL, "text": "password = hunter"},
+)
+"""Arguments on which one of the rules fires, in the order of the rules. The first needs another tool than `deploy`."""
+
+Make = Callable[[dict[str, Any]], Callable[[], Any]]
+"""Makes the decision about some arguments. What it gives is for `which_fired`."""
+Engines = dict[str, Make]
 
 
 def main() -> None:
-    if "--inside" in sys.argv:
-        measure()
-        return
+    parser = make_parser(__doc__)
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    ours_alone: Engines = {"interpose": ours, "cel-expr-python (C++)": with_cel_expr}
+    if options.inside:
+        others: Engines = {"common-expression-language (Rust)": with_common, "cel-python (Python)": with_celpy}
+        measure(ours_alone | others, ROUNDS * CALLS)
+    elif options.smoke:
+        measure(ours_alone, 3)
+    else:
+        measure_in_environment()
+
+
+def measure_in_environment() -> None:
     root = Path(__file__).parents[1]
     with tempfile.TemporaryDirectory() as place:
         python = f"{place}/venv/bin/python"
-        subprocess.run([sys.executable, "-m", "venv", f"{place}/venv"], check=True)
-        subprocess.run(
-            [python, "-m", "pip", "install", "--quiet", *PEERS, *OURS], check=True, stderr=subprocess.DEVNULL
-        )
+        run_checked([sys.executable, "-m", "venv", f"{place}/venv"])
+        run_checked([python, "-m", "pip", "install", "--quiet", *PEERS, *OURS])
         environment = {**os.environ, "PYTHONPATH": f"{root / 'src'}:{root}"}
-        subprocess.run([python, "-m", "bench.policy", "--inside"], check=True, env=environment)
+        done = subprocess.run([python, "-m", "bench.policy", "--inside"], check=False, env=environment)
+        require(done.returncode == 0, f"the measuring process ended with {done.returncode}")
 
 
-def measure() -> None:
-    engines: dict[str, Callable[[dict[str, Any]], Callable[[], list[bool]]]] = {
-        "interpose": ours,
-        "cel-expr-python (C++)": with_cel_expr,
-        "common-expression-language (Rust)": with_common,
-        "cel-python (Python)": with_celpy,
-    }
+def measure(engines: Engines, calls: int) -> None:
+    for name, make in engines.items():
+        require_right(name, make)
     print(f"{datetime.now(UTC):%Y-%m-%d}, Python {sys.version.split()[0]}, p50 in microseconds for one decision\n")
     print(f"{'':34}" + "".join(f"{name:>32}" for name in CASES))
     for name, make in engines.items():
-        print(f"{name:34}" + "".join(f"{median_us(make(args)):32.1f}" for args in CASES.values()))
-    print(f"\nexec with five rules on effects, the command analysed before: {median_us(on_effects()):.1f}")
+        print(f"{name:34}" + "".join(f"{median_us(make(args), calls):32.1f}" for args in CASES.values()))
+    print(f"\nexec with five rules on effects, the command analysed before: {median_us(on_effects(), calls):.1f}")
 
 
-def median_us(call: Callable[[], Any]) -> float:
+def which_fired(said: Any) -> list[bool]:
+    """Of each rule. Peers say so; ours reports its decisions."""
+    if isinstance(said, list):
+        return [bool(fired) for fired in said]
+    rules = {decision.rule for decision in said.decisions}
+    return [f"r{number}" in rules for number in range(len(RULES))]
+
+
+def require_right(name: str, make: Make) -> None:
+    """No rule fires on what is measured, and each of them can fire."""
+    for case, args in CASES.items():
+        require_equal(f"{name}, {case}", which_fired(make(args)()), [False] * len(RULES))
+    for number, args in enumerate(FIRING):
+        fires = number > 0  # the first does not, on this tool
+        require_equal(
+            f"{name}, on {args}", which_fired(make(args)()), [fires and number == rule for rule in range(len(RULES))]
+        )
+
+
+def median_us(call: Callable[[], Any], calls: int) -> float:
     call()
     times = []
-    for _ in range(ROUNDS):
-        for _ in range(CALLS):
-            start = perf_counter_ns()
-            call()
-            times.append(perf_counter_ns() - start)
+    for _ in range(calls):
+        start = perf_counter_ns()
+        call()
+        times.append(perf_counter_ns() - start)
     return statistics.median(times) / 1000
 
 
@@ -93,15 +135,11 @@ def _interceptor(tool: str, rules: tuple[str, ...]) -> Any:
     return PolicyInterceptor(load_text("version: 1\nrules:\n" + "\n".join(lines)))
 
 
-def ours(args: dict[str, Any]) -> Callable[[], list[bool]]:
+def ours(args: dict[str, Any]) -> Callable[[], Any]:
     from interpose.types import ToolCall, freeze
 
     interceptor, frozen = _interceptor("deploy", RULES), freeze(args)
-
-    def run() -> list[bool]:
-        return [not interceptor.intercept(ToolCall("deploy", frozen, "id")).decisions]
-
-    return run
+    return lambda: interceptor.intercept(ToolCall("deploy", frozen, "id"))
 
 
 def on_effects() -> Callable[[], Any]:
@@ -112,8 +150,16 @@ def on_effects() -> Callable[[], Any]:
         for kind in ("fs.delete", "net.upload", "vcs.discard", "data.destroy", "infra.destroy")
     )
     interceptor = _interceptor("exec", rules)
-    frozen = freeze({"command": "git status && cat src/*.py | grep -n TODO > /tmp/todo.txt"})
-    return lambda: interceptor.intercept(ToolCall("exec", frozen, "id"))
+
+    def decide(command: str) -> Callable[[], Any]:
+        frozen = freeze({"command": command})
+        return lambda: interceptor.intercept(ToolCall("exec", frozen, "id"))
+
+    fires = which_fired(decide("rm -rf /")())
+    require_equal("rules on effects that fire on rm -rf /", fires, [True, False, False, False, False])
+    harmless = decide("git status && cat src/*.py | grep -n TODO > /tmp/todo.txt")
+    require_equal("rules on effects that fire on git status", which_fired(harmless()), [False] * len(rules))
+    return harmless
 
 
 def with_cel_expr(args: dict[str, Any]) -> Callable[[], list[bool]]:
@@ -146,4 +192,4 @@ def with_celpy(args: dict[str, Any]) -> Callable[[], list[bool]]:
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

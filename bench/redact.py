@@ -1,6 +1,8 @@
 """Redaction: how fast, beside Python's own `re` doing the same patterns in the same run, and how often wrongly.
 
 python -m bench.redact [FILE ...]     more files are counted for wrong redactions, too
+
+Every secret that was put into a text must be gone from it, and the rest of the text must still be there.
 """
 
 from __future__ import annotations
@@ -8,18 +10,23 @@ from __future__ import annotations
 import random
 import re
 import statistics
-import sys
 import sysconfig
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
+from bench.checks import require, require_equal
+from bench.command_line import make_parser, run_main
 from interpose.secrets import Redactor
 from interpose.secrets.kinds import SHAPED
 from interpose.secrets.scanner import scanner
 
 MEGABYTE = 1_000_000
 ROUNDS = 15
+SMOKE_SIZE, SMOKE_FILES = 50_000, 40
+WRONGLY_AT_MOST = 1.0
+"""Redactions a megabyte of ordinary text. The standard library has 0.13."""
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 
@@ -48,26 +55,28 @@ def sample(size: int) -> bytes:
     return bytes(data[:size])
 
 
-def with_secrets(data: bytes, count: int) -> bytes:
-    """The same text with secrets of many kinds among its lines."""
+def with_secrets(data: bytes, count: int) -> tuple[bytes, list[str]]:
+    """The same text with secrets of many kinds among its lines, and the secrets."""
     dice = random.Random(1)
 
     def text(length: int, alphabet: str = _LETTERS) -> str:
         return "".join(dice.choices(alphabet, k=length))
 
-    makers: tuple[Callable[[], str], ...] = (
-        lambda: "gh" + "p_" + text(36),
-        lambda: "AK" + "IA" + text(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"),
-        lambda: "glp" + "at-" + text(20),
-        lambda: f'API_TOKEN = "{text(32)}"',
-        lambda: f"https://bob:{text(12)}@db.corp.internal/x",
-        lambda: f"Authorization: Bearer {text(40)}",
+    makers: tuple[Callable[[], tuple[str, str, str]], ...] = (
+        lambda: ("", "gh" + "p_" + text(36), ""),
+        lambda: ("", "AK" + "IA" + text(16, "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"), ""),
+        lambda: ("", "glp" + "at-" + text(20), ""),
+        lambda: ('API_TOKEN = "', text(32), '"'),
+        lambda: ("https://bob:", text(12), "@db.corp.internal/x"),
+        lambda: ("Authorization: Bearer ", text(40), ""),
     )
-    lines = data.split(b"\n")
+    lines, secrets = data.split(b"\n"), []
     for number in range(count):
         place = (number * len(lines)) // count + 7
-        lines[place % len(lines)] += b" " + makers[number % len(makers)]().encode()
-    return b"\n".join(lines)
+        before, secret, after = makers[number % len(makers)]()
+        lines[place % len(lines)] += f" {before}{secret}{after}".encode()
+        secrets.append(secret)
+    return b"\n".join(lines), secrets
 
 
 def median(action: Callable[[], object], rounds: int = ROUNDS) -> float:
@@ -85,31 +94,45 @@ def by_re(patterns: list[re.Pattern[bytes]], data: bytes) -> int:
     return sum(1 for pattern in patterns for _ in pattern.finditer(data))
 
 
-def speed() -> None:
+def speed(size: int, rounds: int) -> None:
     """The table of times."""
-    redactor = Redactor()
-    clean = sample(MEGABYTE)
-    texts = {"clean": clean, "30 secrets": with_secrets(clean, 30), "1000 secrets": with_secrets(clean, 1000)}
+    clean = sample(size)
+    require_equal("bytes of ordinary text", len(clean), size)
+    texts = {"clean": (clean, [])} | {f"{count} secrets": with_secrets(clean, count) for count in (30, 1000)}
     start = time.perf_counter()
     scanner()
     print(f"making the scanner: {(time.perf_counter() - start) * 1000:.0f} ms, once in a process")
+    redactor = Redactor()
     start = time.perf_counter()
     redactor.redact(clean.decode("utf-8", "replace"))
     print(f"first megabyte: {(time.perf_counter() - start) * 1000:.0f} ms\n")
     patterns = [re.compile(rb"\b" + kind.pattern.encode()) for kind in SHAPED]
-    print(f"{'1 MB':14} {'found':>6} {'interpose':>12} {'re, ' + str(len(patterns)) + ' of the patterns':>26}")
-    for name, data in texts.items():
+    head, beside = f"{size / MEGABYTE:g} MB", f"re, {len(patterns)} of the patterns"
+    print(f"{head:14} {'found':>6} {'interpose':>12} {beside:>26}")
+    for name, (data, secrets) in texts.items():
         text = data.decode("utf-8", "replace")
-        found = len(redactor.redact(text).found)
-        ours = median(lambda text=text: redactor.redact(text))  # type: ignore[misc]
+        found = require_redacted(redactor, text, secrets)
+        ours = median(lambda text=text: redactor.redact(text), rounds)  # type: ignore[misc]
         theirs = median(lambda data=data: by_re(patterns, data), rounds=1)  # type: ignore[misc]
         print(f"{name:14} {found:6} {ours:9.1f} ms {theirs:23.0f} ms")
     small = "ok: 12 passed in 0.31s\n"
+    require_equal("a result without secrets", redactor.redact(small).text, small)
     print(f"\na result of {len(small)} bytes: {median(lambda: redactor.redact(small), 200) * 1000:.1f} µs")
 
 
-def wrongly(name: str, paths: Iterator[Path]) -> None:
-    """How often ordinary text is touched."""
+def require_redacted(redactor: Redactor, text: str, secrets: list[str]) -> int:
+    """How much was found in a text, in which these secrets must be found and as little else as in any."""
+    redacted = redactor.redact(text)
+    left = [secret for secret in secrets if secret in redacted.text]
+    require(not left, f"{len(left)} of {len(secrets)} secrets were not redacted, {left[:3]} among them")
+    found = len(redacted.found)
+    most = len(secrets) + max(3, WRONGLY_AT_MOST * len(text) / MEGABYTE)
+    require(len(secrets) <= found <= most, f"{found} redactions in a text with {len(secrets)} secrets")
+    return found
+
+
+def wrongly(name: str, paths: Iterable[Path], most: float | None = None) -> None:
+    """How often ordinary text is touched, and how often at most it may be in a megabyte."""
     size = touched = 0
     examples = []
     for path in paths:
@@ -122,16 +145,26 @@ def wrongly(name: str, paths: Iterator[Path]) -> None:
     megabytes = size / MEGABYTE
     print(f"\n{name}: {touched} redactions in {megabytes:.1f} MB, {touched / max(megabytes, 1):.2f} a megabyte")
     print("\n".join(examples[:40]))
+    require(size > 0, f"{name}: there is no text")
+    require(most is None or touched / max(megabytes, 1) <= most, f"{name}: more than {most} redactions a megabyte")
 
 
 def main() -> None:
     """Print it all."""
-    speed()
-    wrongly("standard library", library())
+    parser = make_parser(__doc__)
+    parser.add_argument("files", nargs="*", type=Path)
+    options = parser.parse_args()
+    if options.smoke:
+        speed(SMOKE_SIZE, 1)
+        wrongly("standard library, a part", islice(library(), SMOKE_FILES), WRONGLY_AT_MOST)
+        wrongly("this project, a part", islice(project(), SMOKE_FILES))
+        return
+    speed(MEGABYTE, ROUNDS)
+    wrongly("standard library", library(), WRONGLY_AT_MOST)
     wrongly("this project", project())
-    if sys.argv[1:]:
-        wrongly("given files", (Path(path) for path in sys.argv[1:]))
+    if options.files:
+        wrongly("given files", options.files)
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -5,31 +5,31 @@
 `--beside` is the interpreter of another checkout's .venv: its server is measured in the same turns.
 
 The server has one core to itself and wrk the other. Our server runs as it is shipped: all guards, the `baseline` pack,
-the ledger at level `written`. Both are measured in turns, and only their ratio says something.
+the ledger at level `written`. Both are measured in turns, and only their ratio says something. No request may fail, and
+every one must be in our ledger as allowed. With --smoke a few requests are made without wrk, and each answer is read.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import http.client
+import json
 import os
-import re
-import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from time import monotonic, sleep
 from typing import NamedTuple
+
+from bench.checks import require_equal, require_ledger
+from bench.command_line import make_parser, run_main
+from bench.http_load import Figures, load, post, require_wrk
+from bench.processes import FIRST_CORE, free_port, serving
 
 SECONDS = 8
 CONNECTIONS = 64
 TURNS = 3
-ECHO_PORT, PORT = 18471, 18472
 ECHO = """
 import json
 async def app(scope, receive, send):
@@ -46,60 +46,93 @@ async def app(scope, receive, send):
 """
 WORK = ["ls -la src", "git status --short", "git diff HEAD~1", "pytest -q tests/unit", "npm test", "cat README.md",
         "rg -n 'def main' src", "python -m build", "docker ps", "sed -n 1,80p app.py"]  # fmt: skip
+FATAL = "rm -rf /"
+PATH = "/api/v1/intercept"
+BODY = (
+    '{"event":"tools/call","phase":"request","payload":{"name":"Bash","arguments":{"command":"@COMMAND@"}},'
+    '"context":{"sessionId":"bench","principal":{"type":"agent","id":"bench"}},'
+    '"config":{"working_directory":"/home/dev/project"}}'
+)
 
 
 class Load(NamedTuple):
-    """One kind of requests. `new` is the share of commands that nobody has seen before."""
+    """One kind of requests. `new` is the share of commands that were never seen before."""
 
     name: str
     new: float
-
-
-class Figures(NamedTuple):
-    """What wrk saw."""
-
-    rate: float
-    p50_ms: float
-    p99_ms: float
-    errors: int
 
 
 LOADS = (Load("seen before", 0.0), Load("half new of a thousand", 0.5))
 
 
 def main() -> None:
-    if not shutil.which("wrk"):
-        sys.exit("wrk is missing: it is Debian's package of that name")
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = make_parser(__doc__)
     parser.add_argument("seconds", type=int, nargs="?", default=SECONDS)
     parser.add_argument("--beside", metavar="PYTHON", default="")
     options = parser.parse_args()
-    seconds = options.seconds
-    servers = {"interpose": sys.executable} | ({"beside": options.beside} if options.beside else {})
-    print(f"{datetime.now(UTC):%Y-%m-%d}, one core, {CONNECTIONS} connections, {TURNS} turns of {seconds} s\n")
-    print(f"{'':28}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'p99/p50':>9}{'errors':>8}{'of bare':>9}")
     with tempfile.TemporaryDirectory() as place:
-        root = Path(place)
-        with contextlib.ExitStack() as stack:
-            stack.enter_context(bare(root, ECHO_PORT))
-            ports = {"bare uvicorn": ECHO_PORT}
-            for number, (name, python) in enumerate(servers.items()):
-                (root / name).mkdir()
-                ports[name] = PORT + number
-                stack.enter_context(ours_at(root / name, PORT + number, python))
-            for load in LOADS:
-                script = lua(root, load)
-                turns = [{name: measure(port, script, seconds) for name, port in ports.items()} for _ in range(TURNS)]
-                floor = median([turn["bare uvicorn"] for turn in turns])
-                for name in ports:
-                    line(f"{name}, {load.name}"[:28], median([turn[name] for turn in turns]), floor)
+        if options.smoke:
+            smoke(Path(place))
+        else:
+            require_wrk()
+            run(Path(place), options.seconds, options.beside)
+
+
+def smoke(root: Path) -> None:
+    """Each server answers each kind of request as it should."""
+    ports = {"bare uvicorn": free_port(), "interpose": free_port()}
+    (root / "interpose").mkdir()
+    with bare(root, ports["bare uvicorn"], None), ours_at(root / "interpose", ports["interpose"], core=None):
+        require_right(ports)
+    require_ledger(ledger_at(root / "interpose"), {"allow": len(WORK), "deny": 1}, finished=1)
+    print(f"{len(WORK) + 1} requests were answered as they should by {' and '.join(ports)}")
+
+
+def run(root: Path, seconds: int, beside: str) -> None:
+    """Measure and print."""
+    servers = {"interpose": sys.executable} | ({"beside": beside} if beside else {})
+    print(f"{datetime.now(UTC):%Y-%m-%d}, one core, {CONNECTIONS} connections, {TURNS} turns of {seconds} s\n")
+    print(f"{'':28}{'requests/s':>12}{'p50 ms':>9}{'p99 ms':>9}{'p99/p50':>9}{'of bare':>9}")
+    made = 0
+    with contextlib.ExitStack() as stack:
+        ports = {"bare uvicorn": free_port()}
+        stack.enter_context(bare(root, ports["bare uvicorn"], FIRST_CORE))
+        for name, python in servers.items():
+            (root / name).mkdir()
+            ports[name] = free_port()
+            stack.enter_context(ours_at(root / name, ports[name], python))
+        require_right(ports)
+        for kind in LOADS:
+            script = lua(root, kind)
+            turns = [
+                {name: load(port, "", script, seconds, CONNECTIONS) for name, port in ports.items()}
+                for _ in range(TURNS)
+            ]
+            floor = median([turn["bare uvicorn"] for turn in turns])
+            for name in ports:
+                line(f"{name}, {kind.name}"[:28], median([turn[name] for turn in turns]), floor)
+            made += sum(turn["interpose"].requests for turn in turns)
+    expected = {"allow": made + len(WORK), "deny": 1}
+    require_ledger(ledger_at(root / "interpose"), expected, finished=1, unanswered=CONNECTIONS * TURNS * len(LOADS))
+
+
+def require_right(ports: dict[str, int]) -> None:
+    """The bare server gives back what it gets; the others allow the commands of the load, and deny another."""
+    for command in (*WORK, FATAL):
+        body = body_of(command)
+        for name, port in ports.items():
+            said = post(port, PATH, body)
+            if name == "bare uvicorn":
+                require_equal(f"the answer of {name}", said, json.loads(body))
+            else:
+                expected = "deny" if command == FATAL else "allow"
+                require_equal(f"the decision of {name} on {command}", said["info"]["decision"], expected)
 
 
 def line(name: str, found: Figures, floor: Figures) -> None:
     spread = found.p99_ms / found.p50_ms if found.p50_ms else 0
     print(
-        f"{name:28}{found.rate:12.0f}{found.p50_ms:9.2f}{found.p99_ms:9.2f}{spread:9.1f}{found.errors:8}"
-        f"{found.rate / floor.rate:9.2f}"
+        f"{name:28}{found.rate:12.0f}{found.p50_ms:9.2f}{found.p99_ms:9.2f}{spread:9.1f}{found.rate / floor.rate:9.2f}"
     )
 
 
@@ -108,92 +141,58 @@ def median(turns: list[Figures]) -> Figures:
 
 
 @contextlib.contextmanager
-def bare(root: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+def bare(root: Path, port: int, core: int | None) -> Iterator[subprocess.Popen[bytes]]:
     (root / "echo.py").write_text(ECHO)
     command = ["-m", "uvicorn", "echo:app", "--port", str(port), "--no-access-log", "--log-level", "error"]
-    with process(command, root, port, {}) as child:
+    with serving([sys.executable, *command], port, core=core, env=os.environ, cwd=root) as child:
         yield child
 
 
 @contextlib.contextmanager
-def ours_at(root: Path, port: int, python: str = sys.executable) -> Iterator[subprocess.Popen[bytes]]:
+def ours_at(
+    root: Path, port: int, python: str = sys.executable, *, core: int | None = FIRST_CORE
+) -> Iterator[subprocess.Popen[bytes]]:
     """Our server as it is shipped, with a home of its own. But callers without a token may ask as often as they can."""
     home = {name: str(root / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR")}
     if python == sys.executable:  # another checkout may not know these keys
         home |= {f"INTERPOSE_SERVER_LIMITS_ANONYMOUS_{name}": "100000" for name in ("PER_SECOND", "AT_ONCE")}
     (root / "XDG_RUNTIME_DIR").mkdir(mode=0o700)
-    with process(["-m", "interpose", "serve", "--port", str(port)], root, port, home, python) as child:
+    command = [python, "-m", "interpose", "serve", "--port", str(port)]
+    with serving(command, port, core=core, env=os.environ | home, cwd=root) as child:
         yield child
 
 
-@contextlib.contextmanager
-def process(
-    arguments: list[str], cwd: Path, port: int, environment: dict[str, str], python: str = sys.executable
-) -> Iterator[subprocess.Popen[bytes]]:
-    """A server on a core of its own, once it answers."""
-    command = ["taskset", "-c", "0", python, *arguments]
-    with subprocess.Popen(command, cwd=cwd, env=os.environ | environment, stdout=subprocess.DEVNULL) as child:
-        try:
-            wait_for(port)
-            yield child
-        finally:
-            child.send_signal(signal.SIGTERM)
-            child.wait(20)
+def ledger_at(root: Path) -> Path:
+    """The ledger of a server that was started there."""
+    return root / "XDG_STATE_HOME" / "interpose" / "ledger"
 
 
-def wait_for(port: int) -> None:
-    until = monotonic() + 30
-    while monotonic() < until:
-        with contextlib.suppress(OSError):
-            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=1)
-            connection.request("POST", "/", b"{}", {"Content-Type": "application/json"})
-            connection.getresponse().read()
-            return
-        sleep(0.1)
-    sys.exit(f"nothing listens on port {port}")
+def body_of(command: str) -> str:
+    """A request for a decision, as the load makes them."""
+    return BODY.replace("@COMMAND@", command)
 
 
-def lua(root: Path, load: Load) -> Path:
+def lua(root: Path, kind: Load) -> Path:
+    before, _, after = BODY.partition("@COMMAND@")
     commands = ", ".join(f'"{command}"' for command in WORK)
-    every = int(1 / load.new) if load.new else 0
+    every = int(1 / kind.new) if kind.new else 0
     text = f"""
 local work = {{{commands}}}
 local count = 0
 wrk.method = "POST"
-wrk.path = "/api/v1/intercept"
+wrk.path = "{PATH}"
 wrk.headers["Content-Type"] = "application/json"
 request = function()
   count = count + 1
   local command = work[count % #work + 1] .. " # " .. (count % 500)
   if {every} > 0 and count % {every or 1} == 0 then command = "cat notes/" .. os.time() .. "-" .. count .. ".txt" end
-  return wrk.format(nil, nil, nil, '{{"event":"tools/call","phase":"request","payload":{{"name":"Bash","arguments":'
-    .. '{{"command":"' .. command .. '"}}}},"context":{{"sessionId":"bench","principal":{{"type":"agent",'
-    .. '"id":"bench"}}}},'
-    .. '"config":{{"working_directory":"/home/dev/project"}}}}')
+  return wrk.format(nil, nil, nil, '{before}' .. command .. '{after}')
 end
 """
-    file = root / f"{load.new}.lua"
+    file = root / f"{kind.new}.lua"
     file.write_text(text)
     return file
 
 
-def measure(port: int, script: Path, seconds: int) -> Figures:
-    command = ["taskset", "-c", "1", "wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "--latency", "-s", str(script)]
-    told = subprocess.run([*command, f"http://127.0.0.1:{port}"], capture_output=True, text=True, check=True).stdout
-    failed = sum(
-        int(number)
-        for number in re.findall(r"Non-2xx or 3xx responses: (\d+)|timeout (\d+)", told)
-        for number in number
-        if number
-    )
-    rate = re.search(r"Requests/sec:\s+([\d.]+)", told)
-    return Figures(float(rate[1]) if rate else 0.0, milliseconds(told, "50%"), milliseconds(told, "99%"), failed)
-
-
-def milliseconds(told: str, share: str) -> float:
-    found = re.search(rf"{share}\s+([\d.]+)(us|ms|s)", told)
-    return float(found[1]) * {"us": 0.001, "ms": 1.0, "s": 1000.0}[found[2]] if found else 0.0
-
-
 if __name__ == "__main__":
-    main()
+    run_main(main)

@@ -1,25 +1,31 @@
 """A store of a million records: how fast it is written, and how long searches take.
 
 python -m bench.store [records] [path or postgresql:// address]
+
+What a search finds must match it, and be as many as there are or as were asked for. The store must be empty before.
 """
 
 from __future__ import annotations
 
 import random
 import statistics
-import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
+from bench.checks import require, require_equal, require_present
+from bench.command_line import make_parser, run_main
 from interpose.store import open_store
 from interpose.store.protocols import Query, Store, StoredEntry
 
+RECORDS, SMOKE_RECORDS = 1_000_000, 1000
 BATCH = 500
 REPEATS = 7
+LIMIT = 50
 SYLLABLES = [first + second for first in "bdfgklmnprst" for second in ("a", "e", "i", "o", "u", "an", "er", "ol")]
 
 
@@ -60,53 +66,91 @@ def fill(store: Store, records: int) -> float:
             store.append(batch)
             spent += time.perf_counter() - start
             batch.clear()
+    start = time.perf_counter()
     store.append(batch)
+    spent += time.perf_counter() - start
+    last = require_present(store.head("bench"), "the store has no entries")
+    require_equal("the last entry", last.seq, 2 * records)
     return 2 * records / spent
+
+
+class Search(NamedTuple):
+    """A search, what is true of each entry that it finds, and how many there are; None is some, but not how many."""
+
+    query: Query
+    matches: Callable[[StoredEntry], bool]
+    count: int | None
+
+
+def searches(some: StoredEntry, records: int) -> dict[str, Search]:
+    """Of each kind. `some` is a record in the middle."""
+    numbers = range(records)
+    rare, path = some.text.split()[4], some.paths[0]
+    directory, part = "/src/" + path.split("/")[2], f"{rare[2:5]} "
+    of_results = sum(number % 100 == 1 for number in numbers)
+    of_few = sum(number % 100 != 1 and number % 100_000 == 2 for number in numbers)
+
+    def any_entry(_entry: StoredEntry) -> bool:
+        return True
+
+    return {
+        "session": Search(Query(session=some.session), lambda entry: entry.session == some.session, 100),
+        "rule": Search(Query(rule="rule-7"), lambda entry: entry.rule == "rule-7", None),
+        "rule of results": Search(Query(rule="secret-redaction"), any_entry, of_results),
+        "rule of few results": Search(Query(rule="rare"), any_entry, of_few),
+        "request": Search(Query(request=some.request), lambda entry: entry.request == some.request, 1),
+        "agent": Search(Query(agent="agent-3"), lambda entry: entry.agent == "agent-3", (records + 3) // 7),
+        "call": Search(Query(call_id=some.call_id), lambda entry: entry.call_id == some.call_id, 1),
+        "text, in few": Search(Query(text=rare), lambda entry: rare in entry.text, None),
+        "text, in all": Search(Query(text="git commit"), lambda entry: "git commit" in entry.text, records),
+        "text, in none": Search(Query(text="commit of nothing at all"), any_entry, 0),
+        "text, part of words": Search(Query(text=part), lambda entry: part in entry.text, None),
+        "effect": Search(Query(effect="fs.write"), lambda entry: "fs.write" in entry.effects, records),
+        "path": Search(Query(path=path), lambda entry: path in entry.paths, None),
+        "directory": Search(Query(path=directory), lambda entry: entry.paths[0].startswith(f"{directory}/"), None),
+        "text and rule": Search(
+            Query(text=rare[:4], rule="rule-7"), lambda entry: rare[:4] in entry.text and entry.rule == "rule-7", None
+        ),
+    }
 
 
 def search(store: Store, records: int) -> None:
     """Milliseconds of each kind of search, the first time and the median."""
     some = store.query(Query(kinds=("decided",), session=f"session-{records // 200}"), 1)[0]
-    rare = some.text.split()[4]
-    queries = {
-        "session": Query(session=some.session),
-        "rule": Query(rule="rule-7"),
-        "rule of results": Query(rule="secret-redaction"),
-        "rule of few results": Query(rule="rare"),
-        "request": Query(request=some.request),
-        "agent": Query(agent="agent-3"),
-        "call": Query(call_id=some.call_id),
-        "text, in few": Query(text=rare),
-        "text, in all": Query(text="git commit"),
-        "text, in none": Query(text="commit of nothing at all"),
-        "text, part of words": Query(text=f"{rare[2:5]} "),
-        "effect": Query(effect="fs.write"),
-        "path": Query(path=some.paths[0]),
-        "directory": Query(path="/src/" + some.paths[0].split("/")[2]),
-        "text and rule": Query(text=rare[:4], rule="rule-7"),
-    }
-    for name, query in queries.items():
+    for name, (query, matches, count) in searches(some, records).items():
         decisions = replace(query, kinds=("decided",))
         times = []
         for _ in range(REPEATS):
             start = time.perf_counter()
-            found = store.query(decisions, 50)
+            found = store.query(decisions, LIMIT)
             times.append((time.perf_counter() - start) * 1e3)
         print(f"{name:20} {len(found):3} found   first {times[0]:7.1f} ms   p50 {statistics.median(times):7.1f} ms")
+        require(all(map(matches, found)), f"the search for {name} found something else")
+        if count is not None:
+            require_equal(f"found by {name}", len(found), min(LIMIT, count))
+        elif name != "text and rule":  # there may be none
+            require(bool(found), f"the search for {name} found nothing")
 
 
 def main() -> None:
-    records = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    parser = make_parser(__doc__)
+    parser.add_argument("records", type=int, nargs="?", default=RECORDS)
+    parser.add_argument("where", nargs="?", default="", metavar="PATH or postgresql:// address")
+    options = parser.parse_args()
+    records = SMOKE_RECORDS if options.smoke else options.records
     with tempfile.TemporaryDirectory() as directory:
-        store = open_store(sys.argv[2] if len(sys.argv) > 2 else Path(directory) / "ledger.db")
-        print(f"append, {BATCH} at once: {fill(store, records):,.0f} entries/s")
-        start = time.perf_counter()
-        while store.query(Query(), 1) and getattr(store, "backlog", int)() >= 256:
-            time.sleep(0.1)
-        print(f"indexed {time.perf_counter() - start:.1f} s later; {store.size() / 1e6:,.0f} MB")
-        search(store, records)
-        store.close()
+        store = open_store(options.where or Path(directory) / "ledger.db")
+        try:
+            require_equal("entries before", len(store.query(Query(), 1)), 0)
+            print(f"append, {BATCH} at once: {fill(store, records):,.0f} entries/s")
+            start = time.perf_counter()
+            while store.query(Query(), 1) and getattr(store, "backlog", int)() >= 256:
+                time.sleep(0.1)
+            print(f"indexed {time.perf_counter() - start:.1f} s later; {store.size() / 1e6:,.0f} MB")
+            search(store, records)
+        finally:
+            store.close()
 
 
 if __name__ == "__main__":
-    main()
+    run_main(main)
