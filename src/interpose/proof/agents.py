@@ -1,7 +1,10 @@
-"""The agents that are guarded here: whoever started a hook that asked us.
+"""The agents that are guarded here: the programs that started a hook or another caller that asked us.
 
-A hook's process is a child of its agent, be it through a shell. So the agent is the topmost of its ancestors below what
+A hook's process is a child of its agent, often through a shell. So the agent is the topmost of its ancestors below what
 a person starts agents from: a shell that leads a terminal, a terminal program, a login, the machine's own services.
+
+INVARIANT: the name that a process gives itself is never believed here. What counts is the program that the kernel says
+it runs, its user, its age and its parents. An unknown program is the agent's: that only makes the proof stricter.
 """
 
 from __future__ import annotations
@@ -16,45 +19,61 @@ from pathlib import Path
 from msgspec import MsgspecError, Struct
 from msgspec import json as fast
 
-from interpose.proof.processes import Process, process, this_boot, ticks_now
+from interpose.agents.known_agents import MARKS, PROCESS_NAMES
+from interpose.proof.own_program import is_ours
+from interpose.proof.processes import (
+    NEVER,
+    Process,
+    ancestry,
+    environment_of,
+    is_system_program,
+    process,
+    real_user,
+    runs_program,
+    this_boot,
+    ticks_now,
+)
+from interpose.proof.programs import EDITORS, SHELLS, TERMINAL_OPENERS
 
 log = logging.getLogger("interpose.approvals")
 
 MOST_KNOWN = 500
-_SHELLS = frozenset(
-    {"bash", "zsh", "fish", "sh", "dash", "ksh", "mksh", "tcsh", "csh", "nu", "xonsh", "elvish", "pwsh"}
-)
-LOGINS = frozenset({"sshd", "sshd-session", "login"})
-EDITORS = frozenset(
-    {"code", "code-insiders", "codium", "cursor", "windsurf", "kiro", "idea", "pycharm", "zed", "electron"}
-)
-_MULTIPLEXERS = frozenset({"tmux: server", "tmux", "screen", "zellij", "mosh-server", "abduco", "dtach"})
-WINDOWS = frozenset({
-    "gnome-terminal-server", "kgx", "ptyxis-agent", "konsole", "kitty", "alacritty", "foot", "footclient",
-    "wezterm-gui", "xterm", "urxvt", "rxvt", "st", "xfce4-terminal", "tilix", "terminator", "ghostty", "lxterminal",
-    "mate-terminal", "qterminal", "deepin-terminal", "terminology",
-})  # fmt: skip
-"""Programs with a window of their own in which people type. The kernel keeps fifteen letters of a name."""
-_GIVERS = LOGINS | _MULTIPLEXERS | {name[:15] for name in WINDOWS}
+_MANAGERS = frozenset({"systemd", "init"})
 
 
-def is_manager(one: Process) -> bool:
-    """Whether it starts everything else: the first process, or a user's own."""
-    return one.pid == 1 or (one.name in ("systemd", "init") and one.parent in (0, 1))
+def is_manager(one: Process, oldest: int) -> bool:
+    """Whether it starts everything else: the first process, or a user's own service manager.
+
+    Anybody can start a program of that name. So it must be one that only root may write, and older than every agent.
+    """
+    return one.pid == 1 or (one.parent in (0, 1) and one.start < oldest and is_system_program(one.pid, _MANAGERS))
 
 
-def _ends_search(one: Process) -> bool:
-    leads = one.session == one.pid and one.terminal != 0 and one.name in _SHELLS
-    return leads or is_manager(one) or one.name in _GIVERS or one.name in EDITORS
+def leads_terminal(one: Process) -> bool:
+    """Whether it is a shell that leads a terminal, as terminal programs start it."""
+    return one.session == one.pid and one.terminal != 0 and runs_program(one.pid, SHELLS)
 
 
-def agent_above(hook: list[Process]) -> Process | None:
-    """The agent that a hook's process belongs to, from its ancestry; None if a person started it by hand."""
+def _ends_search(one: Process, oldest: int) -> bool:
+    return (
+        leads_terminal(one)
+        or is_manager(one, oldest)
+        or is_system_program(one.pid, TERMINAL_OPENERS)
+        # A process of root that starts ours is a login; where we are root ourselves that tells nothing.
+        or (os.geteuid() != 0 and real_user(one.pid) == 0)
+    )
+
+
+def agent_above(hook: list[Process], oldest: int = NEVER) -> Process | None:
+    """The agent that a hook's process belongs to, from its ancestry; None if a person started it by hand.
+
+    `oldest` is the start of the oldest agent that is known.
+    """
     found: Process | None = None
     for one in hook[1:]:
-        if _ends_search(one):
+        if _ends_search(one, oldest):
             # An editor is the agent itself where its hooks are its own children.
-            return one if found is None and one.name in EDITORS else found
+            return one if found is None and runs_program(one.pid, EDITORS) else found
         found = one
     return found
 
@@ -86,24 +105,57 @@ class SeenAgents:
         self._file = file
         self._lock = threading.Lock()
         self._known: OrderedDict[tuple[int, int], SeenAgent] = OrderedDict()
+        self.unplaced = False
+        """Whether a process of our own user asked that could not be seen."""
         self._forgotten: SeenAgent | None = None
         """All that there was no room for, as one: from the first start to the last end."""
         if file is not None:
             self._load(file)
 
-    def heard(self, pid: int) -> None:
-        """A hook asks, and this is its process. Raises nothing: who can't be seen is not remembered."""
+    def miss(self) -> None:
+        """A process of our user asks that can't be seen. It may be any of them, until this server ends."""
+        self.unplaced = True
+
+    def heard(self, pid: int, *, itself: bool = False) -> None:
+        """A hook asks, and this is its process. Raises nothing: a process that has ended is not remembered.
+
+        A caller that is no hook is an agent `itself` if no agent started it.
+        """
         chain: list[Process] = []
+        oldest = min((one.start for one in self._every()), default=NEVER)
         while (one := process(pid)) is not None and len(chain) < 64:
             chain.append(one)
             if one.identity in self._known:
                 return
             pid = one.parent
-            if _ends_search(one) and len(chain) > 1:
+            if len(chain) > 1 and _ends_search(one, oldest):
                 break
-        agent = agent_above(chain)
+        agent = agent_above(chain, oldest)
+        if agent is None and itself and chain and not is_ours(chain[0].pid):
+            agent = chain[0]
+        if agent is not None and is_ours(agent.pid, "doctor") and not self._has_agent(agent.pid):
+            return  # a person's doctor, whose hooks only try themselves
         if agent is not None and agent.identity not in self._known:
             self._remember(SeenAgent(agent.pid, agent.start, ticks_now(), agent.name))
+
+    def told(self, pid: int, start: int) -> None:
+        """Another door of ours says that this process is an agent. One that has ended was there until now."""
+        if (pid, start) not in self._known:
+            found = process(pid)
+            name = found.name if found is not None and found.start == start else "a caller"
+            self._remember(SeenAgent(pid, start, ticks_now(), name))
+
+    def known(self) -> tuple[SeenAgent, ...]:
+        """Those that are watched."""
+        with self._lock:
+            return tuple(self._known.values())
+
+    def _has_agent(self, pid: int) -> bool:
+        """Whether an agent is among a process and its ancestors, or has left its mark there."""
+        chain = ancestry(pid)
+        return self.among(chain) is not None or any(
+            one.name in PROCESS_NAMES or any(mark in environment_of(one.pid) for mark in MARKS) for one in chain
+        )
 
     def among(self, chain: list[Process]) -> SeenAgent | None:
         """The agent among these processes, if one is."""
@@ -119,9 +171,23 @@ class SeenAgents:
     def working_at(self, moment: int) -> SeenAgent | None:
         """An agent that worked at some time, in ticks, or may have; None if none did."""
         self.sweep()
+        return next((one for one in self._every() if one.start <= moment <= one.alive), None)
+
+    def may_have_left(self, one: Process, parent: Process) -> bool:
+        """Whether a process may be an orphan of an agent that this parent adopted.
+
+        Only an ancestor of an agent can adopt what it leaves behind, and an ancestor is never younger. Which ancestors
+        an agent had is not known any more when it is gone.
+        """
+        return any(
+            seen.gone or seen.pid == 0 or parent.identity in {above.identity for above in ancestry(seen.pid)}
+            for seen in self._every()
+            if seen.start <= one.start <= seen.alive and (seen.pid == 0 or parent.start <= seen.start)
+        )
+
+    def _every(self) -> tuple[SeenAgent, ...]:
         with self._lock:
-            known = (*self._known.values(), *((self._forgotten,) if self._forgotten else ()))
-            return next((one for one in known if one.start <= moment <= one.alive), None)
+            return (*self._known.values(), *((self._forgotten,) if self._forgotten else ()))
 
     def sweep(self) -> None:
         """Look who still lives. The more often, the less is taken for the work of one that was gone."""

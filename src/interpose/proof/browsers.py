@@ -19,10 +19,10 @@ from ipaddress import ip_address
 
 from msgspec import Struct
 
+from interpose.agents.known_agents import MARKS, PROCESS_NAMES
 from interpose.errors import NotProvenError
 from interpose.proof.agents import SeenAgents
 from interpose.proof.processes import PROC, ancestry, environment_of
-from interpose.proof.terminal import AGENT_MARKS, AGENT_NAMES
 
 _CONNECTED = "01"
 _LARGEST_TABLE = 16 << 20
@@ -63,9 +63,9 @@ def prove_browser(ends: Ends, agents: SeenAgents, *, uid: int) -> None:
     if (agent := agents.among(chain)) is not None:
         raise _of_agent(f"{agent.name} (process {agent.pid}), an agent that asks here")
     for one in chain:
-        if one.name in AGENT_NAMES:
+        if one.name in PROCESS_NAMES:
             raise _of_agent(f"{one.name} (process {one.pid}), an agent")
-        if mark := next((name for name in AGENT_MARKS if name in environment_of(one.pid)), ""):
+        if mark := next((name for name in MARKS if name in environment_of(one.pid)), ""):
             raise _of_agent(f"an agent, which set {mark}")
     # Processes of other users can't be looked into: there it counts whose the connection is.
     if found.uid == os.geteuid() and not (chain and holder_of(found.inode) == holder):
@@ -112,16 +112,23 @@ def _tables() -> dict[str, str]:
 
 
 def holder_of(inode: int) -> int:
-    """The process that has a socket open; 0 if it can't be seen."""
+    """The process that has a socket open, the youngest first; 0 if it can't be seen."""
+    everyone = sorted(map(int, filter(str.isdecimal, os.listdir(PROC))), reverse=True)  # noqa: PTH208 - thousands
+    return next((pid for pid in everyone if holds(pid, inode)), 0)
+
+
+def holds(pid: int, inode: int) -> bool:
+    """Whether a process has a socket open; False if it has ended, or if we may not know."""
     wanted = f"socket:[{inode}]"
-    for pid in filter(str.isdecimal, os.listdir(PROC)):  # noqa: PTH208 - thousands of them, and each path costs
-        try:
-            for handle in os.listdir(f"{PROC}/{pid}/fd"):  # noqa: PTH208 - as above
-                if os.readlink(f"{PROC}/{pid}/fd/{handle}") == wanted:  # noqa: PTH115 - as above
-                    return int(pid)
-        except OSError:
-            continue  # it ended meanwhile, or is none of our business
-    return 0
+    try:
+        handles = os.listdir(f"{PROC}/{pid}/fd")  # noqa: PTH208 - thousands of them, and each path costs
+    except OSError:
+        return False
+    for handle in handles:
+        with suppress(OSError):  # it was closed meanwhile
+            if os.readlink(f"{PROC}/{pid}/fd/{handle}") == wanted:  # noqa: PTH115 - as above
+                return True
+    return False
 
 
 def _wide(address: str) -> str:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+import stat
 import time
+from collections.abc import Container
 from pathlib import Path
 
 from msgspec import Struct
 
 PROC = Path("/proc")
+NEVER = 1 << 62
+"""Later than every start of a process."""
 _DEEPEST = 256
 _MOST_ENVIRONMENT = 256 << 10
 _MOST_STATUS = 4096
@@ -96,6 +100,28 @@ def program_of(pid: int) -> str:
         return str((PROC / str(pid) / "exe").readlink()).removesuffix(" (deleted)")
     except OSError:
         return ""
+
+
+def runs_program(pid: int, names: Container[str]) -> bool:
+    """Whether a process runs a program with one of these names. No more than that: every user can write such a one."""
+    return program_of(pid).rpartition("/")[2] in names
+
+
+def is_system_program(pid: int, names: Container[str]) -> bool:
+    """Whether a process runs a program with one of these names that only root can write."""
+    program = program_of(pid)
+    if program.rpartition("/")[2] not in names:
+        return False
+    return is_of_root(program)
+
+
+def is_of_root(path: str) -> bool:
+    """Whether root alone can write a file that the kernel named."""
+    try:
+        found = os.stat(path)  # noqa: PTH116 - on the way of every hook
+    except (OSError, ValueError):
+        return False
+    return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def environment_of(pid: int) -> dict[str, str]:

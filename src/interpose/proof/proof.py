@@ -1,6 +1,7 @@
 """Whoever lets a call run proves to be no agent. Which proof is wanted, the operator chose: `approvals.proof`.
 
-terminal     a process at our Unix socket, at a terminal that no agent made or works in
+terminal     a process at our Unix socket, at a terminal that no agent made or works in and into which no other program
+             can type; where it proves nothing, the passphrase if one is set
 passphrase   what only a person knows
 code         what the server shows on its own terminal
 user         a process of another system user at our Unix socket
@@ -22,7 +23,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from interpose.config.settings import ApprovalSettings
-from interpose.errors import NotProvenError, ServerError
+from interpose.errors import NotProvenError, ServerError, text_of
 from interpose.proof.agents import SeenAgents
 from interpose.proof.browsers import Ends, prove_browser
 from interpose.proof.codes import Codes
@@ -31,6 +32,7 @@ from interpose.proof.terminal import is_own_address, prove_terminal
 
 log = logging.getLogger("interpose.approvals")
 
+NEEDED = "passphrase_needed"
 OVER_TCP = (
     "a token alone does not answer from this machine, as an agent could read it: run `interpose approvals approve ID` "
     "in your own terminal, or choose another proof (approvals.proof)"
@@ -78,11 +80,20 @@ class Proof:
     ) -> None:
         """ServerError if what the chosen proof needs is not there."""
         self.kind, self.agents = settings.proof, agents
-        self._passphrase = (
-            Passphrase(read_passphrase(Path(settings.passphrase_file))) if settings.proof == "passphrase" else None
-        )
+        self._passphrase = _passphrase_of(settings)
         self._codes = Codes(show or _log_code)
         self._operator = _uid_of(settings.operator) if settings.proof == "user" else -1
+
+    def _prove_terminal(self, answerer: Answerer) -> None:
+        """By the terminal, or by the passphrase where one is set and a terminal proves nothing."""
+        try:
+            prove_terminal(answerer.pid, answerer.start, self.agents)
+        except NotProvenError as error:
+            if self._passphrase is None:
+                raise
+            if not answerer.passphrase:
+                raise NotProvenError(f"{text_of(error).partition(';')[0]}; type the passphrase", NEEDED) from None
+            self._passphrase.prove(answerer.passphrase)
 
     def check(self, answerer: Answerer, question: str) -> None:
         """Raises NotProvenError, which says what is missing. Reads files and takes its time."""
@@ -102,7 +113,7 @@ class Proof:
                 ends = Ends(answerer.address, answerer.port, answerer.our_address, answerer.our_port)
                 prove_browser(ends, self.agents, uid=uid)
             case "terminal" if answerer.unix:
-                prove_terminal(answerer.pid, answerer.start, self.agents)
+                self._prove_terminal(answerer)
             case "user" if answerer.unix:
                 if answerer.uid != self._operator:
                     raise NotProvenError(
@@ -111,6 +122,19 @@ class Proof:
                     )
             case "terminal" | "user":
                 raise NotProvenError(OVER_TCP)
+
+
+def _passphrase_of(settings: ApprovalSettings) -> Passphrase | None:
+    file = Path(settings.passphrase_file)
+    if settings.proof == "passphrase":
+        return Passphrase(read_passphrase(file))
+    if settings.proof != "terminal" or not settings.passphrase_file or not os.path.lexists(file):
+        return None
+    try:
+        return Passphrase(read_passphrase(file))
+    except ServerError as error:  # it is needed only where a terminal proves nothing
+        log.warning("the passphrase is not accepted: %s", text_of(error))
+        return None
 
 
 def _uid_of(operator: str) -> int:

@@ -10,26 +10,29 @@ from __future__ import annotations
 import errno
 import os
 import socket
-import stat
 from collections.abc import Iterator
 
+from interpose.agents.known_agents import MARKS, PROCESS_NAMES
 from interpose.errors import NotProvenError
-from interpose.proof.agents import LOGINS, WINDOWS, SeenAgents, is_manager
-from interpose.proof.processes import Process, ancestry, environment_of, process, program_of, real_user
-
-AGENT_NAMES = frozenset({
-    "claude", "codex", "gemini", "opencode", "copilot", "qwen", "cursor-agent", "droid", "kiro-cli", "cline",
-    "openclaw", "goose", "aider", "amp",
-})  # fmt: skip
-AGENT_MARKS = (
-    "CLAUDECODE", "GEMINI_CLI", "QWEN_CODE", "OPENCODE", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED",
-    "CODEX_THREAD_ID", "CURSOR_AGENT", "CLINE_ACTIVE", "COPILOT_CLI",
-)  # fmt: skip
-"""Variables that agents set for the commands that they run."""
+from interpose.proof.agents import SeenAgents
+from interpose.proof.processes import (
+    Process,
+    ancestry,
+    environment_of,
+    is_system_program,
+    process,
+    program_of,
+    real_user,
+    runs_program,
+)
+from interpose.proof.programs import LOGINS, NEVER_ADOPT
+from interpose.proof.shared_terminals import running_automation, shared_terminal
+from interpose.proof.windows import is_plain_window
 
 INSTEAD = (
-    "answer in a terminal of your own (interpose approvals approve ID), or set approvals.proof to passphrase, code or "
-    "user: see docs/approvals.md"
+    "answer in a terminal window of your own (interpose approvals approve ID), which is no tmux, screen or editor, in "
+    "the browser (interpose open), or set a passphrase that is asked for instead (interpose operator init "
+    "--passphrase, then start the server again): see docs/approvals.md"
 )
 
 
@@ -53,13 +56,22 @@ def _problems(pid: int, start: int, agents: SeenAgents) -> Iterator[str]:
     me = chain[0]
     if agents.crowded:
         yield "more agents ask here than can be watched"
+    if agents.unplaced:
+        yield "a program asked here that the system does not show, and it could be any of this user's"
     if (agent := agents.among(chain)) is not None:
         yield f"the process that answers was started by {agent.name} (process {agent.pid}), an agent that asks here"
     for one in chain:
-        if one.name in AGENT_NAMES:
+        if one.name in PROCESS_NAMES:
             yield f"the process that answers was started by {one.name} (process {one.pid}), an agent"
-        if mark := next((name for name in AGENT_MARKS if name in environment_of(one.pid)), ""):
+        if mark := next((name for name in MARKS if name in environment_of(one.pid)), ""):
             yield f"the process that answers was started by an agent, which set {mark}"
+    if (typeable := shared_terminal(chain)) is not None:
+        yield (f"in {typeable} every program of yours can read the screen and type, so a terminal proves nothing there")
+    if (automation := running_automation()) is not None:
+        yield (
+            f"{automation.name} (process {automation.pid}) presses keys on this desktop, so a terminal proves nothing "
+            "while it runs"
+        )
     if not me.terminal:
         yield "the process that answers has no terminal"
     if (agent := agents.terminals().get(me.terminal)) is not None:
@@ -73,52 +85,59 @@ def _problems(pid: int, start: int, agents: SeenAgents) -> Iterator[str]:
 
 
 def _origin(chain: list[Process], agents: SeenAgents) -> str:
-    """Why it is not known where a terminal came from; empty if it is known, and no agent could have opened it."""
-    if (problem := _remote(chain)) is not None:
-        return problem
-    if chain[-1].pid != 1 and chain[-1].parent == 0:
-        return ""  # somebody outside this container entered it
-    ours = [one for one in chain if not is_manager(one)]
-    if not ours:
-        return ""
-    root = ours[-1]  # what the machine's own services have started, or what was left to them
-    if (agent := agents.working_at(root.start)) is None:
-        return ""  # it is older than any agent
-    if _is_window(root):
-        return ""
-    return (
-        f"its terminal belongs to {root.name} (process {root.pid}), which was started while {agent.name} (process "
-        f"{agent.pid}) worked, and may be the agent's"
-    )
+    """Why it is not known where a terminal came from; empty if it is known, and no agent could have opened it.
 
-
-def _remote(chain: list[Process]) -> str | None:
-    """Empty for a login that no process of ours can fake, None if there was none.
-
-    Logins are processes of root. Where we are root ourselves that tells nothing, but then an agent of ours may all.
+    INVARIANT: from the top down, each process must be one that no agent left behind. The kernel hands a process whose
+    parent ended to an ancestor of that parent, so what matters is whether the parent it has now may have adopted it.
     """
-    first = next((place for place, one in enumerate(chain) if one.name in LOGINS), 0)
-    givers = [one for one in chain[first:] if one.name in LOGINS and real_user(one.pid) == 0]
-    if not first or not givers:
-        return None
-    if chain[first].name == "login":
-        return None if os.geteuid() == 0 else ""
-    came_from = environment_of(chain[first - 1].pid).get("SSH_CONNECTION", "").partition(" ")[0]
-    if came_from and is_own_address(came_from):
-        return f"its terminal is a login over ssh from this machine itself ({came_from})"
-    return "" if came_from else None
+    if problem := _login_from_here(chain):
+        return problem
+    top = chain[-1]
+    entered = top.pid == 1 or top.parent == 0  # from outside this container: no process in it can do that
+    for place in reversed(range(len(chain) - entered)):
+        one = chain[place]
+        agent = agents.working_at(one.start)
+        if agent is None:
+            continue  # it was there before any agent, or came after all of them had ended
+        parent = chain[place + 1] if place + 1 < len(chain) else None
+        if parent is not None and not _may_have_adopted(one, parent, agents):
+            continue
+        if place and is_plain_window(one, chain[place - 1]):
+            continue
+        return (
+            f"its terminal belongs to {one.name} (process {one.pid}), which was started while {agent.name} (process "
+            f"{agent.pid}) worked, and may be the agent's"
+        )
+    return ""
 
 
-def _is_window(root: Process) -> bool:
-    """Whether it is a program of the system with a window of its own, in which people type."""
-    program = program_of(root.pid)
-    if program.rpartition("/")[2] not in WINDOWS:
+def _may_have_adopted(one: Process, parent: Process, agents: SeenAgents) -> bool:
+    """Whether the kernel may have handed this process to its parent when an agent's process ended.
+
+    The parent itself is none that an agent left behind, so its program is what a person started.
+    """
+    if parent.pid == 1:
+        return True
+    if runs_program(parent.pid, NEVER_ADOPT) or _is_login(parent):
         return False
-    try:
-        found = os.stat(program)  # noqa: PTH116 - what the kernel named
-    except OSError:
-        return False
-    return found.st_uid == 0 and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    return agents.may_have_left(one, parent)
+
+
+def _is_login(one: Process) -> bool:
+    """Whether it is a login of the system: only root can be one, and nothing of ours can look into it."""
+    if os.geteuid() == 0:
+        return is_system_program(one.pid, LOGINS)
+    return one.name in LOGINS and (real_user(one.pid) == 0 or not program_of(one.pid))
+
+
+def _login_from_here(chain: list[Process]) -> str:
+    """That a login came over ssh from this very machine; empty if it did not."""
+    for place, one in enumerate(chain[1:]):
+        if one.name in LOGINS:
+            came_from = environment_of(chain[place].pid).get("SSH_CONNECTION", "").partition(" ")[0]
+            if came_from and is_own_address(came_from):
+                return f"its terminal is a login over ssh from this machine itself ({came_from})"
+    return ""
 
 
 def is_own_address(address: str) -> bool:

@@ -35,7 +35,7 @@ def said(proof: Proof, who: Answerer) -> str:
     ("kind", "want"),
     [
         ("token", ["yes", "yes", "yes"]),
-        ("terminal", ["not_proven", "not_proven", "yes"]),
+        ("terminal", ["passphrase_needed", "not_proven", "yes"]),
         ("user", ["not_proven", "not_proven", "yes"]),
         ("passphrase", ["passphrase_needed"] * 3),
         ("code", ["code_needed"] * 3),
@@ -51,6 +51,10 @@ def test_who_counts(tmp_path: Path, kind: Any, want: list[str]) -> None:
     assert [said(proof, who) for who in (HERE, LOOPBACK, ELSEWHERE)] == want
     if kind == "user":
         assert said(proof, Answerer(unix=True, pid=1, uid=DAEMON)) == "yes"
+    if kind == "terminal":
+        assert said(proof, replace(HERE, passphrase="correct horse")) == "yes", "where a terminal proves nothing"
+        assert said(proof, replace(HERE, passphrase="wrong horse")) == "passphrase_wrong"
+        assert said(Proof(replace(settings, passphrase_file=""), SeenAgents()), HERE) == "not_proven"
     if kind == "passphrase":
         assert said(proof, Answerer(unix=False, address="127.0.0.1", passphrase="correct horse")) == "yes"
 
