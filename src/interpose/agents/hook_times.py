@@ -16,7 +16,9 @@ LONGEST = 3600
 EVERY_HOST = "all"
 """The name under which `hooks.wait` has the value of the hosts that it does not name."""
 _USUAL = 240.0
-"""Less than the five minutes that a question waits: who answers a little late still answers that question."""
+_ALONE = 30.0
+"""Seconds that a hook waits where nobody can answer but the person at this machine: an agent that stands still longer
+looks broken to the one who could answer. The question stays open, and a late approval counts for the next try."""
 
 
 class HookTime(Struct, frozen=True):
@@ -47,15 +49,16 @@ HOOK_TIMES: Mapping[str, HookTime] = {
 }
 
 
-def wait_for(host: str, waits: Mapping[str, float], deadline: float, lifetime: float) -> float:
+def wait_for(host: str, waits: Mapping[str, float], deadline: float, lifetime: float, *, alone: bool = False) -> float:
     """Seconds that a hook of a host waits for a person.
 
     `waits` is what is set by host, `deadline` what the hook has for its decision besides, `lifetime` how long a
-    question waits. What nobody set for this very host is made to fit.
+    question waits. What nobody set for this very host is made to fit. `alone`: only this machine's person can answer.
     """
     time = HOOK_TIMES.get(host)
     if time is None or not time.longest:
         return 0.0
     if host in waits:
         return waits[host]
-    return max(0.0, min(waits.get(EVERY_HOST, time.waits), lifetime, time.longest - MARGIN - deadline))
+    usual = min(time.waits, _ALONE) if alone else time.waits
+    return max(0.0, min(waits.get(EVERY_HOST, usual), lifetime, time.longest - MARGIN - deadline))

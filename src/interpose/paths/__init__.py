@@ -13,30 +13,44 @@ from interpose.paths.catalogue import Mark, Strength, is_wild
 from interpose.paths.device import device_of
 from interpose.paths.lookup import FileSystem, Lexical, Lookup, Spellings, Trouble
 from interpose.paths.opening import open_resolved
-from interpose.paths.our_server import Order, order_in, order_of
+from interpose.paths.our_server import Order, order_in, order_of, reaches_us
 from interpose.paths.ours import (
     Holdings,
     could_be_ours,
     could_find_ours,
     could_list_ours,
     could_plant_ours,
+    environment_places,
+    found_in_environment,
     held,
     hold,
+    holds_environment,
     holds_ours,
+    installs_into_ours,
+    is_above_ours,
     is_certain,
     is_one_name,
     mentions_ours,
+    names_environment,
     ours_of,
     planted_in,
 )
 from interpose.paths.persistence import persistence_of
 from interpose.paths.place import Place, could_be, place_of, project_of
 from interpose.paths.planted_code import fires
+from interpose.paths.protected import (
+    TELLING_NAMES,
+    could_find_settings,
+    is_terminal,
+    lists_settings,
+    protected_place_of,
+)
 from interpose.paths.resolve import UNKNOWN, resolve
 from interpose.paths.secret import is_credential, secret_of
 from interpose.paths.tamper import tamper_of
 
 __all__ = [
+    "TELLING_NAMES",
     "UNKNOWN",
     "FileSystem",
     "Holdings",
@@ -52,19 +66,28 @@ __all__ = [
     "could_be",
     "could_be_ours",
     "could_find_ours",
+    "could_find_settings",
     "could_list_ours",
     "could_plant_ours",
     "device_of",
+    "environment_places",
     "filled_directory_of",
     "fires",
+    "found_in_environment",
     "held",
     "hold",
+    "holds_environment",
     "holds_ours",
+    "installs_into_ours",
+    "is_above_ours",
     "is_certain",
     "is_credential",
     "is_one_name",
+    "is_terminal",
     "is_wild",
+    "lists_settings",
     "mentions_ours",
+    "names_environment",
     "open_resolved",
     "order_in",
     "order_of",
@@ -73,6 +96,8 @@ __all__ = [
     "place_of",
     "planted_in",
     "project_of",
+    "protected_place_of",
+    "reaches_us",
     "resolve",
     "secret_of",
     "tamper_of",

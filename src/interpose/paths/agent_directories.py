@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from interpose.agents.known_agents import ANYWHERE, IN_HOME, KnownAgent
+from interpose.agents.known_agents import ANYWHERE, IN_HOME, IN_PROJECTS, KnownAgent
 from interpose.paths.catalogue import Mark, could_match, is_wild, says_enough
 from interpose.paths.resolve import is_home
 
-_IN_PROJECTS = frozenset({
-    ".claude", ".codex", ".gemini", ".qwen", ".cursor", ".opencode", ".factory", ".kiro", ".windsurf", ".github/hooks",
-    ".github/copilot", ".clinerules/hooks",
-})  # fmt: skip
 _PROSE = (".md", ".mdc", ".txt")
 """No agent reads settings or hooks from a file that ends like this."""
 _DEEPEST = 3
@@ -29,7 +25,7 @@ def agent_directory_of(path: str, home: str, *, gone: bool) -> Mark | None:
     parts = whole.split("/")
     for length in range(1, min(_DEEPEST, len(parts) - 1) + 1):
         name = "/".join(parts[-length:]).lower()
-        if gone and name in _IN_PROJECTS:
+        if gone and name in IN_PROJECTS:
             return _mark("an agent")
         agent = _in_home(name)
         if agent is not None and is_home("/".join(parts[:-length]), home):

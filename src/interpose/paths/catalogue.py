@@ -110,6 +110,27 @@ class Catalogue:
                         return entry.mark
         return None
 
+    def find_beside(self, parts: list[str]) -> Mark | None:
+        """What a last part with wildcards could stand for in a directory that is named: `.claude/*.json`.
+
+        A pattern of one part has no directory that says what is meant: `*.json` is no `opencode.json`.
+        """
+        name = parts[-1]
+        if not is_wild(name) or len(parts) < 2:
+            return None
+        for index in (self._names, self._directories):
+            for last, entries in index.items():
+                for entry in entries:
+                    if (
+                        len(entry.parts) > 1
+                        and parts[-2] == entry.parts[-2]
+                        and (last[0] != "." or name[0] in (".", "[", UNKNOWN))
+                        and could_match(name, last)
+                        and _ends_with(parts, len(parts), entry)
+                    ):
+                        return entry.mark
+        return None
+
 
 def stronger(one: Mark | None, other: Mark | None) -> Mark | None:
     """The mark that says more; the first one when they say as much."""

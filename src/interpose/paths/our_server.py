@@ -21,6 +21,7 @@ class Order(Struct, frozen=True):
 
 _ORDER = Order("Answers the guard's questions or gives it orders")
 _PERHAPS = Order("Could answer the guard's questions or give it orders", certain=False)
+_BROWSER = Order("Steers a browser in which a person may be logged in", certain=False)
 _DIRECT = Order("Speaks to the guard's own socket, where only its own programs speak")
 
 _ASKING = frozenset(
@@ -57,6 +58,8 @@ _LINK = "/a/"
 _SHORTEST_LINK = 120
 """Letters of the shortest link to a question, its signature included. Others have short paths of such a name."""
 _LOCAL = frozenset({"localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback", "0", ""})
+_DEVTOOLS = 9222
+"""Where a browser is steered from, unless somebody chose another port."""
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
@@ -65,6 +68,8 @@ def order_of(url: str, socket: str = "") -> Order | None:
     host, port, path = _parts(url)
     if socket:
         return _DIRECT if ours_of(socket) is not None and path not in _ASKING else None
+    if port == _DEVTOOLS and is_here(host) and path.startswith(("/json", "/devtools")) and path != "/json/version":
+        return _BROWSER
     if port not in held().ports:
         # Some other program may listen there, and have an API with such names.
         return _PERHAPS if is_here(host) and _answers(path) else None
@@ -86,6 +91,12 @@ def order_in(text: str, host: str, port: str, socket: str = "") -> Order | None:
         return order_of("", socket) if socket else _PERHAPS if UNKNOWN in text else None
     target = words[1] if words[1][:1] == "/" else f"/{words[1]}"
     return order_of(f"http://127.0.0.1:{port or 0}{target}", socket)
+
+
+def reaches_us(url: str) -> bool:
+    """Whether an address is one at which our server listens, or would."""
+    host, port, _ = _parts(url)
+    return port in held().ports and is_here(host)
 
 
 def is_our_port(host: str, port: str) -> bool:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import os
 import posixpath
 import re
+import sys
 from collections.abc import Iterable
+from functools import cache
 from itertools import pairwise
 
 from msgspec import Struct
@@ -38,7 +40,7 @@ _OURS = Catalogue(
         """,
         _PACKAGE: """
             site-packages/interpose/ dist-packages/interpose/ pipx/venvs/interpose/ uv/tools/interpose/
-            .local/bin/interpose .venv/bin/interpose venv/bin/interpose /usr/bin/interpose /usr/local/bin/interpose
+            bin/interpose
         """,
     }
 )
@@ -49,6 +51,8 @@ _PARENTS = ("/.config", "/.local/state", "/.local/share", "/library/application 
 """Directories of a home that ours lie in directly, among those of other programs."""
 _BESIDE = Mark("is a directory in which files of the guard itself lie", ours=True)
 _ABOVE = Mark("is above directories in which files of the guard itself lie")
+_OF_HOMES = frozenset({"/home", "/Users"})
+"""Directories in which the homes of users are."""
 _TEMPORARY = frozenset({"/tmp", "/var/tmp"})  # noqa: S108 - nothing is written there
 _CROWDED = frozenset({".config", "state", "share"})
 _TELLING = frozenset(
@@ -66,7 +70,7 @@ _MENTIONED = late(
     r"(?:\.config|\.local/(?:state|share)|/run|/run/user/\d+)/interpose\b|interpose/(?:tokens|ledger|operator)"
     r"|\.config['\"]\s*[,/+]\s*['\"]/?interpose|state['\"]\s*[,/+]\s*['\"]/?interpose"
     r"|/api/v1/(?:approvals/[^\s'\"]{1,200}/(?:approve|deny|defer)|approvals/batch|pins/[^\s'\"]{1,200}/(?:approve|forget)"
-    r"|grants|notifications\b|pause\b|bypasses|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
+    r"|grants|notifications\b|pause\b|bypasses|operator/hand-overs|sessions/[^\s'\"]{1,200}/(?:halt|lift))|(?:site|dist)-packages/interpose/"
     r"|\binterpose\.(?:cli|proof|approvals|pins|config|install|server|service|store|__main__)\b"
     r"|\binterpose\.policy\.(?:own_rules|pack_catalogue|startup_memory)\b"
     r"|\bfrom\s+interpose(?:\.policy)?\s+import\s+(?:[\w ,]{0,200}|\([\w\s,]{0,200})"
@@ -89,6 +93,8 @@ class Holdings(Struct, frozen=True):
     ports: frozenset[int] = frozenset({8080})
     databases: frozenset[str] = frozenset()
     processes: frozenset[int] = frozenset()
+    environment: frozenset[str] = frozenset()
+    """Places of the environment that the guard runs in. What of them is protected is looked up when a path is there."""
 
 
 _held = Holdings()
@@ -107,6 +113,7 @@ def hold(
     ports: Iterable[int] = (),
     databases: Iterable[str] = (),
     processes: Iterable[int] = (),
+    environment: Iterable[str] = (),
 ) -> None:
     """Protect these as well, as long as the process lives.
 
@@ -121,9 +128,21 @@ def hold(
         before.ports | {port for port in ports if port},
         before.databases | frozenset(name.lower() for name in databases if name),
         before.processes | frozenset(processes),
+        before.environment | _spelled(environment),
     )
     if after != before:
         _held = after
+
+
+def environment_places() -> list[str]:
+    """Where files lie that this process runs with. Which of them are protected is looked up when a path leads there."""
+    return [
+        *([sys.prefix] if sys.prefix != sys.base_prefix else []),
+        *(place for place in sys.path if place.endswith(("/site-packages", "/dist-packages"))),
+        os.path.realpath(sys.executable),
+        f"{sys.base_prefix}/bin",
+        posixpath.dirname(os.__file__),
+    ]
 
 
 def _spelled(places: Iterable[str]) -> frozenset[str]:
@@ -136,7 +155,7 @@ def ours_of(path: str) -> Mark | None:
     """What of ours a resolved path is, or None."""
     folded = path.lower()
     own = _held
-    elsewhere = own.private or own.kept or own.readable
+    elsewhere = own.private or own.kept or own.readable or own.environment
     if not elsewhere and "interpose" not in folded and not is_wild(folded):
         return None
     folded = folded.rstrip("/")
@@ -148,8 +167,15 @@ def ours_of(path: str) -> Mark | None:
             return _PRIVATE
         if _is_below(folded, own.kept):
             return _PACKAGE
-    if "interpose" not in folded and not is_wild(folded):
-        return None
+    found = _by_name(folded) if "interpose" in folded or is_wild(folded) else None
+    if found is not None or not own.environment or not _is_below(folded, own.environment):
+        return found
+    from interpose.paths.environment import environment_part_of  # few calls name it
+
+    return environment_part_of(folded)
+
+
+def _by_name(folded: str) -> Mark | None:
     parts = folded.split("/")
     if is_wild(folded):
         return _OURS.find_wild(parts) or _by_pattern(parts)
@@ -210,6 +236,55 @@ def holds_ours(path: str, home: str, *, reading: bool = False) -> bool:
     )
 
 
+def is_above_ours(path: str, home: str) -> bool:
+    """Whether a directory is a home, or above one: who copies all of it copies our keys."""
+    whole = path.rstrip("/")
+    return path[:1] == "/" and (
+        whole in _OF_HOMES or is_home(whole, home) or f"{home.rstrip('/')}/".startswith(f"{whole}/")
+    )
+
+
+def holds_environment(path: str, home: str) -> Mark | None:
+    """What of the environment that the guard runs in lies below a directory that is taken away, or None.
+
+    Homes and what is above them are not meant, as with `holds_ours`.
+    """
+    if f"{home.lower().rstrip('/')}/".startswith(f"{path.lower().rstrip('/')}/"):
+        return None
+    from interpose.paths.environment import environment_below, tools_below  # only who removes or moves trees asks
+
+    return (environment_below(path) if _held.environment else None) or tools_below(path, home)
+
+
+def installs_into_ours(path: str, cwd: str) -> Mark | None:
+    """Why installing packages with the program at this path changes what the guard runs with, or None."""
+    mark = ours_of(path)
+    if (mark is not None and mark.ours) or not _held.environment:
+        return mark
+    from interpose.paths.environment import installs_into  # only who installs packages asks
+
+    return installs_into(path, cwd)
+
+
+def found_in_environment(name: str, search_path: str) -> str:
+    """The program of the guard's own environment that a bare name stands for on a search path; empty if it is none."""
+    if not _held.environment or not names_environment(search_path.lower()):
+        return ""
+    from interpose.paths.environment import own_program  # only who installs packages asks
+
+    return own_program(name, search_path)
+
+
+def names_environment(folded: str) -> bool:
+    """Whether a text in lower case names a place in the virtual environment that the guard runs in."""
+    return bool(_held.environment) and any(root in folded for root in _roots())
+
+
+@cache
+def _roots() -> frozenset[str]:
+    return _spelled([sys.prefix] if sys.prefix != sys.base_prefix else [])
+
+
 def planted_in(path: str, home: str) -> Mark | None:
     """What of ours could come from a tree that is put into a directory while nobody knows the names in it, or None.
 
@@ -231,7 +306,11 @@ def planted_in(path: str, home: str) -> Mark | None:
     if folded.endswith("/.local") and is_home(path.rstrip("/")[: -len("/.local")], home):
         return _ABOVE
     moved = folded not in _TEMPORARY and any(place.startswith(f"{folded}/") for place in _held.private)
-    return _ABOVE if moved else None
+    if moved or not _is_below(folded, _held.environment):
+        return _ABOVE if moved else None
+    from interpose.paths.environment import planted_in_environment  # few calls name it
+
+    return planted_in_environment(folded)
 
 
 def _lies_beside(folded: str, path: str, home: str) -> bool:

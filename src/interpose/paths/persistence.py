@@ -14,6 +14,7 @@ _ACCESS = Mark("decides who may log in, and how")
 _LOADER = Mark("is loaded into every program or every Python process")
 _PROGRAMS = Mark("lies where the shell looks for commands")
 _OWN_PROGRAM = Mark("adds a command of its own name", "soft")
+_PERSONS = Mark("runs in the terminal or desktop that a person works in")
 _TOOL = Mark("runs or redirects whenever a developer tool starts", "soft")
 _INDEX = Mark("decides where packages come from", "soft")
 _BUILD = Mark("runs on the build servers", "soft")
@@ -37,9 +38,10 @@ _PERSISTENCE = Catalogue(
             .profile .bashrc .bash_profile .bash_login .bash_logout .bash_aliases .zshrc .zprofile .zshenv .zlogin
             .zlogout .kshrc .cshrc .tcshrc .login .config/fish/config.fish .config/fish/conf.d/
             .config/fish/functions/ .inputrc /etc/profile /etc/profile.d/ /etc/bash.bashrc /etc/bashrc /etc/zsh/
-            /etc/zshrc /etc/zshenv /etc/zprofile /etc/environment .pam_environment .oh-my-zsh/custom/ .xprofile
-            .xinitrc .xsession .xsessionrc .config/environment.d/ /etc/environment.d/ .config/powershell/
-            .config/nushell/ microsoft.powershell_profile.ps1 profile.ps1 /etc/skel/
+            /etc/zshrc /etc/zshenv /etc/zprofile /etc/environment .pam_environment .config/alacritty/
+            .config/kitty/ .config/wezterm/ .wezterm.lua .config/ghostty/ .config/foot/ .config/zellij/
+            .oh-my-zsh/custom/ .xprofile .xinitrc .xsession .xsessionrc .config/environment.d/ /etc/environment.d/
+            .config/powershell/ .config/nushell/ microsoft.powershell_profile.ps1 profile.ps1 /etc/skel/
         """,
         _TIMER: """
             /etc/crontab /etc/cron.d/ /etc/cron.daily/ /etc/cron.hourly/ /etc/cron.weekly/ /etc/cron.monthly/
@@ -73,7 +75,7 @@ _PERSISTENCE = Catalogue(
             .config/tmux/tmux.conf .screenrc .gdbinit .lldbinit .pythonrc .pythonstartup .irbrc .pryrc .rprofile
             .psqlrc .sqliterc .nanorc .exrc .mailcap .config/mimeapps.list .local/share/applications/ .curlrc
             .wgetrc .lessfilter .ackrc .cargo/config.toml .cargo/config .cargo/env .gradle/init.gradle
-            .gradle/init.d/ .mavenrc .ansible.cfg .husky/ .pre-commit-hooks/ .config/kitty/ .docker/cli-plugins/
+            .gradle/init.d/ .mavenrc .ansible.cfg .husky/ .pre-commit-hooks/ .docker/cli-plugins/
             .hgrc .devcontainer/devcontainer.json
         """,
         _INDEX: """
@@ -90,6 +92,17 @@ _PERSISTENCE = Catalogue(
     }
 )
 
+_PLACES = """
+    .byobu/ .config/sway/ .config/i3/ .config/hypr/ .config/river/ .config/niri/ .config/bspwm/ .config/awesome/
+    .config/qtile/ .config/openbox/ .config/sxhkd/ .config/kglobalshortcutsrc .config/khotkeysrc .xbindkeysrc
+    .xresources .xdefaults .xmodmap .i3/ .xmonad/ .config/xmonad/ .local/share/applications/ .local/share/dbus-1/
+    .local/share/konsole/ .config/konsolerc .config/autokey/ .config/espanso/ .hammerspoon/ .skhdrc .config/skhd/
+    .yabairc .config/karabiner/ library/keybindings/ .config/terminator/ .config/xfce4/ .config/tilix/
+    .config/terminology/ .config/rio/ .config/warp-terminal/
+"""
+_IN_HOMES = tuple(place.replace("%20", " ") for place in _PLACES.split())
+"""What terminals, hot keys and desktops load, below a home. What editors load is judged by its text."""
+
 
 def persistence_of(path: str, home: str) -> Mark | None:
     """Why writing a resolved path makes something run later, or None. `soft` where honest work does it often."""
@@ -105,7 +118,17 @@ def persistence_of(path: str, home: str) -> Mark | None:
         return _PROGRAMS
     if mark is _SHELL and _is_copy(path, home):
         return _COPY
-    return mark
+    return _PERSONS if (mark is None or mark is _TOOL) and _is_persons(path, home) else mark
+
+
+def _is_persons(path: str, home: str) -> bool:
+    """Whether it is loaded by a program that a person works in. In a collection of dot files it is not, yet."""
+    parts = path.split("/")
+    return any(
+        "/".join(parts[length:]).lower().startswith(_IN_HOMES)
+        for length in {2, 3, home.rstrip("/").count("/") + 1}
+        if length < len(parts) and is_home("/".join(parts[:length]), home)
+    )
 
 
 def _is_copy(path: str, home: str) -> bool:

@@ -87,10 +87,13 @@ def place_of(path: str, *, cwd: str, home: str, workspace: str) -> Place:
         return Place.ROOT
     if path[1] == UNKNOWN:
         return Place.UNKNOWN
-    if workspace and path.startswith(workspace) and path[len(workspace) : len(workspace) + 1] in ("", "/"):
-        return _inside_workspace(path, workspace)
-    if path == home:
+    # A home may lie below the directory that somebody works in: it is a home all the same.
+    if path == home or (path != workspace and is_home(path, home)):
         return Place.HOME
+    if workspace and path.startswith(workspace) and path[len(workspace) : len(workspace) + 1] in ("", "/"):
+        if home.startswith(f"{workspace}/") and path.startswith(f"{home}/") and path[len(home) + 1 :] in _HOME_TOPS:
+            return Place.HOME_TOP
+        return _inside_workspace(path, workspace)
     if path in _TEMPS:
         return Place.TEMP
     # A home may lie among temporary files, in a container: it is a home all the same.
@@ -194,10 +197,10 @@ def _windows_place(path: str, home: str, workspace: str) -> Place:
     if "://" in path:
         return Place.ELSEWHERE
     path = without_everything(path)
-    if workspace and path.startswith(workspace) and path[len(workspace) : len(workspace) + 1] in ("", "/"):
-        return _inside_workspace(path, workspace)
     if path == home:
         return Place.HOME
+    if workspace and path.startswith(workspace) and path[len(workspace) : len(workspace) + 1] in ("", "/"):
+        return _inside_workspace(path, workspace)
     inside = path[3:].lower().rstrip("/")
     if not inside:
         return Place.ROOT

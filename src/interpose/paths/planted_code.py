@@ -10,6 +10,8 @@ import re
 import textwrap
 from collections.abc import Callable, Iterator
 
+from interpose.agents.known_agents import MOVERS
+from interpose.agents.off_variables import VARIABLES
 from interpose.late_patterns import late
 
 Objects = Callable[[str], str]
@@ -83,6 +85,13 @@ _PIPELINES = frozenset({
 })  # fmt: skip
 _HOOK_DIRECTORIES = ("/.husky/", "/.pre-commit-hooks/")
 _HOOK_FILES = frozenset({".envrc", ".direnvrc"})
+_ENVIRONMENT_FILES = frozenset({".envrc", ".direnvrc", ".env", "mise.toml", ".mise.toml", ".autoenv"})
+"""Files of a project from which shells and agents take variables by themselves."""
+_LOADED_FROM = late(
+    r"\b(LD_PRELOAD|LD_AUDIT|LD_LIBRARY_PATH|DYLD_[A-Z_]+|BASH_ENV|PYTHONSTARTUP|"
+    + "|".join(sorted((*MOVERS, *(variable.name for variable in VARIABLES))))
+    + r")\b[\"']?[ \t]{0,64}[=:]"
+)
 _INDEX_FILES = frozenset({
     "pip.conf", "pip.ini", ".yarnrc", ".yarnrc.yml", ".bunfig.toml", "bunfig.toml", "uv.toml", ".npmrc", ".gemrc",
     "gradle-wrapper.properties", "maven-wrapper.properties",
@@ -102,8 +111,16 @@ def fires(path: str, added: str, removed: str, current: Callable[[], str], objec
     """
     lower = path.lower()
     name = lower.rpartition("/")[2]
+    if name in _ENVIRONMENT_FILES and (found := _LOADED_FROM.search(added[:MAX_TEXT])) is not None:
+        return f"sets {found[1]}, which every program started here later obeys, an agent and its hooks included"
+    if not added:
+        return ""
+    from interpose.paths.planted_orders import frees  # for calls that write something
+
+    if reason := frees(path, added[:MAX_TEXT], objects):
+        return reason
     check = _check_for(lower, name)
-    if check is None or not added:
+    if check is None:
         return ""
     if len(added) > MAX_TEXT:
         return "is too long to be read before it runs by itself"

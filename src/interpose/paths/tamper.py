@@ -2,39 +2,39 @@
 
 from __future__ import annotations
 
+from interpose.agents.known_agents import AGENTS, IN_HOME, IN_PROJECTS
 from interpose.paths.catalogue import Catalogue, Mark, is_wild
 from interpose.paths.ours import ours_of
 from interpose.paths.resolve import is_home
 
 _AGENT = Mark("is an agent's settings, where hooks and permissions live")
 _SERVERS = Mark("decides which tool servers an agent starts")
+_SCRIPT = Mark("is a program in an agent's own directory, which its settings may run")
 
 _TAMPER = Catalogue(
     {
-        _AGENT: """
-            .claude/settings.json .claude/settings.local.json .claude/managed-settings.json .claude/hooks/
-            /etc/claude-code/ .codex/config.toml .codex/hooks.json .codex/hooks/ .codex/rules/ /etc/codex/
-            .gemini/settings.json .gemini/hooks/ .gemini/policies/ .gemini/trustedfolders.json .cursor/hooks.json
-            .cursor/hooks/ .cursor/cli-config.json .cursor/permissions.json .config/opencode/ opencode.json
-            opencode.jsonc .opencode/plugin/ .opencode/plugins/ .openclaw/openclaw.json .openclaw/config.json
-            .clawdbot/clawdbot.json .qwen/settings.json .copilot/config.json .copilot/hooks/ .github/hooks/
-            .config/goose/config.yaml .factory/settings.json .factory/hooks.json .windsurf/hooks.json
-            .codeium/windsurf/hooks.json .kimi/config.toml .kiro/hooks/ .amp/settings.json .config/amp/settings.json
-            .aider.conf.yml .continue/config.yaml .continue/config.json .roo/ .clinerules/hooks/ .crush.json
-            .augment/settings.json .gemini/config/ /etc/opencode/ library/application%20support/opencode/
-            /etc/gemini-cli/ library/application%20support/claudecode/ /etc/qwen-code/ /etc/cursor/ /etc/windsurf/
-            /etc/github-copilot/ .copilot/settings.json .github/copilot/ .factory/settings.local.json
-            .kiro/agents/interpose.json .kiro/settings/cli.json .openclaw/plugins/
-        """,
-        _SERVERS: """
-            .mcp.json .cursor/mcp.json .vscode/mcp.json .windsurf/mcp_config.json .codeium/windsurf/mcp_config.json
-            .copilot/mcp-config.json .kiro/settings/mcp.json .roo/mcp.json claude_desktop_config.json .qwen/mcp.json
-            .kimi/mcp.json .kimi-code/mcp.json .factory/mcp.json code/user/mcp.json cline_mcp_settings.json
-        """,
+        _AGENT: " ".join(agent.settings for agent in AGENTS),
+        _SERVERS: " ".join(agent.servers for agent in AGENTS),
     }
 )
-_IN_HOME = frozenset({".claude.json", ".crush.json"})
+_IN_HOME = frozenset(name for agent in AGENTS for name in agent.in_home)
 """Settings by these names only when they lie in a home directory itself."""
+SETTINGS_FILES = frozenset(
+    pattern.rpartition("/")[2].lower()
+    for agent in AGENTS
+    for pattern in f"{agent.settings} {agent.servers} {' '.join(agent.in_home)}".split()
+    if not pattern.endswith("/")
+)
+"""Names that settings of agents have, in whatever directory."""
+WITHOUT_DOT = frozenset(
+    pattern.strip("/").rpartition("/")[2].replace("%20", " ")
+    for agent in AGENTS
+    for pattern in f"{agent.settings} {agent.servers} {' '.join(agent.directories)}".lower().split()
+    if not any(part.startswith(".") for part in pattern.split("/"))
+)
+"""Last names of the places of agents that have no part which begins with a dot."""
+_SCRIPTS = (".sh", ".bash", ".zsh", ".fish", ".py", ".js", ".mjs", ".cjs", ".ts", ".rb", ".pl", ".ps1")
+_OWN_DIRECTORIES = frozenset(place for place in (*IN_HOME, *IN_PROJECTS) if "/" not in place)
 
 
 def tamper_of(path: str, home: str) -> Mark | None:
@@ -44,9 +44,13 @@ def tamper_of(path: str, home: str) -> Mark | None:
     if (own := ours_of(path)) is not None:
         return own
     parts = path.lower().rstrip("/").split("/")
-    mark = _TAMPER.find_wild(parts) if is_wild(path) else _TAMPER.find(parts)
-    if mark is None and parts[-1] in _IN_HOME and is_home(path.rpartition("/")[0], home):
+    mark = _TAMPER.find_wild(parts) or _TAMPER.find_beside(parts) if is_wild(path) else _TAMPER.find(parts)
+    if mark is not None:
+        return mark
+    if parts[-1] in _IN_HOME and is_home(path.rstrip("/").rpartition("/")[0], home):
         return _AGENT
-    if mark is None and parts[-1].endswith(".config.toml") and parts[-2:-1] == [".codex"]:
+    if parts[-2:-1] == [".codex"] and parts[-1].endswith(".config.toml"):
         return _AGENT  # a profile: settings that hold when Codex is started with its name
-    return mark
+    if parts[-1].endswith(_SCRIPTS) and len(parts) > 1 and parts[-2] in _OWN_DIRECTORIES:
+        return _SCRIPT
+    return None

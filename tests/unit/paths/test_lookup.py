@@ -86,10 +86,10 @@ def test_what_cannot_be_looked_at_is_said(
     (tmp_path / "a").symlink_to("b")
     real = getattr(os, call)
 
-    def failing(path: str) -> object:
+    def failing(path: str, **options: object) -> object:  # others call it meanwhile, `shutil` with a `dir_fd`
         if path.endswith("/a"):
             raise OSError(number, os.strerror(number), path)
-        return real(path)
+        return real(path, **options)
 
     monkeypatch.setattr(os, call, failing)
     trouble = _look("a", tmp_path).trouble

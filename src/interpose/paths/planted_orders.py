@@ -1,0 +1,89 @@
+"""Programs that are written to a file and would, whoever starts them, free an agent: orders to our own program, our
+keys, another agent or command that acts without asking.
+
+A test runner or a build starts what lies in a project, and no command line says what it does. So this is asked about
+where it is written. Prose about us is none of it: only files that something runs are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from interpose.agents.known_agents import AGENTS, IN_PROJECTS
+from interpose.late_patterns import late
+from interpose.paths.ours import mentions_ours
+
+_ENDINGS = """
+    awk bash bat bzl c cc cjs clj cmake cmd cpp cs csx dart ex exs fish go gradle groovy hs ipynb java jl js jsx
+    just kt kts lua mjs mk ml mts nims nix nu php pl pm ps1 psm1 py pyw r rake rb rs scala sh sql swift tcl ts
+    tsx v vim zig zsh
+"""
+_PROGRAMS = tuple(f".{ending}" for ending in _ENDINGS.split())
+_BY_NAME = frozenset({
+    "makefile", "gnumakefile", "justfile", "rakefile", "dockerfile", "containerfile", "procfile", "vagrantfile",
+    "package.json", "composer.json", "deno.json", "taskfile.yml", "taskfile.yaml", "tox.ini", "noxfile.py",
+    "pyproject.toml", "build.ninja", "cmakelists.txt", "build", "build.bazel", "jenkinsfile", ".gitlab-ci.yml",
+})  # fmt: skip
+"""Files without an ending that tells, from which tools run commands."""
+_ORDER = late(r"(?<![\w./-])(?:[\w./~-]{0,200}/)?interpose(?=[\s'\",\]\[]{1,8}[a-z])[^\n]{0,200}")
+_GLUE = late(r"[\s'\",\[\]()\\]+|\b(?:args|shell|check|stdout|stderr)\s{0,8}=\s{0,8}\S{0,40}")
+_MOST_ORDERS = 8
+_PROMPTS = late(
+    r"/(?:"
+    + "|".join(
+        sorted(
+            {re.escape(place) for place in IN_PROJECTS}
+            | {re.escape(place[2:].lower()) for agent in AGENTS for place in agent.directories if place[:2] == "~/"}
+        )
+    )
+    + r")/(?:agents?|commands?|skills?|prompts?|workflows?|output-styles)/.*"
+)
+_ACTS_ALONE = late(
+    r"(?im)^[ \t]*(hooks|permissionmode|approval-?mode|disable-?hooks?)[ \t]*:[ \t]*(?!default\b|plan\b|ask\b)"
+)
+"""Lines in the head of an agent's, a skill's or a command's file that change what it may do unasked."""
+_RUN_AT_ONCE = late(r"!`([^`\n]{1,2000})`|!\{([^}\n]{1,2000})\}")
+"""Commands in a prompt which its host runs before any agent reads it, and before any hook."""
+_EDITOR_KEYS = late(
+    r"\"(terminal\.integrated\.(?:env|profiles|automationprofile|defaultprofile|shell|shellargs|automationshell)[\w.]*"
+    r"|chat\.(?:tools?|agent|mcp)[\w.]*(?:auto-?approve|autostart|eligible)[\w.]*|[\w.]*(?:yolo|autoapprove|skippermissions)[\w.]*)\""
+    r"\s{0,64}:",
+    re.IGNORECASE,
+)
+
+
+def frees(path: str, text: str, objects: Callable[[str], str]) -> str:
+    """Why a text would free an agent once something runs it from `path`; empty if it would not."""
+    lower = path.lower()
+    name = lower.rpartition("/")[2]
+    if name in _BY_NAME or name.endswith(_PROGRAMS) or text.startswith("#!"):
+        return _orders(text, objects)
+    if lower.endswith((".md", ".toml")) and _PROMPTS.search(lower):
+        return _prompt(text, objects)
+    if lower.endswith(("/.vscode/settings.json", ".code-workspace", "/user/settings.json")) and (
+        found := _EDITOR_KEYS.search(text)
+    ):
+        return f"sets {found[1]}, which decides what runs in a person's terminals, or unasked"
+    return ""
+
+
+def _orders(text: str, objects: Callable[[str], str]) -> str:
+    if "interpose" not in text.lower():
+        return ""  # other projects have an API with such paths
+    if mentions_ours(text):
+        return "is a program that names keys, files or orders of the guard itself"
+    for _, found in zip(range(_MOST_ORDERS), _ORDER.finditer(text), strict=False):
+        if reason := objects(_GLUE.sub(" ", found[0])):
+            return f"is a program that orders the guard itself: {reason}"
+    return ""
+
+
+def _prompt(text: str, objects: Callable[[str], str]) -> str:
+    head = text.partition("---\n")[2].partition("\n---")[0] if text.startswith("---") else ""
+    if found := _ACTS_ALONE.search(head):
+        return f"sets {found[1]} for an agent, so that it acts unasked or with hooks of its own"
+    for _, run in zip(range(_MOST_ORDERS), _RUN_AT_ONCE.finditer(text), strict=False):
+        if reason := objects(run[1] or run[2]):
+            return f"has a command that runs before any hook sees it: {reason}"
+    return ""
