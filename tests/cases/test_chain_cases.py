@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from interpose.carried_calls import canonical
 from interpose.formats.yaml_text import read_yaml
@@ -18,6 +17,7 @@ from interpose.governance.project_files import WalkedFiles
 from interpose.governance.rulings import Ruling
 from interpose.governance.sessions import GovernedSession, Validation
 from interpose.types import Command, Context, ToolCall
+from tests.case_files import read_cases
 
 PLACE = Path(__file__).parent / "governance" / "chains.yaml"
 READY = Path(__file__).parents[2] / "src" / "interpose" / "governance" / "ready"
@@ -25,7 +25,7 @@ NOW = 1_800_000_000 * NANOSECONDS
 
 
 def cases() -> list[Any]:
-    data = yaml.safe_load(PLACE.read_text(encoding="utf-8"))
+    data = read_cases(PLACE)
     return [pytest.param(case, id=case["note"]) for case in data["cases"]]
 
 

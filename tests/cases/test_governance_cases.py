@@ -18,6 +18,7 @@ from interpose.governance.rulebook import Rulebook, Seat
 from interpose.governance.rulings import Ruling
 from interpose.governance.scopes import scope_rulings
 from interpose.types import Context, ToolCall
+from tests.case_files import read_cases
 from tests.noted import noted
 
 HERE = Path(__file__).parent / "governance"
@@ -28,7 +29,7 @@ WORDS = ("allow", "note", "ask", "deny")
 
 @cache
 def _read(name: str) -> dict[str, Any]:
-    data: dict[str, Any] = yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    data: dict[str, Any] = read_cases(HERE / f"{name}.yaml")
     return data
 
 
@@ -111,7 +112,7 @@ def test_every_file_has_cases_of_each_kind() -> None:
 
 
 def _mistakes() -> list[Any]:
-    rows = yaml.safe_load((HERE.parent / "governance_mistakes.yaml").read_text(encoding="utf-8"))
+    rows = read_cases(HERE.parent / "governance_mistakes.yaml")
     return noted((row["note"], (row["text"], row["says"])) for row in rows)
 
 

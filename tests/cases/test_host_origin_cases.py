@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.surfaces.http_server.messages import Request, Response, Route, json_response
 from interpose.surfaces.http_server.trust import make_trust
+from tests.case_files import read_cases
 from tests.servers import Running, running
 from tests.wire import Wire
 
-CASES = yaml.safe_load((Path(__file__).parent / "http" / "host_origin.yaml").read_text(encoding="utf-8"))
+CASES = read_cases(Path(__file__).parent / "http" / "host_origin.yaml")
 
 
 async def _welcome(_request: Request) -> Response:

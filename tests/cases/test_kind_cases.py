@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from msgspec import json as fast
 
 from interpose.call_kinds.covering import outside
 from interpose.call_kinds.kind_values import CallKind
 from interpose.call_kinds.offered_kinds import offered
 from interpose.types import Context, ToolCall
+from tests.case_files import read_cases
 
-CASES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "kinds.yaml").read_text(encoding="utf-8"))
+CASES: list[dict[str, Any]] = read_cases(Path(__file__).parent / "kinds.yaml")
 CWD = "/home/u/p"
 
 

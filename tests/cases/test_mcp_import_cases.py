@@ -7,14 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
 
 from interpose.config.gateway_servers import GatewayServer, written_secrets, wrong_servers
 from interpose.config.server_variables import filled
 from interpose.install.mcp_files import MCP_HOSTS
 from interpose.install.mcp_servers import ImportedServer, Untranslated, translated
+from tests.case_files import read_cases
 
-CASES = yaml.safe_load((Path(__file__).parent / "install" / "mcp_servers.yaml").read_text(encoding="utf-8"))["cases"]
+CASES = read_cases(Path(__file__).parent / "install" / "mcp_servers.yaml")["cases"]
 
 
 @pytest.mark.parametrize("case", [pytest.param(case, id=case["note"]) for case in CASES])

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.surfaces.model_proxy.dialects import Dialect
 from interpose.surfaces.model_proxy.openai_responses import Unanswered
 from interpose.surfaces.model_proxy.wire_values import DoubtfulError
+from tests.case_files import read_cases
 from tests.model_streams import DIALECTS, Ruled, datas, passed, ruling_of, sent
 
 PLACE = Path(__file__).parent / "model_proxy"
@@ -20,7 +20,7 @@ PLACE = Path(__file__).parent / "model_proxy"
 def cases() -> list[Any]:
     found = []
     for file in sorted(PLACE.glob("*.yaml")):
-        data = yaml.safe_load(file.read_text(encoding="utf-8"))
+        data = read_cases(file)
         dialect = DIALECTS[data["dialect"]]
         found += [pytest.param(dialect, case, id=f"{dialect.name}: {case['note']}") for case in data["cases"]]
     return found

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.guards.security_audit import SecurityAudit
 from interpose.paths import FileSystem, Lexical
 from interpose.types import Allow, Confirm, Context, Deny, ToolCall
+from tests.case_files import read_cases
 from tests.noted import noted
 
 HERE = Path(__file__).parent / "paths"
@@ -26,7 +26,7 @@ PLAIN_SECRETS = (
 
 
 def _load(name: str) -> list[dict[str, Any]]:
-    rows = yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    rows = read_cases(HERE / f"{name}.yaml")
     assert isinstance(rows, list)
     return rows
 

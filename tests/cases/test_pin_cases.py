@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.pins.definitions import connection_of, definitions_of
 from interpose.pins.oddities import Neighbours, Oddity, oddities_of
+from tests.case_files import read_cases
 
 PLACE = Path(__file__).parent / "pins"
 
 
 def cases(file: str) -> list[Any]:
-    data = yaml.safe_load((PLACE / file).read_text(encoding="utf-8"))
+    data = read_cases(PLACE / file)
     return [pytest.param(case, id=case["note"]) for case in data["cases"]]
 
 

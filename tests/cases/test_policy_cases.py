@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose import Context, Engine, ToolCall, Verdict, create_interceptor_registry
 from interpose.carried_calls import canonical
@@ -16,9 +15,10 @@ from interpose.policy.compiled import Policy
 from interpose.policy.interceptor import registrations
 from interpose.policy.load import load_text
 from interpose.types import HookPoint, ToolOutcome, freeze
+from tests.case_files import read_cases
 
 HERE = Path(__file__).parent / "policy"
-FILES = {name: yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8")) for name in ("actions", "imported")}
+FILES = {name: read_cases(HERE / f"{name}.yaml") for name in ("actions", "imported")}
 POLICIES: dict[str, Policy] = {}
 KEYS = {"note", "call", "result", "want", "rule", "said", "questions", "args", "gives"}
 

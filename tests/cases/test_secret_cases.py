@@ -9,11 +9,11 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-import yaml
 
 from interpose.secrets import Redactor
 from interpose.secrets.catalogue import FOUND_BY_CONTEXT, catalogue
 from interpose.secrets.multiline import KEY_KINDS
+from tests.case_files import read_cases
 from tests.noted import noted
 from tests.unit.secrets.templates import filled
 
@@ -26,7 +26,7 @@ def _rows(*names: str) -> list[Any]:
     return noted(
         (f"{name}:{row.get('kind', '')}:{row['note']}", (row,))
         for name in names
-        for row in yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+        for row in read_cases(HERE / f"{name}.yaml")
     )
 
 

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.guards.command_safety_guard import CommandSafetyGuard
 from interpose.shell import commands, languages
+from tests.case_files import read_cases
 from tests.noted import noted
 
 CWD, HOME = "/workspace/project", "/home/dev"
@@ -23,11 +23,11 @@ FILES = sorted(CASES.rglob("*.yaml"))
 COMMANDS, LANGUAGES = Path(commands.__file__).parent, Path(languages.__file__).parent
 OF_NO_MODULE = {
     "rules", "secrets", "ours", "planting", "planting_above", "bash_tables", "vanishing", "last_look", "syntax",
-    "recipes", "edited",
+    "recipes", "edited", "protected_places",
 }  # fmt: skip
 """Cases of the guard's own rules, of what is secret or ours wherever it is touched, of what is planted beside it
 or above it, of bash's own tables and of its syntax, of words that may be nothing, of programs that nobody can follow,
-of Makefiles and workflows, and of files edited in place."""
+of Makefiles and workflows, of files edited in place, and of what guards an agent, named by any program."""
 SHARED_IN_A_FAMILY = {
     "git/calls", "git/programs", "packages/managers", "running/printf", "text/emacs_lisp", "text/ex_commands",
 }  # fmt: skip
@@ -35,7 +35,7 @@ SHARED_IN_A_FAMILY = {
 
 
 def _load(path: Path) -> list[dict[str, Any]]:
-    rows = yaml.safe_load(path.read_text(encoding="utf-8"))
+    rows = read_cases(path)
     assert isinstance(rows, list), f"{path.name} is not a list of cases"
     return rows
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose.governance.file_model import StallsForm
 from interpose.governance.sessions import GovernedSession, SeenStep
@@ -16,9 +15,10 @@ from interpose.governance.stalls import after_step, with_stall
 from interpose.governance.step_digests import step_of
 from interpose.tools import normalize_tool_name
 from interpose.types import Context, ToolCall, ToolOutcome
+from tests.case_files import read_cases
 
 FILE = Path(__file__).parent / "governance" / "stalls.yaml"
-CASES = yaml.safe_load(FILE.read_text(encoding="utf-8"))["cases"]
+CASES = read_cases(FILE)["cases"]
 HOME = "/home/u"
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from interpose import Context, Engine, ToolCall, add_builtin_interceptors, create_interceptor_registry
+from tests.case_files import read_cases
 from tests.noted import noted
 
 HERE = Path(__file__).parent / "tools"
@@ -19,7 +19,7 @@ DEFAULT = {"honest": "allow"}
 
 
 def _cases(name: str) -> list[Any]:
-    rows = yaml.safe_load((HERE / f"{name}.yaml").read_text(encoding="utf-8"))
+    rows = read_cases(HERE / f"{name}.yaml")
     return noted((row["note"], (row, row.get("want", DEFAULT.get(name, "stop")))) for row in rows)
 
 

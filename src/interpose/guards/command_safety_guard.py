@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from interpose.guards.command_rules import TOGETHER, CommandRule, Profile, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.paths import project_of
-from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of
+from interpose.reading import DEFAULT_CWD, Reading, home_directory, reading_of, sandbox_left_by
 from interpose.shell import analyse
 from interpose.tools import typed_of
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, Severity, ToolCall
@@ -90,6 +90,9 @@ class CommandSafetyGuard:
     def _decide(self, reading: Reading, cwd: str, workspace: str) -> Allow | Confirm | Deny:
         """The worst that the call deserves: by its command, and by what it carries if nobody knows its tool."""
         decision = self._decide_command(reading, cwd, workspace)
+        if (left := sandbox_left_by(reading.call)) is not None:
+            # INVARIANT: an argument never loosens anything. One that takes a call out of its sandbox is a question.
+            decision = worse(decision, _decision(self._judged((left,), cwd, reading.home, workspace), ""))
         if reading.carried is not None:
             for other in self._decide_carried(reading, reading.carried, cwd, workspace):
                 decision = worse(decision, other)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from interpose.paths import Lookup, could_be_ours, held, is_one_name, mentions_ours, order_of, ours_of
+from interpose.late_patterns import late
+from interpose.paths import Lookup, Order, could_be_ours, held, is_one_name, mentions_ours, order_of, ours_of
 from interpose.tools import urls_of
 from interpose.types import Allow, Confirm, Deny, ToolCall
 
@@ -25,10 +26,17 @@ INSTEAD = "Ask the user to do it. What Interpose decides can be asked with `inte
 
 def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Lookup) -> Allow | Confirm | Deny:
     """The decision on what the call's arguments name."""
-    decision: Allow | Confirm | Deny = Allow()
+    from interpose.guards.freeing_tools import judge_freeing, takes_home  # shells and file tools never come here
+
+    decision: Allow | Confirm | Deny = judge_freeing(call)
+    if whole := takes_home(call, home):
+        decision = Confirm(f"Hands out {whole!r}, in which keys and tokens of the guard itself lie.", "guard-keys",
+                           "error", whole, INSTEAD)  # fmt: skip
+    if any(value in held().processes for key, value in call.arguments.items() if isinstance(value, int)):
+        decision = Confirm("Names a process of the guard itself.", "guard-process", "critical", call.name, INSTEAD)
     addresses = urls_of(call) if call.name == "web_fetch" else ()
     for name, value in islice(_values("", call.arguments), _MAX_VALUES):
-        if order := order_of(value) if value in addresses or value.startswith(_WEB) else None:
+        if order := _order_in(value, known=value in addresses):
             if order.certain:
                 return Deny(f"{order.reason}: {value[:300]}", "guard-orders", "critical", value, INSTEAD)
             decision = Confirm(f"{order.reason}: {value[:300]}", "guard-orders", "critical", value, INSTEAD)
@@ -48,6 +56,26 @@ def judge_named(call: ToolCall, starts: tuple[str, ...], home: str, lookup: Look
                 return Deny(reason, "guard-tamper", "critical", name, INSTEAD)
             decision = Confirm(reason, "guard-tamper", "critical", name, INSTEAD)
     return decision
+
+
+def judge_typed(call: ToolCall) -> Allow | Confirm | Deny:
+    """The decision on a tool that runs commands by its name, and may type into a terminal instead."""
+    from interpose.guards.freeing_tools import judge_freeing  # our own shells never come here
+
+    return judge_freeing(call)
+
+
+_BARE = late(
+    r"(?i)(?:localhost|127[.\d]{0,12}|0|0\.0\.0\.0|\[[:0-9a-f.]{2,40}\]|0x7f[0-9a-f]{6}|\d{8,10}):\d{2,5}(?:/\S*)?"
+)
+"""An address of this machine without its scheme."""
+
+
+def _order_in(value: str, *, known: bool) -> Order | None:
+    """The order that a value is: an address, or only its path where other arguments say the rest."""
+    if known or value.startswith(_WEB) or _BARE.fullmatch(value):
+        return order_of(value)
+    return order_of(f"http://localhost:1{value}") if value.startswith("/api/v1/") else None
 
 
 def _values(name: str, value: object) -> Iterator[tuple[str, str]]:

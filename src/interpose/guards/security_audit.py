@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from interpose.guards.command_rules import CommandRule, Word, rule_for
 from interpose.guards.effect_traits import traits_of
 from interpose.guards.file_accesses import KINDS, BadPath, Touch, TouchKind, touches_of
-from interpose.guards.own_resources import judge_named
+from interpose.guards.own_resources import judge_named, judge_typed
 from interpose.late_patterns import late
 from interpose.paths import (
     FileSystem,
@@ -28,15 +28,19 @@ from interpose.paths import (
     could_find_ours,
     device_of,
     fires,
+    holds_environment,
     holds_ours,
+    is_above_ours,
+    is_terminal,
     ours_of,
     persistence_of,
     project_of,
+    protected_place_of,
     secret_of,
     tamper_of,
 )
 from interpose.reading import home_directory, reading_of, starts_of
-from interpose.shell import analyse
+from interpose.shell import analyse, protected_places
 from interpose.tools import seen_as
 from interpose.types import SEVERITY_WEIGHT, Allow, Confirm, Deny, Effect, EffectKind, ToolCall
 
@@ -54,10 +58,12 @@ _COMMANDS = frozenset({"exec", "process"})
 """Tools whose arguments are no paths: the guard of commands reads them."""
 _TOUCHING: dict[EffectKind, TouchKind] = {"fs.read": "read", "fs.write": "write", "fs.permission": "write"}
 _LINKS = (ID, "links")
+_NAMED = (ID, "named")
 _ALLOW = Allow()
 _MOST_LINKS = 200
 """Files of a command whose links are followed."""
 _INSIDE = Mark("is a directory in which the guard's own files lie", ours=True)
+_TERMINAL = Mark("is a terminal or a keyboard of a person, or a way to it")
 _KEYS_INSIDE = Mark("is a directory in which keys and tokens of the guard itself lie", ours=True)
 
 Decision = Allow | Confirm | Deny
@@ -96,7 +102,7 @@ class SecurityAudit:
         named = () if carried is None else tuple(Touch(file.path, file.kind, file.text) for file in carried.files)
         if seen.name not in KINDS:
             if seen.name in _COMMANDS:
-                own = self._judge_links(call, cwd)
+                own = _worse(self._judge_links(call, cwd), judge_typed(call))
             else:
                 own = judge_named(call, starts, self.home, self.lookup)
             return _worse(own, self._judge_named_files(named, starts, cwd))
@@ -126,15 +132,26 @@ class SecurityAudit:
         reading = reading_of(call, self.home)
         # What a command names is remembered. Where it leads is not: a link may be a new one.
         touches = reading.remember(_LINKS, lambda: _touches_of_command(reading.effects))
+        words = reading.remember(_NAMED, lambda: protected_places.words_to_follow(reading.analysis.commands))
+        decision = self._judge_named_links(words, cwd)
         if not touches:
-            return _ALLOW
+            return decision
         scene = _Scene(cwd, self.home, project_of(self.workspace or cwd, self.home))
-        decision: Decision = _ALLOW
         for touch in touches:
             spellings = self.lookup.spellings(touch.text, cwd=cwd, home=self.home, workspace=scene.workspace)
             if len(spellings.paths) > 1:
                 decision = _worse(decision, scene.judge_elsewhere(touch, spellings, self.lookup))
         return decision
+
+    def _judge_named_links(self, words: tuple[str, ...], cwd: str) -> Decision:
+        """A question about a word that leads, over links, to what guards an agent, if its program may change that."""
+        for word in words:
+            for path in self.lookup.spellings(word, cwd=cwd, home=self.home).paths[1:]:
+                mark = protected_place_of(path, self.home, above=False)
+                if mark is not None and not mark.private:
+                    return Confirm(f"{_shown(word)} leads to {_shown(path)}, which {mark.reason}.", "guarded-place",
+                                   "error", word, _SAFER_CHANGE)  # fmt: skip
+        return _ALLOW
 
     def _judge_named_files(self, named: tuple[Touch, ...], starts: tuple[str, ...], cwd: str) -> Decision:
         """The worst of the files that a tool names which is no file tool by its name. What can't be looked up there
@@ -189,6 +206,8 @@ class _Scene:
     def _read(self, touch: Touch, path: str, inside: bool) -> Decision:
         if device_of(path):
             return Confirm(f"Reads {device_of(path)}, every file on it included.", "read-device", "error", touch.text)
+        if _is_persons(path):
+            return _question("terminal-input", "Reads", touch, path, _TERMINAL)
         if _is_open_file(path):
             return Confirm(
                 f"Reads {_shown(touch.text)}, which is whatever the tool's process has open.",
@@ -204,7 +223,7 @@ class _Scene:
             return secret
         whole = bool(touch.details.get("recursive"))
         if (
-            (whole and holds_ours(path, self.home, reading=True))
+            (whole and (holds_ours(path, self.home, reading=True) or is_above_ours(path, self.home)))
             or could_be_ours(path, self.home, whole=whole)
             or (touch.details.get("searched") and could_find_ours(path, self.home))
         ):
@@ -221,8 +240,15 @@ class _Scene:
             decision = _worse(decision, _switching(touch, path, lookup))
         elif mark := agent_directory_of(path, self.home, gone=touch.kind == "delete"):
             decision = _worse(decision, _tampering(touch, path, mark))
+        if _is_open_file(path):
+            reason = f"Writes to {_shown(touch.text)}, which is whatever the tool's process has open."
+            decision = _worse(decision, Confirm(reason, "unclear-path", "warning", touch.text))
+        if _is_persons(path):
+            decision = _worse(decision, _question("terminal-input", "Writes to", touch, path, _TERMINAL))
         if touch.details.get("recursive") and holds_ours(path, self.home):
             decision = _worse(decision, _refusal("Takes away", touch, path, _INSIDE))
+        elif touch.details.get("recursive") and (mark := holds_environment(path, self.home)) is not None:
+            decision = _worse(decision, _tampering(touch, path, mark))
         elif touch.kind == "delete" and could_be_ours(path, self.home, whole=True):
             decision = _worse(decision, _question("guard-keys", "Takes away", touch, path, _KEYS_INSIDE))
         mark = persistence_of(path, self.home)
@@ -284,6 +310,11 @@ def _here() -> str:
         return os.getcwd()  # noqa: PTH109 - a plain text, as the agent would say it
     except OSError:  # it was deleted
         return "/"
+
+
+def _is_persons(path: str) -> bool:
+    """Whether it is a terminal: the one of the tool's own process is the one at which the agent's person sits."""
+    return path == "/dev/tty" or is_terminal(path)
 
 
 def _is_open_file(path: str) -> bool:

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from interpose.paths import Lexical, held, order_of, ours_of
 from interpose.reading.reading_cache import ReadingCache
+from interpose.reading.sandboxes import sandbox_left_by
 from interpose.shell import Analysis, Budget, Ran, analyse
 from interpose.tool_descriptions import description_of
 from interpose.tools import (
@@ -72,8 +73,8 @@ def home_directory() -> str:
 class Reading:
     """What one call would do, seen from a home directory.
 
-    INVARIANT: all of it depends on the call's names, arguments and directory, on the home, on what is ours on this
-    machine (`paths.held`) and on what was said of the tool (`tool_descriptions`), and on nothing else.
+    INVARIANT: all of it depends on the call's names, arguments, directory and PATH, on the home, on what is ours
+    on this machine (`paths.held`) and on what was said of the tool (`tool_descriptions`), and on nothing else.
     """
 
     __slots__ = (
@@ -132,6 +133,8 @@ class Reading:
         if self._effects is _UNKNOWN:
             known = self.analysis.effects if self.seen.name == "exec" else self._effects_of_tool()
             carried = () if self.carried is None else tuple(self._effects_carried(self.carried))
+            if (left := sandbox_left_by(self.call)) is not None:
+                carried = (left, *carried)
             self._effects = tuple(dict.fromkeys((*known, *carried))) if carried else known
         return self._effects
 
@@ -223,7 +226,9 @@ class Reading:
     def _analysed_in(self, text: str, start: str) -> Analysis:
         found = self._analyses.get((text, start))
         if found is None:
-            found = self._analyses[text, start] = analyse(text, cwd=start, home=self.home, budget=self._budget)
+            found = self._analyses[text, start] = analyse(
+                text, cwd=start, home=self.home, budget=self._budget, search_path=self.call.context.search_path
+            )
             if self._key is not None:
                 parts = sum(len(one.effects) + len(one.commands) for one in tuple(self._analyses.values()))
                 _READINGS.put(self._key, self, _ALONE_BYTES + 3 * len(text) + _EFFECT_BYTES * parts)
@@ -250,14 +255,18 @@ def reading_of(call: ToolCall, home: str) -> Reading:
 
 def _alone(call: ToolCall) -> ToolCall:
     """The call without what its reading must not depend on: who made it, when, in which run."""
-    return ToolCall(call.name, call.arguments, "", Context(cwd=call.context.cwd), original_name=call.original_name)
+    return ToolCall(call.name, call.arguments, "", _where(call.context), original_name=call.original_name)
+
+
+def _where(context: Context) -> Context:
+    return Context(cwd=context.cwd, search_path=context.search_path)
 
 
 def _key(call: ToolCall, home: str) -> Hashable | None:
     """INVARIANT: calls with the same key are the same call. None where that can't be said for sure."""
     arguments = call.arguments
     about = (
-        call.name, call.original_name, call.context.cwd, home, held(),
+        call.name, call.original_name, _where(call.context), home, held(),
         None if call.name == "exec" else description_of(call.name, call.original_name),
     )  # fmt: skip
     if all(type(key) is str and type(value) is str for key, value in arguments.items()):
@@ -358,7 +367,7 @@ def _tampering(effects: tuple[Effect, ...], cwd: str, home: str) -> Iterable[Eff
         for path in _LEXICAL.spellings(effect.resource, cwd=cwd, home=home).paths:
             mark = ours_of(path)
             if mark is not None and (mark.private or effect.kind != "fs.read"):
-                details = FrozenDict({"reason": mark.reason, "ours": True})
+                details = FrozenDict({"reason": mark.reason, "ours": True} if mark.ours else {"reason": mark.reason})
                 yield Effect("guard.tamper", path, details=details)
                 break
 

@@ -17,7 +17,17 @@ from interpose.shell.syntax.tree import ParseProblem
 from interpose.shell.walk import Walker
 from interpose.types import Effect, FrozenDict
 
-__all__ = ["UNKNOWN", "Analysis", "Budget", "ParseProblem", "Ran", "analyse", "commands", "terminal_programs"]
+__all__ = [
+    "UNKNOWN",
+    "Analysis",
+    "Budget",
+    "ParseProblem",
+    "Ran",
+    "analyse",
+    "commands",
+    "protected_places",
+    "terminal_programs",
+]
 
 MAX_TEXT = 131_072
 _INSTEAD = "Run it in parts, or write long content with a file tool"
@@ -38,12 +48,13 @@ def analyse(
     home: str = "/home/dev",
     dialect: str = "bash",
     budget: Budget | None = None,
+    search_path: str = "",
 ) -> Analysis:
     """The effects of running `text` in `cwd`. Never raises; what is beyond our bounds is an `opaque` effect.
 
-    `budget` is what all analyses of one call may spend together.
+    `budget` is what all analyses of one call may spend together. `search_path` is the PATH that it runs with, if known.
     """
-    walker = Walker(cwd, home, budget)
+    walker = Walker(cwd, home, budget, search_path)
     span = (0, len(text))
     if len(text) > MAX_TEXT:
         return Analysis(

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Protocol
 
+from msgspec.structs import replace
+
 from interpose.late_patterns import late
 from interpose.shell import parameters, patterns
 from interpose.shell.arithmetic import Evaluator, UnknownError
 from interpose.shell.braces import brace_expand
-from interpose.shell.invocation import NOTHING, UNKNOWN, Stream, Word
+from interpose.shell.invocation import NOTHING, RANGE, UNKNOWN, Stream, Word
 from interpose.shell.parameters import ExpansionResult
 from interpose.shell.state import FROM_ENVIRONMENT, Arguments, State, Variable
 from interpose.shell.syntax.budget import Budget
@@ -154,6 +156,12 @@ class Expander:
         for alternative in brace_expand(parts, self.shell.budget) if braces else (parts,):
             self._fill(fields, alternative)
             fields.close()
+        if braces:
+            # A long range: what it says is known, and too much to be written out.
+            return [
+                replace(done, taints=RANGE) if done.text == UNKNOWN and not done.taints else done
+                for done in fields.done
+            ]
         return fields.done
 
     def single(self, word: RawWord) -> Word:

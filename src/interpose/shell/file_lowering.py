@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from interpose.late_patterns import late
 from interpose.paths import (
     Mark,
     Order,
     agent_directory_of,
     could_be_ours,
     could_find_ours,
+    could_find_settings,
     could_list_ours,
     could_plant_ours,
     device_of,
     filled_directory_of,
+    holds_environment,
     holds_ours,
+    is_above_ours,
     is_certain,
+    is_terminal,
     is_wild,
+    lists_settings,
     order_in,
     order_of,
     ours_of,
@@ -32,7 +36,16 @@ from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.revealing import SHOW_NOTHING
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.edited_files import EDITED
-from interpose.shell.invocation import EMPTY_STREAM, NOTHING, OUR_NAMES, UNKNOWN, Invocation, Stream, Word
+from interpose.shell.invocation import (
+    EMPTY_STREAM,
+    NOTHING,
+    OUR_NAMES,
+    SETTINGS_NAMES,
+    UNKNOWN,
+    Invocation,
+    Stream,
+    Word,
+)
 from interpose.shell.syntax.budget import EFFECT, WILD_PATH, steps_of_path
 from interpose.types import EMPTY, Certainty, Effect, EffectKind, FrozenDict
 
@@ -43,8 +56,6 @@ HARMLESS = frozenset({"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty", "/d
 _ENDLESS = frozenset({"/dev/zero", "/dev/urandom", "/dev/random", "/dev/full"})
 _TAKE_ALL = frozenset({"grep", "sort", "tac", "tail"})
 """What keeps all that it reads in memory before it prints anything."""
-_TERMINAL = late(r"/dev/(?:pts/.+|tty[0-9]+|vcs[a-z]*[0-9]*|console)")
-"""Terminals of people; `/dev/ttyUSB0` is a device on a cable."""
 MAX_LINKS = 64
 """How many symbolic links of one text are remembered, and followed one after the other."""
 SAY_WHAT_LANDS = words(
@@ -54,7 +65,8 @@ SAY_WHAT_LANDS = words(
     """
 )
 """Commands that `plant` what they put into a directory, or make it: a write to one says nothing more."""
-_UNTRUSTED = frozenset({"remote", "decoded"})
+_FOUND = frozenset({"output", "tree"})
+"""Taints of what a search found, and of a tree with all that is in it."""
 
 
 class FileLowering:
@@ -115,7 +127,7 @@ class FileLowering:
         where = resolve(text, self.cwd, self.walker.home)
         return self._beyond_links(where, follow=False) if self.walker.links else where
 
-    def _place(self, path: Word | str) -> str:
+    def place(self, path: Word | str) -> str:
         """Where a file lies that is opened by this name: a link at its end is followed too."""
         where = self.path(path)
         return self._beyond_links(where, follow=True) if self.walker.links else where
@@ -131,7 +143,7 @@ class FileLowering:
         return where
 
     def read(self, path: Word | str, **details: Any) -> Stream:
-        where = self._place(path)
+        where = self.place(path)
         special = self._descriptor(where)
         if special is not None:
             self.taints |= special.taints
@@ -145,6 +157,9 @@ class FileLowering:
         if where in HARMLESS:
             return EMPTY_STREAM if where == "/dev/null" else Stream()
         self._state("fs.read", where, path, details)
+        if is_terminal(where):
+            self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
+                      rule="terminal-input", reason="Reads what a person types, or sees, at a terminal")  # fmt: skip
         stream = second_looks.content_of(self.walker, where) or Stream()
         if EDITED in stream.taints:
             stream = Stream(None, stream.taints - {EDITED})
@@ -169,15 +184,16 @@ class FileLowering:
         home = self.walker.home
         taints = path.taints if isinstance(path, Word) else NOTHING
         whole = recursive or "tree" in taints
+        place = where.removesuffix("/*") if "tree" in taints else where
         return (
-            (whole and holds_ours(where, home, reading=True))
+            (whole and (holds_ours(where, home, reading=True) or is_above_ours(place, home)))
             or could_be_ours(where, home, whole=whole)
             or ("output" in taints and could_find_ours(where, home))
             or (OUR_NAMES in taints and UNKNOWN in where)
         )
 
     def list_names(self, path: Word, *, below: bool = False) -> frozenset[str]:
-        where = self._place(path)
+        where = self.place(path)
         home = self.walker.home
         if (
             OUR_NAMES in path.taints
@@ -186,6 +202,8 @@ class FileLowering:
             or ("output" in path.taints and could_find_ours(where, home))
         ):
             self.taints |= {OUR_NAMES}  # who takes what is printed for names opens ours
+        if SETTINGS_NAMES in path.taints or lists_settings(where, home, below=below):
+            self.taints |= {SETTINGS_NAMES}
         return self.taints
 
     def _tamper(self, mark: Mark, where: str, path: Word | str, details: dict[str, Any], **worse: Any) -> None:
@@ -207,7 +225,7 @@ class FileLowering:
         return channel.stream if channel is not None else Stream()
 
     def fill(self, path: Word | str, *, name: str = "", everything: bool = False) -> None:
-        where = self._place(path)
+        where = self.place(path)
         home = self.walker.home
         mark = filled_directory_of(where, home, everything=everything)
         if mark is None or (name and tamper_of(f"{where.rstrip('/')}/{name}", home) is None):
@@ -216,7 +234,7 @@ class FileLowering:
                   reason=f"What is put there is not known, and it {mark.reason}")  # fmt: skip
 
     def plant(self, directory: Word | str, name: str | None = None) -> None:
-        where = self._place(directory)
+        where = self.place(directory)
         home = self.walker.home
         mark = planted_in(where, home)
         # `cp -r x/state ~/.local/` is stated with its name already: what is in it lands there.
@@ -262,7 +280,8 @@ class FileLowering:
             self._state("fs.delete", origin, path, details)
         self._meaning(where, path, details, gone=True)
         if details.get("recursive") or details.get("moved"):
-            self._takes_ours(where, path)
+            # In a project of others, who deletes some files of it means those.
+            self._takes_ours(where, path, whole=not (details.get("narrow") or details.get("partial")))
         self.walker.links.pop(where, None)
         self.walker.state.files.pop(where, None)
 
@@ -272,17 +291,33 @@ class FileLowering:
         tamper = tamper_of(where, self.walker.home) or agent_directory_of(where, self.walker.home, gone=False)
         if tamper:
             self._tamper(tamper, where, path, details)
-        elif details.get("recursive"):
-            self._takes_ours(where, path)
+        else:
+            self._changes_found(where, path)
+        if not tamper and details.get("recursive"):
+            self._takes_ours(where, path, whole=False)
 
-    def _takes_ours(self, where: str, path: Word | str) -> None:
-        """State that a directory in which ours lies is taken away, or closed, as a whole."""
+    def _takes_ours(self, where: str, path: Word | str, *, whole: bool) -> None:
+        """State that a directory in which ours lies is taken away, or closed. `whole`: with all that is in it."""
         if holds_ours(where, self.walker.home):
             self.emit("guard.tamper", where, at=path if isinstance(path, Word) else None, ours=True,
                       reason="Takes away a directory in which our own files lie")  # fmt: skip
+        elif (mark := holds_environment(where, self.walker.home)) is not None and (whole or mark.ours):
+            self.emit("guard.tamper", where, certainty="proven" if mark.ours else "possible", ours=mark.ours,
+                      at=path if isinstance(path, Word) else None,
+                      reason=f"Takes away a directory that {mark.reason}")  # fmt: skip
         elif could_be_ours(where, self.walker.home, whole=True):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="guard-keys", reason="Could take away the directory in which our own files lie")  # fmt: skip
+
+    def _changes_found(self, where: str, path: Word | str) -> None:
+        """State that files are changed which were listed or found where settings of agents lie."""
+        if not isinstance(path, Word) or not path.taints & {SETTINGS_NAMES, *_FOUND}:
+            return
+        if (SETTINGS_NAMES in path.taints and UNKNOWN in where) or (
+            not path.taints.isdisjoint(_FOUND) and could_find_settings(where, self.walker.home)
+        ):
+            self.emit("guard.tamper", where, certainty="possible", at=path, rule="guarded-place",
+                      reason="Changes files that were found where agents keep their settings")  # fmt: skip
 
     def _meaning(
         self, where: str, path: Word | str, details: dict[str, Any], content: Stream | None = None, *, gone: bool
@@ -296,7 +331,9 @@ class FileLowering:
         tamper = tamper_of(where, home) or agent_directory_of(where, home, gone=gone)
         if tamper:
             self._tamper(tamper, where, path, details, **self._switch(where, content))
-        if _TERMINAL.fullmatch(where):
+        else:
+            self._changes_found(where, path)
+        if is_terminal(where):
             self.emit("guard.tamper", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="terminal-input", reason="Writes to a terminal at which a person may sit")  # fmt: skip
         device = device_of(where)

@@ -25,8 +25,14 @@ UNKNOWN = "\ufffc"
 NOTHING: frozenset[str] = frozenset()
 MOVED = "moved:"
 """How the taint begins that says where a moved file lay."""
+FOUND_PROCESSES = frozenset({"watcher", "our-process", "our-port"})
+"""Taints of the numbers of processes that watch over an agent: see shared/watchers.py."""
 OUR_NAMES = "our-names"
 """The taint of listed names among which those of our own private files are."""
+SETTINGS_NAMES = "settings-names"
+"""The taint of listed names among which those of agents' settings are."""
+RANGE = frozenset({"range"})
+"""Taints a word that stands for a long range of numbers or letters: `{2..32768}`."""
 VARIABLE_NAMES = "variable-names"
 """The taint of the names of all variables: `${!name}` of each is the environment."""
 SHOWN = "shown"

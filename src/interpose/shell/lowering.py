@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from interpose.paths import (
-    mentions_ours,
-)
+from interpose.late_patterns import late
+from interpose.paths import mentions_ours, protected_place_of
 from interpose.shell import second_looks, vanishing
 from interpose.shell.commands.shared.disk_space import ENDLESS
 from interpose.shell.edited_files import EDITED, edited, language_of, runnable
@@ -33,6 +32,21 @@ _SCOPES: dict[str, CodeScope] = {
 """Through these, code runs in the shell itself; through others it runs in a child."""
 
 
+_TYPES_KEYS = late(
+    r"TIOCSTI|0x5412|\b(?:pyautogui|pynput|uinput|robotjs|nut-js|xtest_fake_input|XTestFakeKeyEvent|CGEventPost|keybd_event"
+    r"|SendInput|SendKeys|pywinauto|libtmux|pyatspi|generateKeyboardEvent)\b"
+    r"|\bdo script\b[^\n]{0,400}\bin (?:window|front|tab|selected)|\btell\b[^\n]{0,200}\bwrite text\b"
+    r"|\bspawn\s+(?:tmux|screen|zellij|dtach|abduco)\b"
+)
+"""How programs type for a person: into a terminal, or into whatever window has the focus."""
+
+
+_INTO_PROCESSES = late(
+    r"\bremote_exec\(|(?s:/proc\b.{0,400}\bkill\()|(?s:\bkill\(.{0,400}/proc\b)|(?s:process_iter.{0,400}\.(?:kill|terminate)\()"
+    r"|\bptrace\(|process_vm_writev"
+)
+
+
 class CommandLowering(FileLowering):
     """The `Lowering` of one command."""
 
@@ -41,7 +55,7 @@ class CommandLowering(FileLowering):
     def write(
         self, path: Word | str, content: Stream | None = None, *, added: str | None = None, **details: Any
     ) -> None:
-        where = self.path(path) if "link" in details else self._place(path)
+        where = self.path(path) if "link" in details else self.place(path)
         if where in HARMLESS or where.startswith(("/dev/fd/", "/proc/self/fd/")):
             self.walker.feeds.feed(where, content or Stream(None, self.taints))
             return
@@ -50,6 +64,10 @@ class CommandLowering(FileLowering):
             self.emit("system", where, certainty="possible", at=path if isinstance(path, Word) else None,
                       rule="disk-fill", reason="Writes without an end, until the disk is full")  # fmt: skip
         self._meaning(where, path, details, content, gone=bool(details.keys() & {"link", "linked", "renamed"}))
+        if "linked" in details and (mark := protected_place_of(details["linked"], self.walker.home)) is not None:
+            self.emit("guard.tamper", details["linked"], certainty="possible",
+                      at=path if isinstance(path, Word) else None, rule="guarded-place",
+                      reason=f"With a second name it can be changed unseen, and it {mark.reason}")  # fmt: skip
         if self.inv.name not in SAY_WHAT_LANDS:
             self._plant_into(where, path)
         if isinstance(path, Word) and "output" in path.taints:
@@ -143,7 +161,10 @@ class CommandLowering(FileLowering):
 
         if language not in ("sql", "awk", "sed") and state_endless(text, self, via):
             self.output(Stream(taints=frozenset({ENDLESS})))
-        if "TIOCSTI" in text or "0x5412" in text:
+        if _INTO_PROCESSES.search(text):
+            self.emit("guard.tamper", via, certainty="possible", rule="process-control",
+                      reason="Ends processes as it finds them, or runs code inside another one")  # fmt: skip
+        if _TYPES_KEYS.search(text):
             self.emit("guard.tamper", "terminal", certainty="possible", rule="terminal-input",
                       reason="Types into a terminal in which a person may be asked something")  # fmt: skip
 
@@ -197,7 +218,7 @@ class CommandLowering(FileLowering):
         return second_looks.written_as(self.walker, names)
 
     def known(self, path: Word | str) -> Stream | None:
-        where = self._place(path)
+        where = self.place(path)
         found = self._descriptor(where)
         return second_looks.content_of(self.walker, where) if found is None else found
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from interpose.paths import secret_of
-from interpose.shell.commands.shared import exposing, lasting
+from interpose.paths import held, secret_of
+from interpose.shell.commands.shared import environment, exposing, lasting
 from interpose.shell.commands.shared.disk_space import ENDLESS, passes_endless
 from interpose.shell.commands.shared.revealing import reveal, reveals, state_revealed, still_printable
 from interpose.shell.commands.shared.verbs import TEXT_TOOLS
-from interpose.shell.invocation import PRINTABLE, Invocation, Stream
+from interpose.shell.invocation import FOUND_PROCESSES, PRINTABLE, Invocation, Stream
+from interpose.shell.protected_places import EXACT, READERS
 from interpose.shell.secret_names import is_secret_name
 
 if TYPE_CHECKING:
@@ -18,18 +19,43 @@ if TYPE_CHECKING:
 _MAX_GIVEN = 6
 
 
-def state_noticed(inv: Invocation, low: CommandLowering, *, known: bool) -> None:
-    """State what the words of a command mean in tables that go across all families. `known`: it has a handler."""
+def state_noticed(inv: Invocation, low: CommandLowering, said: str, *, known: bool) -> None:
+    """State what the words of a command mean in tables that go across all families.
+
+    `said` are all of them, one on each line. `known`: the command has a handler.
+    """
     if not known:
         _state_given_secrets(inv, low)
+    if inv.stdin is not None and "output" in inv.stdin.taints and inv.name not in READERS:
+        from interpose.shell.commands.shared.listed_files import state_listed  # few commands take names from a pipe
+
+        state_listed(inv, low)
     if inv.name in ("printenv", "launchctl") and any(is_secret_name(word.text) for word in inv.args):
         reveal(inv, low, inv.name, rule="secret-variable", reason="Prints a password, key or token")
+    if inv.name == "set" or inv.name not in READERS:
+        environment.state_given(inv, low, said)
+        _state_control(inv, low, said, known=known)
     if reveals(inv.name):
         state_revealed(inv, low)
     if inv.name in exposing.NAMES:
         exposing.state_exposed(inv, low)
     if inv.name in lasting.NAMES:
         lasting.state_lasting(inv, low)
+
+
+def _state_control(inv: Invocation, low: CommandLowering, said: str, *, known: bool) -> None:
+    """State that a command steers a terminal or starts an agent. One that only reads does neither and loads nothing."""
+    from interpose.shell.commands.shared.agent_starts import state_hidden_start
+
+    if inv.name not in EXACT:
+        from interpose.shell.commands.shared.remote_control import state_remote_control
+
+        state_remote_control(inv, low, said)
+        if held().processes or any(not word.taints.isdisjoint(FOUND_PROCESSES) for word in inv.args):
+            from interpose.shell.commands.shared.given_processes import state_given_process
+
+            state_given_process(inv, low)
+    state_hidden_start(inv, low, said, known=known)
 
 
 def passed_on(inv: Invocation, out: Stream, read: frozenset[str]) -> Stream:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from interpose.shell.lowering import CommandLowering
+    from interpose.types import Effect
 
 _NAMES_ONLY = words(
     """
@@ -36,6 +37,10 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
     if name in _NAMES_ONLY or not inv.args:
         return
     own = held()
+    if may_change_environment(inv, low.walker.effects[first:]):
+        from interpose.shell.environment_changes import state_changed_environment  # few commands do
+
+        state_changed_environment(inv, low, first)
     if name in _INTO_PROCESSES:
         _state_process(inv.args, low)
     listed = next((word for word in inv.args if OUR_NAMES in word.taints and not word.known), None)
@@ -53,23 +58,37 @@ def state_touched(inv: Invocation, low: CommandLowering, first: int) -> None:
         _state_database(inv.args, low, own.databases)
 
 
+_ENVIRONMENT_MAKERS = words("virtualenv uv")
+
+
+def may_change_environment(inv: Invocation, effects: list[Effect]) -> bool:
+    """Whether a command may change an environment of Python. `environment_changes` says which, and how."""
+    return (
+        inv.name in _ENVIRONMENT_MAKERS
+        or inv.name.startswith(("python", "pypy"))
+        or any(each.kind == "package.install" or each.details.get("rule") == "package-remove" for each in effects)
+    )
+
+
 def _state_file(inv: Invocation, low: CommandLowering, first: int) -> None:
     for before, word in zip((inv.argv0, *inv.args), inv.args, strict=False):
         if before.text == "--unix-socket":
             continue  # what is asked through it says whether it may be
-        for text in _named(word.text):
+        for text in named_in(word.text):
             where = low.path(text)
             mark = ours_of(where)
-            if mark is not None and mark.private and not _is_stated(low, first):
+            if mark is not None and mark.private and not is_stated(low, first):
                 low.emit("guard.tamper", where, at=word, ours=True, reason=mark.reason)
                 return
 
 
-_SERVICES = words("systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew")
+_SERVICES = words(
+    "systemctl service launchctl rc-service supervisorctl pm2 sv s6-rc initctl sc brew docker podman nerdctl"
+)
 _ENDING = words(
     """
-    bootout delete disable edit kill mask reload-or-restart remove restart revert set-property stop stop-post terminate
-    try-restart uninstall unload unlink
+    bootout clean delete disable down edit freeze kill mask pause reload-or-restart remove restart revert rm
+    set-property stop stop-post terminate try-restart uninstall unload unlink
     """
 )
 
@@ -83,7 +102,10 @@ def _state_service(args: tuple[Word, ...], low: CommandLowering) -> None:
 
 
 _INTO_PROCESSES = words(
-    "gdb lldb strace ltrace gcore reptyr prlimit renice taskset nsenter criu perf bpftrace injector"
+    """
+    austin bpftrace cgclassify chrt cpulimit criu debugpy gcore gdb htop injector ionice lldb ltrace memray node nsenter
+    perf prlimit py-spy pyrasite pystack python python3 rbspy renice reptyr schedtool strace taskset uprobe
+    """
 )
 """Programs that look into another process, or change how it runs."""
 
@@ -104,7 +126,7 @@ def _names_any(said: str, names: frozenset[str]) -> bool:
     return any(name in said for name in names)
 
 
-def _named(text: str) -> Iterator[str]:
+def named_in(text: str) -> Iterator[str]:
     """What of a word may be a path: all of it, and what stands behind `=`, `@`, `:` or an option's letter."""
     if len(text) > _LONGEST or not is_one_name(text):
         return  # prose, or a program text
@@ -114,7 +136,7 @@ def _named(text: str) -> Iterator[str]:
             yield piece
 
 
-def _is_stated(low: CommandLowering, first: int) -> bool:
+def is_stated(low: CommandLowering, first: int) -> bool:
     return any(effect.kind == "guard.tamper" and "ours" in effect.details for effect in low.walker.effects[first:])
 
 

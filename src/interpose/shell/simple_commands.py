@@ -20,6 +20,7 @@ from interpose.shell.invocation import EMPTY_STREAM, NOTHING, UNKNOWN, Invocatio
 from interpose.shell.lowering import CommandLowering
 from interpose.shell.noticed import passed_on, state_noticed
 from interpose.shell.own_files import state_touched
+from interpose.shell.protected_places import state_named
 from interpose.shell.redirects import Descriptors, opened
 from interpose.shell.second_looks import on_search_path
 from interpose.shell.state import MORE_BODIES, Variable
@@ -342,7 +343,7 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
     change = CHANGES.get(inv.name)
     if inv.name in LOCALS:
         remember_locals(walker, inv)
-    outer_via, depth, first = walker.via, walker.depth, len(walker.effects)
+    outer_via, depth, first, ran = walker.via, walker.depth, len(walker.effects), len(walker.commands)
     walker.via = via
     try:
         if handler is None:
@@ -357,7 +358,10 @@ def _handle(walker: Walker, inv: Invocation, via: tuple[str, ...]) -> Stream:
         walker.give_up("analysis-failed", f"The command {inv.name} could not be analysed", inv.span)
     walker.via = outer_via
     state_touched(inv, low, first)
-    state_noticed(inv, low, known=handler is not None)
+    said = "\n".join(args)
+    if inv.args or inv.env:
+        state_named(inv, low, said, first, ran, known=handler is not None)
+    state_noticed(inv, low, said, known=handler is not None)
     if change is not None:
         change(walker, inv)
     if inv.piped_out and low.printed is None and not low.taints and prints_setup(inv):

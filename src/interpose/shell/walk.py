@@ -65,8 +65,8 @@ class Alternative:
 class Walker:
     """One analysis. `state` is the shell that runs now; `doubt` is above zero while it is not certain that it runs."""
 
-    def __init__(self, cwd: str, home: str, budget: Budget | None = None) -> None:
-        self.home = home
+    def __init__(self, cwd: str, home: str, budget: Budget | None = None, search_path: str = "") -> None:
+        self.home, self.search_path = home, search_path
         self.budget = Budget() if budget is None else budget
         self.state = State(cwd)
         self.expander = Expander(self)

@@ -57,6 +57,12 @@ LINKED = [
     ("printf x > elsewhere.txt", "", "a link to a file like any other"),
     ("cat plain.txt", "", "no link"),
     ("rm notes.txt", "", "the link itself goes"),
+    ("frobnicate notes.txt", "guarded-place", "a program of which nobody knows what it does"),
+    ("frobnicate --out=folder/settings.json", "guarded-place", "a link on the way, in an option"),
+    ("frobnicate twin.txt", "guarded-place", "a second name of the same file"),
+    ("frobnicate folder", "guarded-place", "a link to the directory"),
+    ("frobnicate elsewhere.txt plain.txt", "", "files like any others"),
+    ("ls folder", "", "a program that only looks"),
 ]
 
 

@@ -259,10 +259,14 @@ def _files(  # noqa: C901 - one case per function
                 low.run((Word("tar"), Word("-xf"), first.word, Word("-C"), into.word), via=name)
             elif first.name != FILE and mode.text[:1] in ("w", "a", "x"):
                 low.write(first.word, Stream(None))
+                return ProgramValue(text=first.text, name="new_archive()")
             else:
                 taints = first.taints if first.name == FILE else low.read(first.word).taints
                 return ProgramValue(text=first.text, name="archive()", taints=taints)
         case "shutil.make_archive":
+            for packed in (args[2] if len(args) > 2 else keywords.get("root_dir"), keywords.get("base_dir")):
+                if packed is not None:
+                    low.read(packed.word, recursive=True)
             low.write(ProgramValue(text=f"{first.text}.{second.text}").word, Stream(None))
         case "glob.glob" | "glob.iglob":
             root = keywords.get("root_dir")

@@ -97,6 +97,8 @@ def method(  # noqa: C901 - one case per kind of receiver
             low.run((Word("kill"), Word("-9"), Word("--"), receiver.word), via=name)
         case "extractall" | "extract" if receiver.name == "archive()":
             _extract(receiver, name, args, keywords, low)
+        case "add" | "write" | "writeall" if receiver.name == "new_archive()" and args:
+            low.read(first.word, recursive=True)
         case "load_module" | "exec_module" if receiver.name.startswith("importlib.") and receiver.known:
             low.run_file(receiver.word, via=name, language="python")
         case "read" | "read_file" if receiver.name == "configparser.ConfigParser()":

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.listed_files import read_listed
 from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs, standard_input
 from interpose.shell.commands.shared.unpacking import unpack_members
@@ -117,7 +118,9 @@ def zip_(inv: Invocation, low: Lowering) -> None:
         return
     read = joined(low.read(source, recursive=opts.has("-r")) for source in sources)
     listed = (
-        _listed(standard_input(inv), low) if opts.has("-@") or "-@" in (word.text for word in inv.args) else Stream()
+        read_listed(standard_input(inv), low)
+        if opts.has("-@") or "-@" in (word.text for word in inv.args)
+        else Stream()
     )
     content = Stream(None, read.taints | listed.taints)
     if archive.text == "-":
@@ -141,13 +144,6 @@ def _without_patterns(args: tuple[Word, ...]) -> list[Word]:
         if not inside:
             kept.append(word)
     return kept
-
-
-def _listed(names: Stream, low: Lowering) -> Stream:
-    """Reading the files whose names come on standard input."""
-    if names.text is None:
-        return names
-    return joined(low.read(name) for name in names.text.split("\n")[:200] if name)
 
 
 @command("unzip", "funzip", "unar", "zipinfo", "lsar")
@@ -239,10 +235,13 @@ def cpio(inv: Invocation, low: Lowering) -> None:
         content = standard_input(inv) if archive is None else low.read(archive)
         _unpack(opts.value("-D", "--directory"), Stream(None, content.taints), low)
     elif opts.has("-p"):
-        read = _listed(standard_input(inv), low)
+        read = read_listed(standard_input(inv), low)
         _unpack(opts.operands[-1] if opts.operands else None, Stream(None, read.taints), low)
     elif opts.has("-o", "-w"):
-        read = _listed(standard_input(inv), low)
+        named = opts.operands if inv.name == "pax" else ()
+        read = (
+            joined(low.read(word, recursive=True) for word in named) if named else read_listed(standard_input(inv), low)
+        )
         if archive is None:
             low.output(Stream(None, read.taints))
         else:

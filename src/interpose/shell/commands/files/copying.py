@@ -117,6 +117,8 @@ def cp(inv: Invocation, low: Lowering) -> None:
     transfer = _transfer(inv, low)
     for source, target in transfer.pairs:
         tree = transfer.opts.has("-r")
+        if transfer.opts.has("-l", "--link"):
+            low.write(target, linked=low.path(source))
         _write(target, source, _read(source, low, recursive=tree), low, tree=tree, merged=transfer.opts.has("-T"))
 
 
@@ -165,7 +167,10 @@ def ln(inv: Invocation, low: Lowering) -> None:
         if symbolic and not source.text.startswith(("/", "~")) and source.known:
             # A symbolic link is resolved from where it lies.
             path = low.path(f"{low.path(link).rpartition('/')[0]}/{source.text}")
-        content = EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True)
+        # Through a link to a directory all that is below it is read by names that say nothing.
+        content = (
+            EMPTY_STREAM if _is_null(path) else low.read(path if symbolic else source, linked=True, recursive=symbolic)
+        )
         details = {"link": path} if symbolic else {"linked": path}
         if source.glob or not source.known:
             # Before the link is there: afterwards its name leads elsewhere.

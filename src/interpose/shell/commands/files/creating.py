@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+from interpose.paths import names_environment, ours_of
 from interpose.shell.commands.files.modes import state_mode
 from interpose.shell.commands.shared.disk_space import fills_disk, is_huge
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.streams import informs, says_nothing
-from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Invocation, Lowering, Stream
+from interpose.shell.invocation import EMPTY_STREAM, UNKNOWN, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
 _TEMPORARY = "/tmp"  # noqa: S108 - the name a command would get, not a file of ours
+
+
+def _create(path: Word, low: Lowering, **details: Any) -> None:
+    """A new name with nothing in it. Python imports even that, so in our own environment it is a change."""
+    where = low.path(path)
+    if names_environment(where.lower()) and (mark := ours_of(where)) is not None and mark.ours:
+        low.write(path, **details)
+    else:
+        low.emit("fs.write", where, at=path, **details)
 
 
 @command("touch", "gtouch")
@@ -22,7 +34,7 @@ def touch(inv: Invocation, low: Lowering) -> None:
         return
     says_nothing(opts, low)
     for path in opts.operands:
-        low.emit("fs.write", low.path(path), at=path, touched=True)
+        _create(path, low, touched=True)
 
 
 @command("mkdir", "gmkdir")
@@ -32,7 +44,7 @@ def mkdir(inv: Invocation, low: Lowering) -> None:
         return
     mode = opts.value("-m")
     for path in opts.operands:
-        low.emit("fs.write", low.path(path), at=path, directory=True)
+        _create(path, low, directory=True)
         if mode is not None:
             state_mode(path, mode, low, recursive=False)
 
@@ -119,11 +131,18 @@ def mkfile(inv: Invocation, low: Lowering) -> None:
             fills_disk(low, path)
 
 
+_MANY = 2000
+
+
 @command("seq", "gseq")
 def seq(inv: Invocation, low: Lowering) -> None:
     """Counts, which has an end unless it counts to infinity."""
     endless = any(word.text.lower() in ("inf", "infinity") for word in inv.args)
-    low.output(Stream(None, frozenset({"endless"}) if endless else frozenset()))
+    # So many numbers are those of all processes, for whoever takes them for that.
+    many = any(word.text.isdecimal() and int(word.text[:9]) >= _MANY for word in inv.args)
+    low.output(
+        Stream(None, frozenset({"endless"}) if endless else frozenset({"every-process"}) if many else frozenset())
+    )
 
 
 @command("yes", "gyes")

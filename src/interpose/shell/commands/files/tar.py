@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from interpose.shell.commands.shared.handler_table import command
+from interpose.shell.commands.shared.listed_files import read_listed
 from interpose.shell.commands.shared.options import Options, parse
 from interpose.shell.commands.shared.remote_operands import is_remote, upload
-from interpose.shell.commands.shared.streams import informs
+from interpose.shell.commands.shared.streams import informs, standard_input
 from interpose.shell.commands.shared.unpacking import unpack_members
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import Invocation, Lowering, Stream, Word
@@ -64,8 +65,9 @@ def tar(inv: Invocation, low: Lowering) -> None:
     if informs(opts):
         return
     _programs(opts, low)
-    for listed in opts.values("-T", "-X", "-g"):
+    for listed in opts.values("-X", "-g"):
         low.read(listed)
+    names = [low.read(listed) if listed.text != "-" else standard_input(inv) for listed in opts.values("-T")]
     archive = opts.value("-f")
     base = opts.value("-C")
     if opts.has("-x"):
@@ -76,6 +78,8 @@ def tar(inv: Invocation, low: Lowering) -> None:
         if archive is not None:
             low.write(archive, in_place=True)
     else:
+        for listed_names in names:
+            read_listed(listed_names, low)
         _create(opts, archive, base, low)
 
 

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from interpose.shell.commands.git import config, history, inspection, remotes, worktree
 from interpose.shell.commands.git.calls import SUBCOMMANDS, GitCall
 from interpose.shell.commands.git.programs import program_settings, runs_program
+from interpose.shell.commands.git.whole_homes import state_home
 from interpose.shell.commands.shared.handler_table import command
 from interpose.shell.invocation import UNKNOWN, Invocation, Lowering, Word
 
@@ -44,6 +45,7 @@ def git_program(inv: Invocation, low: Lowering) -> None:
 def run_call(call: GitCall, low: Lowering) -> None:
     """State what one subcommand would do, and what the settings given with it would run."""
     program_settings(call, low)
+    state_home(call, low)
     handler = SUBCOMMANDS.get(call.name)
     if handler is not None:
         handler(call, low)

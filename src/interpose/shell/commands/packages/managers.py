@@ -42,6 +42,8 @@ _INDEXES = words(
     "-i --index-url --extra-index-url --index --default-index -f --find-links --registry --source -s -c --channel"
 )
 _SOURCES = words("--git --url")
+_ONLY_FETCHING = words("download wheel")
+"""Verbs of pip that leave the environment as it is."""
 _UNCHECKED = words(
     """
     --allow-unauthenticated --force-yes --allow-insecure-repositories --nogpgcheck --no-gpg-checks --allow-untrusted
@@ -115,7 +117,7 @@ def state(name: str, call: PackageCall, known: PackageTool, low: Lowering) -> No
     shown = f"{name} {call.verb.replace('.', ' ')}"
     match call.meaning:
         case "install":
-            installs(opts, low)
+            installs(opts, low, fetched=call.verb in _ONLY_FETCHING)
         case "remove":
             removes(opts.operands, low)
         case "publish":
@@ -135,12 +137,16 @@ def state(name: str, call: PackageCall, known: PackageTool, low: Lowering) -> No
             low.emit("data.destroy", what or shown, rule="drop-database", reason=f"`{shown}` throws the database away.")
 
 
-def installs(opts: Options, low: Lowering) -> None:
-    """Packages are installed: from the usual place, or from an address that somebody gave."""
+def installs(opts: Options, low: Lowering, *, fetched: bool = False) -> None:
+    """Packages are installed: from the usual place, or from an address that somebody gave.
+
+    `fetched`: their files are put somewhere, and no environment changes.
+    """
     elsewhere = opts.has(*_UNCHECKED) or any(foreign(word.text) for word in opts.values(*_INDEXES, *_SOURCES))
     for word in opts.operands or (Word(""),):
         at = word if word.text else None
-        low.emit("package.install", word.text, at=at, foreign=elsewhere or foreign(word.text) or _fetched(word, low))
+        low.emit("package.install", word.text, at=at, fetched=fetched,
+                 foreign=elsewhere or foreign(word.text) or _fetched(word, low))  # fmt: skip
 
 
 def _fetched(word: Word, low: Lowering) -> bool:

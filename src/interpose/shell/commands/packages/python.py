@@ -46,11 +46,15 @@ _REPLACING = words(
 )
 _BESIDES = words("--with --with-editable --with-requirements")
 """What uv puts beside a program, for which it makes the environment of one that is there anew."""
+_EVERY_TOOL = words("upgrade-all reinstall-all uninstall-all")
 _INTO_PLACE = words("install pip.install pip.sync tool.install tool.upgrade upgrade reinstall inject")
 
 
 def _own_package(call: PackageCall, opts: Options, low: Lowering) -> None:
     """Our own package is replaced or taken away. A first install of it is neither."""
+    if (call.verb in _EVERY_TOOL or (call.verb.startswith("tool.") and opts.has("--all"))) and not opts.has("--help"):
+        low.emit("guard.tamper", call.verb, certainty="possible", rule="guard-package",
+                 reason="Replaces or removes every program of this user, perhaps the guard itself")  # fmt: skip
     for word in (*opts.operands, *opts.values("--reinstall-package", "-P", "--upgrade-package")):
         name, version = _requirement(word.text)
         if name != "interpose":
@@ -180,7 +184,7 @@ def uvx(inv: Invocation, low: Lowering) -> None:
 
 PIPX = tool(
     values=f"{_PIP_VALUES} --spec --with --suffix --pip-args --fetch-missing-python",
-    install="install inject upgrade upgrade-all reinstall install-all",
+    install="install inject upgrade upgrade-all reinstall reinstall-all install-all",
     remove="uninstall uninstall-all uninject",
     fetch="run",
     run="runpip",

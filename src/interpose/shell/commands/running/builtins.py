@@ -70,6 +70,9 @@ def source(inv: Invocation, low: Lowering) -> None:
         low.shell(inv.stdin or Stream(taints=frozenset({"input"})), via="source", args=words[1:])
     else:
         low.run_file(words[0], via="source")
+        directory, _, name = low.path(words[0]).rpartition("/")
+        if name.partition(".")[0] == "activate" and directory.endswith("/bin"):
+            low.set_variable("VIRTUAL_ENV", Word(directory.removesuffix("/bin"), words[0].span))
 
 
 @command("export", "declare", "typeset", "local", "readonly")

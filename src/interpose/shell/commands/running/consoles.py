@@ -28,7 +28,7 @@ _TERMINAL_VALUES = (
 
 @command(
     "xterm", "uxterm", "rxvt", "urxvt", "gnome-terminal", "konsole", "xfce4-terminal", "alacritty", "kitty", "wezterm",
-    "terminator", "foot", "st", "x-terminal-emulator", "lxterminal", "mate-terminal", "tilix",
+    "terminator", "foot", "st", "x-terminal-emulator", "lxterminal", "mate-terminal", "tilix", "ghostty",
 )  # fmt: skip
 def terminal(inv: Invocation, low: Lowering) -> None:
     """`-e`, `-x` and `--` are followed by the command; a single word is a command line."""
@@ -45,6 +45,7 @@ def terminal(inv: Invocation, low: Lowering) -> None:
             return
         if word.text in ("-e", "-x", "--execute", "--command", "-c", "--"):
             words = inv.args[index + 1 :]
+            _state_opened(words, low, inv.name)
             if len(words) == 1:
                 low.shell(words[0], via=inv.name)
             else:
@@ -52,6 +53,18 @@ def terminal(inv: Invocation, low: Lowering) -> None:
             return
     if inv.name in ("kitty", "foot", "st"):  # what is left of their words is the command
         low.run(parse(inv.args, values=_TERMINAL_VALUES, stop=True).operands, via=inv.name)
+
+
+_SHELLS = frozenset({"sh", "bash", "zsh", "dash", "fish", "ksh"})
+
+
+def _state_opened(words: tuple[Word, ...], low: Lowering, name: str) -> None:
+    """A window of its own for a program that nobody reads: from there it could answer for a person."""
+    first = words[0].text.split(None, 1)[0] if words and words[0].text.strip() else ""
+    script = first.rpartition("/")[2] in _SHELLS and any(word.text[:1] != "-" for word in words[1:])
+    if first.startswith((".", "/", "~")) or (script and "-c" not in [word.text for word in words]):
+        low.emit("guard.tamper", name, certainty="possible", at=words[0], rule="terminal-opened",
+                 reason="Opens a terminal for a program that could answer there for a person")  # fmt: skip
 
 
 @command("adb")

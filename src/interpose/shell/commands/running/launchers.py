@@ -57,10 +57,38 @@ def debugger(inv: Invocation, low: Lowering) -> None:
             _debugger_line(Word(text, script.span), low, inv.name)
     for text in (inv.stdin.text or "").splitlines() if inv.stdin is not None else ():
         _debugger_line(Word(text, inv.span), low, inv.name)
+    told = [
+        line.text.split(None, 1)[0]
+        for line in options.values("-ex", "-iex", "-eval-command", "-o")
+        if line.text.strip()
+    ]
+    if options.value("-p", "-pid", "--pid") is not None and any(word in _CHANGES_PROCESS for word in told):
+        low.emit("guard.tamper", inv.name, certainty="possible", rule="process-control",
+                 reason="Makes another process run something that it would not run by itself")  # fmt: skip
     for index, word in enumerate(inv.args):
         if word.text in ("--args", "-args", "--"):
             run_inner(inv.args[index + 1 :], low, inv.name)
             break
+
+
+_CHANGES_PROCESS = frozenset(
+    {
+        "call",
+        "print",
+        "p",
+        "inspect",
+        "expr",
+        "expression",
+        "e",
+        "set",
+        "jump",
+        "return",
+        "compile",
+        "po",
+        "kill",
+        "dump",
+    }
+)
 
 
 def _debugger_line(line: Word, low: Lowering, via: str) -> None:

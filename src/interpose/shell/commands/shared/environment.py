@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from interpose.agents.known_agents import AGENT_OF, MOVERS
 from interpose.agents.off_variables import moves_settings, off_variable
+from interpose.late_patterns import late
 from interpose.shell.commands.shared.peel import base_name, run_inner
 from interpose.shell.commands.shared.word_sets import words
 from interpose.shell.invocation import DUMP, Invocation, Lowering, Stream, Word
@@ -123,6 +124,9 @@ _HOMES = frozenset({"HOME", "XDG_CONFIG_HOME"})
 SHELL_OWN = PROMPTS | HISTORY_OFF.keys() | {"PATH", "PROMPT_COMMAND"}
 """Variables that the shell itself looks at, exported or not."""
 
+_LASTING = frozenset({"LD_PRELOAD", "LD_AUDIT", "LD_LIBRARY_PATH", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "PATH"})
+"""What a service manager, a multiplexer or a shell that keeps variables would hand to everything it starts."""
+_SAID = late(r"(?m)^(?:LD_|DYLD_|BASH_ENV|PATH)")
 _ANYONE_WRITES = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 - judged, not used
 _SHELLS = ("sh", "bash", "zsh", "dash", "ksh", "python", "python3", "perl", "ruby", "node")
 
@@ -159,6 +163,24 @@ def run_with(given: tuple[tuple[str, Word], ...], inner: tuple[Word, ...], low: 
     for name, value in given:
         assign(name, value, low, base_name(inner[0]))
     run_inner(inner, low, via, given)
+
+
+def state_given(inv: Invocation, low: Lowering, said: str) -> None:
+    """Variables that load code, among the words of any command: it gives them to what is started later.
+
+    `systemctl --user set-environment LD_PRELOAD=x`, `tmux setenv -g LD_PRELOAD x`, `set -Ux LD_PRELOAD x`.
+    """
+    if not _SAID.search(said):
+        return
+    for word, after in zip(inv.args, (*inv.args[1:], None), strict=False):
+        name, equals, text = word.text.partition("=")
+        if name not in _LASTING or (not equals and after is None):
+            continue
+        value = replace(word, text=text) if equals or after is None else after
+        if name == "PATH":
+            _search_path(value, low)
+        elif value.text and value.text[:1] != "-":
+            _code_from_environment(name, value, low)
 
 
 def history_off(low: Lowering, at: Word | None = None) -> None:

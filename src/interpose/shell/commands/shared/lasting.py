@@ -41,6 +41,8 @@ _TABLES = (
                 "sc": "create; config; failure",
                 "nssm": "install; set",
                 "loginctl": "enable-linger",
+                "systemctl": "import-environment .",
+                "dbus-update-activation-environment": "",
                 "wmic": "process call create; startup",
                 "bcdedit": "%/set",
             }
@@ -113,6 +115,26 @@ _TABLES = (
     ),
     LastingTable(
         "guard.tamper",
+        "nested-agent",
+        "Starts another agent, or a model that runs commands, whose calls nobody here sees",
+        table(
+            {
+                "gh": "copilot suggest; agent-task create",
+                "warp oz": "agent run",
+                "acli": "rovodev run",
+                "llm": "+-T|--tool|--functions",
+                "sgpt": "+--shell|-s|--execute",
+                "crewai": "run; kickoff",
+                "autogen autogenstudio": "",
+                "docker": "agent run",
+                "cagent": "run; exec",
+                "ollama": "launch",
+                "aichat": "+-e|--execute",
+            }
+        ),
+    ),
+    LastingTable(
+        "guard.tamper",
         "safety-off",
         "Switches off what keeps this machine safe",
         table(
@@ -121,6 +143,72 @@ _TABLES = (
                 "profiles": "remove; +-R|-D",
                 "defaults": "write %lsquarantine|gatekeeper|firewall|com.apple.alf",
                 "pwpolicy": "clearaccountpolicies; +-clearaccountpolicies",
+            }
+        ),
+    ),
+    LastingTable(
+        "guard.tamper",
+        "terminal-control",
+        "Takes over a terminal, keyboard or process that may be a person's or the guard's",
+        table(
+            {
+                "showkey ttysnoop logkeys evtest uinput-cat neercs xmacroplay xsendkeycode xnee cnee ttyrpld": "",
+                "conspy evsieve": "",
+                "mesg": "y",
+                "setterm": "+--dump|-dump|--file",
+                "openvt": "",
+                "wlrctl": "keyboard; pointer",
+                "libinput": "record; debug-events; replay",
+                "xinput": "test; test-xi2",
+                "ghostty": "%+new-window|+x|+crash-report|+edit-config|+ssh",
+                "zellij": "run; edit; action; ac; pipe",
+                "prlimit": "+--pid|-p %--nofile|--as|--cpu|--nproc|--data|--rss|--stack|--fsize|--memlock|-n|-v|-t",
+                "tcpkill killcx": "",
+                "pyrasite pyrasite-shell hypno pyinjector inject linux-inject": "",
+                "criu": "dump; pre-dump",
+                "frida frida-trace": "+-p|--attach-pid",
+                "ss": "+-K|--kill",
+            }
+        ),
+    ),
+    LastingTable(
+        "guard.tamper",
+        "desktop-start",
+        "Lets the desktop start a program, outside of what watches over the agent",
+        table(
+            {
+                "swaymsg i3-msg": "exec %_; exec * *; %exec_ %_-c_|_-e_",
+                "hyprctl": "dispatch exec %_; dispatch exec * *; dispatch execr; keyword bind; keyword exec",
+                "niri": "msg action spawn; msg action spawn-sh",
+                "riverctl": "spawn; map",
+                "awesome-client": "",
+                "qtile": "cmd-obj %spawn; run-cmd",
+                "gtk-launch kstart kstart5 kstart6 flatpak-spawn host-spawn": "",
+                "dex": "!--dry-run|-d|--create|-c|-t|--test",
+                "xdg-open exo-open kde-open kde-open5 gnome-open gvfs-open": "%.desktop|.appimage|.terminal",
+                "kioclient kioclient5 kioclient6": "exec; openproperties %.desktop",
+                "open": "+-a %terminal|iterm; %.command|.terminal|.workflow|.scpt",
+            }
+        ),
+    ),
+    LastingTable(
+        "guard.tamper",
+        "guarded-place",
+        "Puts files of names that nobody knows into a home, where agents keep their settings and hooks",
+        table(
+            {
+                "chezmoi": "apply; update; init +--apply|--one-shot; edit +--apply",
+                "yadm": "pull; checkout; reset; restore; merge; rebase; stash; bootstrap; decrypt; alt",
+                "dotbot": "",
+                "dotter": "deploy",
+                "dotdrop": "install",
+                "rcup mkrc": "",
+                "toml-bombadil bombadil": "link",
+                "home-manager": "switch",
+                "mackup": "restore; link",
+                "vcsh": "clone; * pull; * checkout; * reset; pull",
+                "homeshick homesick": "link; pull; clone; refresh; symlink",
+                "dotfiles dots": "sync; install; link; pull",
             }
         ),
     ),
@@ -135,6 +223,7 @@ _TABLES = (
                 "nvram": "%boot-args=|csr-active-config",
                 "debugfs": "+-w",
                 "fsfreeze": "+-f|--freeze",
+                "systemctl": "freeze %.slice|user@",
                 "rfkill": "block",
                 "usbguard": "block-device; reject-device; remove-rule",
             }

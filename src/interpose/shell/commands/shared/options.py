@@ -69,13 +69,13 @@ def parse(
             operands.extend(queue[index:])
             break
         if text.startswith("--") or (not bundle and len(text) > 1 and text[0] == "-"):
-            name, equals, attached = text.partition("=")
+            name, equals, joined = text.partition("=")
             if names is None:
                 names = {name for name in (*values, *aliases, *aliases.values(), *long) if name.startswith("--")}
             name = _complete(name, names)
             name = aliases.get(name, name)
             if equals:
-                given.append((name, _part(word, attached)))
+                given.append((name, _part(word, joined)))
             elif name in values and index < len(queue):
                 given.append((name, queue[index]))
                 index += 1

@@ -10,20 +10,21 @@ from __future__ import annotations
 
 import re
 
+from interpose.late_patterns import late
 from interpose.shell.invocation import UNKNOWN, Lowering, Word
 
-_NAMED = re.compile(r"=?[A-Za-z_][\w-]*(?::[\w.-]*)?(?:\.[\w-]+)?")
-_ANSWER = re.compile(r"(?:y|n|yes|no|a|always|approve|allow|ok|okay|proceed|continue|\d{1,2}|[A-Za-z])?", re.IGNORECASE)
-_ANSWERING = re.compile(r"(?:[cms]-)*(?:enter|kpenter|kp.|space|tab|btab)|c-[mjiy]|m-.", re.IGNORECASE)
+_NAMED = late(r"=?[A-Za-z_][\w-]*(?::[\w.-]*)?(?:\.[\w-]+)?")
+_ANSWER = late(r"(?:y|n|yes|no|a|always|approve|allow|ok|okay|proceed|continue|\d{1,2}|[A-Za-z])?", re.IGNORECASE)
+_ANSWERING = late(r"(?:[cms]-)*(?:enter|kpenter|kp.|space|tab|btab)|c-[mjiy]|m-.", re.IGNORECASE)
 """Keys that take what is offered, or switch to another mode. Others move, end or clear something."""
 _ENTER = frozenset({"enter", "c-m", "c-j", "kpenter"})
-_KEY = re.compile(
+_KEY = late(
     r"(?:[cms]-)*(?:enter|escape|space|tab|btab|bspace|up|down|left|right|home|end|ic|dc|insert|delete|ppage|npage|"
     r"pageup|pagedown|pgup|pgdn|f\d{1,2}|kp.{1,5})|(?:[cms]-)+.",
     re.IGNORECASE,
 )
 """The names of keys; every other word is typed as it stands."""
-_PYTHON_CALL = re.compile(r"(?:[A-Za-z_]\w*+\s*=\s*)?[A-Za-z_][\w.]*+\((?:[^)]|\)\s*+\Z)")
+_PYTHON_CALL = late(r"(?:[A-Za-z_]\w*+\s*=\s*)?[A-Za-z_][\w.]*+\((?:[^)]|\)\s*+\Z)")
 """A call as Python and its like are typed. No shell takes a parenthesis there."""
 
 
@@ -70,6 +71,17 @@ def state_typing(low: Lowering, terminal: str, at: Word | None = None) -> None:
     """State that somebody's terminal is typed into."""
     low.emit("guard.tamper", terminal or "terminal", certainty="possible", at=at, rule="terminal-input",
              reason="Types into a terminal in which a person may be asked something")  # fmt: skip
+
+
+def is_named(terminal: str) -> bool:
+    """Whether a terminal is meant by a name that somebody gave it, and not by a number or by default."""
+    return _NAMED.fullmatch(terminal) is not None
+
+
+def state_foreign_terminal(low: Lowering, at: Word | None = None) -> None:
+    """State that a terminal is read or changed which is not the command's own."""
+    low.emit("guard.tamper", "terminal", certainty="possible", at=at, rule="terminal-control",
+             reason="Reads or changes a terminal that a person may sit at")  # fmt: skip
 
 
 def _answers(keys: tuple[Word, ...]) -> bool:

@@ -20,9 +20,11 @@ from interpose.shell.commands.shared.watchers import (
     watched_by,
 )
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import NOTHING, UNKNOWN, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import NOTHING, RANGE, UNKNOWN, Invocation, Lowering, Stream, Word
 
 _EVERY = frozenset({"every-process"})
+_BY_BROAD_NAME = frozenset({"broad-name"})
+"""Taints the numbers of processes that were found by a name under which more runs than the agent started."""
 _BROAD = words(
     """
     python python2 python3 node java ruby perl php bun deno sh bash zsh fish dash ksh ssh sshd tmux screen nginx apache2
@@ -67,8 +69,11 @@ def _kill(target: Word, low: Lowering, *, hard: bool) -> None:
         _state_watcher(target, low, ours=not target.taints & WATCHER or bool(target.taints & OURS))
     elif target.taints & AT_OUR_PORT:
         _state_port(target, low)
-    elif target.taints & _EVERY:
+    elif target.taints & (_EVERY | RANGE) or any(mark in text for mark in "*?["):
         low.emit("process.kill", "all", at=target, rule="kill-all", wide=True)
+    elif target.taints & _BY_BROAD_NAME:
+        low.emit("process.kill", text, at=target, rule="kill-by-name",
+                 reason="Ends every process of a name that more has than what was started here.")  # fmt: skip
     elif UNKNOWN in text:
         low.emit("process.kill", text, certainty="unknown", at=target, recoverable=True)
     elif hard and text.isdecimal():
@@ -84,7 +89,7 @@ def ps(inv: Invocation, low: Lowering) -> None:
     first = inv.args[0].text if inv.args else ""
     opts = parse(inv.args, values=("-o", "-p", "-u", "-U", "-C", "-t", "-g", "-q", "-G"), aliases={"--format": "-o"})
     columns = [word.text.partition("=")[0] for word in opts.values("-o")]
-    if columns == ["pid"] and opts.has("-e", "-A"):
+    if columns == ["pid"] and opts.has("-e", "-A", "-a", "-x", "-u", "-U") and not opts.has("-p", "-C", "--ppid", "-g"):
         low.output(Stream(taints=_EVERY))
     if first.isalpha() and "e" in first and set(first) <= _PS_LETTERS:
         low.output(Stream(taints=frozenset({"env", "secret"})))
@@ -97,13 +102,19 @@ def find_process(inv: Invocation, low: Lowering) -> None:
     """Prints the numbers of processes. Whose they are is remembered, for whoever ends them."""
     opts = parse(inv.args, values=_PKILL_VALUES)
     said = " ".join(word.text for word in opts.operands)
-    low.output(Stream(taints=watched_by(said) | (KEEPER if names_keeper(said) else NOTHING)))
+    taints = watched_by(said) | (KEEPER if names_keeper(said) else NOTHING)
+    whole_lines = opts.has("--full") or any(name[:2] != "--" and "f" in name for name, _ in opts.given)
+    if whole_lines and any(_could_be_ours(word.text) for word in opts.operands):
+        taints |= WATCHER | OURS
+    if any(_is_broad(word) for word in opts.operands) or (not opts.operands and opts.given):
+        taints |= _BY_BROAD_NAME
+    low.output(Stream(taints=taints))
 
 
-@command("lsof")
+@command("lsof", "ss", "netstat")
 def lsof(inv: Invocation, low: Lowering) -> None:
     """Shows who has what open. Who listens where our server does is remembered, for whoever ends it."""
-    here = any(names_our_port(word.text) for word in inv.args if ":" in word.text)
+    here = any(names_our_port(word.text.rstrip(" )")) for word in inv.args if ":" in word.text)
     low.output(Stream(taints=AT_OUR_PORT if here else NOTHING))
 
 
@@ -144,7 +155,7 @@ def by_name(inv: Invocation, low: Lowering) -> None:
                 if names_our_port(port.text):
                     _state_port(port, low)
         return
-    if not opts.operands:
+    if not opts.operands or inv.name == "slay":
         _by_user(inv, opts, low)
         return
     gentle = any(word.text in _GENTLE for word in inv.args)
@@ -168,7 +179,7 @@ def _by_user(inv: Invocation, opts: Options, low: Lowering) -> None:
         low.emit("process.kill", "all", rule="kill-all", wide=True)
     elif opts.has("-F", "--pidfile"):
         low.emit("process.kill", "", recoverable=True)
-    elif opts.given:
+    elif opts.given or inv.name == "slay":
         low.emit("process.kill", "", rule="kill-user", reason="Ends every process of a user, group or terminal.")
 
 
@@ -176,7 +187,10 @@ _GENTLE = words("-0 -HUP -SIGHUP -USR1 -SIGUSR1 -USR2 -SIGUSR2 -CONT -SIGCONT -W
 """Signals that ask a program to look at its settings or to go on, and end nothing that listens to them."""
 _HARMLESS = words("-0 -HUP -SIGHUP -CONT -SIGCONT -WINCH -SIGWINCH")
 """Those that do not end a program which does not listen, or that ours does listen to."""
-_OUR_LINES = ("interpose serve", "python3 -m interpose serve --on-demand", "python -i -m interpose serve --on-demand")
+_OUR_LINES = (
+    "interpose serve", "python3 -m interpose serve --on-demand", "python -i -m interpose serve --on-demand",
+    "interpose serve --port 8080",
+)  # fmt: skip
 _PLAIN_PATTERN = re.compile(r"\^?(?:[\w /:=-]|\[[^\]\\]{1,20}\]|\.\*|\.)+\$?")
 """Patterns that can be tried without taking long: nothing is repeated but any letter."""
 _MOST_REPEATS = 4
@@ -194,6 +208,19 @@ def _could_be_ours(pattern: str) -> bool:
     return any(re.search(pattern, line) for line in _OUR_LINES)
 
 
+def _is_broad(pattern: Word) -> bool:
+    """Whether more processes have such a name than those that were started here."""
+    name = _bare(pattern)
+    if len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
+        return True
+    plain = pattern.text.count(".*") <= _MOST_REPEATS and _PLAIN_PATTERN.fullmatch(pattern.text) is not None
+    special = any(mark in pattern.text for mark in "[.^$")
+    return plain and special and any(re.fullmatch(pattern.text, each) for each in _INTERPRETERS)
+
+
+_INTERPRETERS = ("python", "python3", "node", "interpose")
+
+
 def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
     text, name = pattern.text, _bare(pattern)
     whole_lines = opts.has("--full") or any(option[:2] != "--" and "f" in option for option, _ in opts.given)
@@ -202,7 +229,7 @@ def _by_pattern(pattern: Word, opts: Options, low: Lowering) -> None:
                  reason="This pattern also finds the guard's own server.")  # fmt: skip
     if names_watcher(name):
         _state_watcher(pattern, low, ours=names_our_process(name))
-    elif len(name) < 3 or name.rstrip("0123456789.") in _BROAD or name in _BROAD:
+    elif _is_broad(pattern):
         low.emit("process.kill", text, at=pattern, rule="kill-by-name",
                  reason=f"Ends every process called {text}, not only those that were started here.")  # fmt: skip
     elif UNKNOWN in text:

@@ -11,7 +11,7 @@ from interpose.shell.commands.shared.options import parse
 from interpose.shell.commands.shared.streams import informs, inputs
 from interpose.shell.commands.shared.watchers import watched_by
 from interpose.shell.commands.shared.word_sets import words
-from interpose.shell.invocation import NOTHING, Invocation, Lowering, Stream, Word
+from interpose.shell.invocation import NOTHING, SETTINGS_NAMES, Invocation, Lowering, Stream, Word
 
 _LONG = ("--help", "--version")
 
@@ -108,9 +108,11 @@ def search(inv: Invocation, low: Lowering) -> None:
     if not paths and recursive and inv.stdin is None:
         paths = (Word("."),)
     if quiet:
-        low.output(Stream())
+        listed = NOTHING
         for path in paths:
             low.read(path, recursive=recursive, matched=True)
+            listed |= low.list_names(path, below=recursive) & {SETTINGS_NAMES}
+        low.output(Stream(None, listed))
         return
     content = inputs(inv, paths, low, recursive=recursive) if recursive else inputs(inv, paths, low)
     pattern = opts.value(*spec.pattern) or (opts.operands[0] if opts.operands else Word(""))

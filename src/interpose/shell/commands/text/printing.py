@@ -210,6 +210,8 @@ def lister(inv: Invocation, low: Lowering) -> None:
             word = Word(f"~/*{word.text.strip('*/').rpartition('/')[2]}*", word.span, taints=frozenset({"output"}))
         if not word.text.startswith("-"):
             taints |= low.list_names(word, below=below)
+    if any(low.path(word) == "/proc" for word in inv.args if word.text[:1] == "/"):
+        low.output(Stream(taints=taints | {"every-process"}))
     if inv.name == "tree":
         opts = parse(
             inv.args,

@@ -1,0 +1,132 @@
+"""Calls of tools, besides shells and file tools, by which an agent could free itself: answers that are typed for a
+person, orders to our own program, switches of hooks.
+
+Such tools have any name. So a call is known by the words of the tool's name and by what its arguments say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from interpose.agents.known_agents import PACKAGES
+from interpose.late_patterns import late
+from interpose.paths import is_above_ours
+from interpose.shell import analyse
+from interpose.tools import mcp_name, plain_name, tool_behind
+from interpose.types import Allow, Confirm, ToolCall
+
+_WORD = late(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+_TYPING = frozenset({"type", "key", "keys", "press", "keypress", "keyboard", "keystroke", "sendkeys", "typetext"})
+_SENDING = frozenset({"send", "write", "type", "paste", "input", "press", "run", "execute", "exec"})
+_TERMINALS = frozenset(
+    {"terminal", "term", "tmux", "iterm", "pane", "tty", "pty", "console", "screen", "zellij", "kitty"}
+)
+_IN_PAGES = frozenset(
+    {"browser", "page", "playwright", "puppeteer", "chrome", "selenium", "web", "dom", "element", "form"}
+)
+"""What types into a page of its own, and not into whatever has the focus."""
+_KEYS = frozenset({"text", "key", "keys", "input", "command", "data", "chars", "value", "letter", "content"})
+_ANSWER = late(
+    r"(?i)\s*(?:(?:y|n|a|yes|no|always|approve|allow|ok|okay|\d{1,2})\s*(?:\\[nr]|\n|\r|[{<\[]?(?:enter|return|cr)[}>\]]?)?"
+    r"|[{<\[]?(?:enter|return|kp_enter|c-m|c-j|ctrl[+-][mj])[}>\]]?|\\[nr]|\^m)\s*"
+)
+_CONTROL = late(r"(?i)[mj\]]")
+_SCREENS = frozenset({"tmux", "iterm", "zellij", "kitty", "wezterm", "ghostty", "konsole", "byobu"})
+"""Programs that keep the terminals of people."""
+_LOOKING = frozenset(
+    {"read", "capture", "get", "dump", "output", "content", "contents", "history", "scrollback", "text"}
+)
+_NAMES_TERMINAL = frozenset({"pane", "paneid", "target", "session", "sessionid", "sessionname", "window", "windowid"})
+_GIVEN_NAME = late(r"=?[A-Za-z_][\w.:-]*")
+_PROMPTS = frozenset({"prompt", "task", "message", "instruction", "instructions", "query", "goal", "input"})
+_MOUNTS = frozenset({"volumes", "volume", "mounts", "mount", "binds", "bind", "hostpath", "hostvolumes"})
+_REPOSITORIES = frozenset({"repopath", "repo", "repository", "repositorypath", "gitdir", "worktree", "rootpath"})
+_FILLING = frozenset(
+    {"add", "stage", "commit", "checkout", "switch", "pull", "merge", "reset", "restore", "rebase", "stash"}
+)
+_CHANGING = frozenset(
+    {"set", "update", "write", "put", "edit", "patch", "disable", "toggle", "change", "configure", "save", "config"}
+)
+_HOOKS = late(
+    r"(?i)(?:[\w-]+[./:])*(?:disable\w*hooks?\w*|hooks?|\w*hooks(?:enabled|disabled))(?:[./:]?(?:enabled|disabled|on|off))?"
+)
+_SLASH = late(
+    r"(?i)\s*/(?:hooks?|permissions?|plugins?|mcp|config|settings)\s+(?:[^\n]{0,200}\s)?"
+    r"\S{0,40}(?:disable|off|remove|uninstall|clear|delete|allow|bypass)\S*.*"
+)
+_MOST = 64
+_LONGEST = 4096
+
+
+def judge_freeing(call: ToolCall) -> Allow | Confirm:
+    """A question about a call by which an agent could free itself, or nothing to say."""
+    said = [word.lower() for word in _WORD.findall(f"{call.original_name or call.name}")]
+    given = [(key, value) for key, value in list(call.arguments.items())[:_MOST] if isinstance(value, str)]
+    if (answer := _typed_answer(said, given, call)) is not None:
+        return Confirm("Types an answer into a terminal or window at which a person may be asked something.",
+                       "terminal-input", "error", answer)  # fmt: skip
+    if _looks_at_terminal(said, call):
+        return Confirm("Reads a terminal that a person may sit at.", "terminal-control", "error", call.name)
+    if _starts_agent(said, call):
+        return Confirm("Starts another agent, whose calls nobody here sees.", "nested-agent", "error", call.name)
+    for _, value in given:
+        if len(value) <= _LONGEST and (_orders_us(value) or _SLASH.fullmatch(value)):
+            return Confirm("Gives an order to the guard itself, or switches off what watches over the agent.",
+                           "guard-orders", "critical", value[:300])  # fmt: skip
+    if not _CHANGING.isdisjoint(said) and any(_HOOKS.fullmatch(text) for pair in given for text in pair):
+        return Confirm("Changes the hooks of an agent, which watch over what it does.", "agent-settings", "error",
+                       tool_behind(call.name) or call.name)  # fmt: skip
+    return Allow()
+
+
+def _typed_answer(said: list[str], given: Iterable[tuple[str, str]], call: ToolCall) -> str | None:
+    words = {*said, *(str(value).lower() for key, value in call.arguments.items() if key.lower() == "action")}
+    if not words.isdisjoint(_IN_PAGES):
+        return None
+    types = not words.isdisjoint(_TYPING) or (not words.isdisjoint(_SENDING) and not words.isdisjoint(_TERMINALS))
+    if not types:
+        return None
+    if "control" in words:
+        return next((value for _, value in given if _CONTROL.fullmatch(value)), None)
+    return next((value for key, value in given if key.lower() in _KEYS and _ANSWER.fullmatch(value)), None)
+
+
+def _looks_at_terminal(said: list[str], call: ToolCall) -> bool:
+    """Whether a terminal is read that nobody gave a name: it may be the one in which a person is asked something."""
+    if _SCREENS.isdisjoint(said) or _LOOKING.isdisjoint(said):
+        return False
+    named = [str(value) for key, value in call.arguments.items() if plain_name(key) in _NAMES_TERMINAL]
+    return not named or not all(_GIVEN_NAME.fullmatch(value) for value in named)
+
+
+def _starts_agent(said: list[str], call: ToolCall) -> bool:
+    """Whether a server of tools hands a task to an agent of its own, or a trigger starts one elsewhere."""
+    if {"remote", "trigger"} <= set(said):
+        return True
+    found = mcp_name(call.original_name or call.name)
+    if found is None or _PROMPTS.isdisjoint(plain_name(key) for key in call.arguments):
+        return False
+    return any(part.lower().replace("_", "-") in PACKAGES for part in (found.server, found.tool))
+
+
+def takes_home(call: ToolCall, home: str) -> str:
+    """The home, or what is above it, that a call hands to a container or to git as a whole; empty if there is none."""
+    said = {word.lower() for word in _WORD.findall(call.original_name or call.name)}
+    wanted = _MOUNTS | (_REPOSITORIES if not said.isdisjoint(_FILLING) else frozenset())
+    for key, value in list(call.arguments.items())[:_MOST]:
+        if plain_name(key) not in wanted:
+            continue
+        many = value if isinstance(value, list | tuple) else list(value) if isinstance(value, dict) else [value]
+        for one in many[:_MOST]:
+            path = str(one).partition(":")[0]
+            if path[:1] == "/" and is_above_ours(path, home):
+                return path
+    return ""
+
+
+def _orders_us(value: str) -> bool:
+    """Whether a text is a command of our own program that no agent may give."""
+    first = value.split(None, 1)[:1]
+    if not first or first[0].rpartition("/")[2] != "interpose":
+        return False
+    return any(effect.kind == "guard.tamper" for effect in analyse(value).effects)
