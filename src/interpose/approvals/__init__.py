@@ -47,6 +47,7 @@ __all__ = [
     "desk",
     "edits",
     "grants",
+    "known_calls",
     "latest_time",
     "needs_people",
     "put_question",

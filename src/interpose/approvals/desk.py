@@ -74,8 +74,8 @@ NO_SERVER = (
 Happened = Callable[[str, str], object]
 """Hears what happened to a question: `opened`, `answered`, `voted` or `deferred`, and its id. Comes back at once."""
 
-OnWait = Callable[[str], object]
-"""Hears that an answer to this question is waited for now."""
+OnWait = Callable[[Question, float], object]
+"""Hears that the answer to this question is waited for now, and for how many seconds at most."""
 
 _TIDY_SECONDS = 3600.0
 _SECOND = 1_000_000_000
@@ -88,9 +88,17 @@ class ApprovalStore(Approvals, Grants, Counters, Sessions, Protocol):
 class _OpenQuestion(Struct, frozen=True):
     """A question that waits. `word` is there if somebody put it off."""
 
-    id: str
+    asked: Question
     expires_ns: int
     word: str = ""
+
+
+class _Asker(Struct, frozen=True):
+    """What the caller can do with an answer, and how many seconds it waits for one in all."""
+
+    hears: bool
+    rewrites: bool
+    seconds: float
 
 
 class Desk:
@@ -135,14 +143,21 @@ class Desk:
         self._tidied = -_TIDY_SECONDS
 
     def waiting(
-        self, seconds: float = 0.0, *, hears: bool = False, rewrites: bool = True, on_wait: OnWait | None = None
+        self,
+        seconds: float = 0.0,
+        *,
+        hears: bool = False,
+        rewrites: bool = True,
+        on_wait: OnWait | None = None,
+        then: float = 0.0,
     ) -> Waiting:
         """A confirmation handler that puts questions on the desk and waits so long for their answers.
 
         `hears` says whether a word with a yes reaches the agent, `rewrites` whether another call than it made can run.
         `on_wait` hears once of the question that is waited for. It is called on the caller's loop, and must be quick.
+        `then` is how many seconds the caller waits by itself after that (see `settled`).
         """
-        return Waiting(self, seconds, hears=hears, rewrites=rewrites, on_wait=on_wait)
+        return Waiting(self, seconds, _Asker(hears, rewrites, seconds + then), on_wait)
 
     @property
     def crowded(self) -> bool:
@@ -289,7 +304,7 @@ class Desk:
         return question
 
     def _consult(
-        self, request: PermissionRequest, waited_for: str, *, hears: bool, rewrites: bool
+        self, request: PermissionRequest, waited_for: str, asker: _Asker
     ) -> Approved | Deny | Edited | _OpenQuestion:
         """What is known about a call: a pause, a grant, a no, or a question that waits. Blocks."""
         self._tidy()
@@ -312,17 +327,10 @@ class Desk:
         )
         if (approved := self.pauses.answering(request) or self._taker.take(wanted, waited_for)) is not None:
             return approved
-        return self._put(request, subject, wanted, waited_for, hears=hears, rewrites=rewrites)
+        return self._put(request, subject, wanted, waited_for, asker)
 
     def _put(
-        self,
-        request: PermissionRequest,
-        subject: Subject,
-        wanted: Wanted,
-        waited_for: str,
-        *,
-        hears: bool,
-        rewrites: bool,
+        self, request: PermissionRequest, subject: Subject, wanted: Wanted, waited_for: str, asker: _Asker
     ) -> Approved | Deny | Edited | _OpenQuestion:
         """The question about a call. Whoever asks the same at the same time, here or elsewhere, gets the same one.
 
@@ -336,7 +344,7 @@ class Desk:
             if row is None:
                 if (refused := self._refused(request, subject, now)) is not None:
                     return refused
-                if (opened := self._ask(id, request, subject, wanted, now, hears=hears, rewrites=rewrites)) is not None:
+                if (opened := self._ask(id, request, subject, wanted, now, asker)) is not None:
                     return opened
                 continue  # somebody was faster
             if (kept := kept_of(row, self._verifier)) is not None and kept.bound == wanted.bound:
@@ -346,23 +354,16 @@ class Desk:
             self._store.spend(counter, 1, budget=number + 1)
 
     def _ask(
-        self,
-        id: str,
-        request: PermissionRequest,
-        subject: Subject,
-        wanted: Wanted,
-        now: int,
-        *,
-        hears: bool,
-        rewrites: bool,
+        self, id: str, request: PermissionRequest, subject: Subject, wanted: Wanted, now: int, asker: _Asker
     ) -> _OpenQuestion | None:
         """Put a new question. None if there is one of this id."""
         from interpose.approvals.known_calls import known_of
 
-        # INVARIANT: a question that goes to others after a time waits long enough for them, too.
+        # INVARIANT: a question that goes to others after a time waits long enough for them, too. And the time to
+        # answer begins when its caller has gone, whatever ended the caller: until then the agent stands still.
         later = max((one.escalate_after for one in approvers_of(request.findings)), default=0.0)
-        expires = now + self._timeout_ns + round(later * _SECOND)
-        known = known_of(request, self._redactor, hears=hears, rewrites=rewrites)
+        expires = now + self._timeout_ns + round((later + asker.seconds) * _SECOND)
+        known = known_of(request, self._redactor, hears=asker.hears, rewrites=asker.rewrites)
         question = written(id, request, subject, redactor=self._redactor, asked_ns=now, expires_ns=expires, known=known)
         kept = Kept(question, wanted.bound, wanted.asked, known.kinds, wanted.kind_bound)
         if not self._store.ask(row_of(kept, self._own_seal(), asked_ns=now, expires_ns=expires)):
@@ -370,7 +371,7 @@ class Desk:
         if self._on_question is not None:
             self._on_question(question)
         self.happened("opened", id)
-        return _OpenQuestion(id, expires)
+        return _OpenQuestion(question, expires)
 
     def _refused(self, request: PermissionRequest, subject: Subject, now: int) -> Deny | None:
         """INVARIANT: who asks without end is refused, and does not hide what others ask."""
@@ -389,7 +390,7 @@ class Desk:
         """What the last question about a call says now; None if it says nothing any more."""
         now = self._clock()
         if not row.answer and row.expires_ns > now:
-            return _OpenQuestion(row.id, row.expires_ns, put_off(kept.question))
+            return _OpenQuestion(kept.question, row.expires_ns, put_off(kept.question))
         answer = answer_of(row, self._verifier)
         if answer is not None and answer.approved:
             # It may have been approved since we looked for a grant.
@@ -443,17 +444,8 @@ class Waiting:
 
     counts_votes = True
 
-    def __init__(
-        self,
-        desk: Desk,
-        seconds: float,
-        *,
-        hears: bool = False,
-        rewrites: bool = True,
-        on_wait: OnWait | None = None,
-    ) -> None:
-        self._desk, self._seconds, self._on_wait = desk, seconds, on_wait
-        self._can = {"hears": hears, "rewrites": rewrites}
+    def __init__(self, desk: Desk, seconds: float, asker: _Asker, on_wait: OnWait | None = None) -> None:
+        self._desk, self._seconds, self._asker, self._on_wait = desk, seconds, asker, on_wait
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """A grant first, else a question. Pending if nobody answers in the time that there is, or somebody puts it
@@ -462,15 +454,16 @@ class Waiting:
 
         desk, end, waited_for = self._desk, monotonic() + self._seconds, ""
         while True:
-            known = await asyncio.to_thread(desk._consult, request, waited_for, **self._can)  # noqa: SLF001 - one desk, two halves
+            known = await asyncio.to_thread(desk._consult, request, waited_for, self._asker)  # noqa: SLF001 - one desk, two halves
             if not isinstance(known, _OpenQuestion):
                 return known
             left = end - monotonic()
             if left <= 0 or known.word:
-                return Pending(known.id, known.word)
-            if self._on_wait is not None and not waited_for and not desk.crowded:
-                self._on_wait(known.id)
-            waited_for = known.id
+                return Pending(known.asked.id, known.word)
             until_expiry = (known.expires_ns - desk._clock()) / _SECOND  # noqa: SLF001 - as above
-            if not await desk._waiters.wait(known.id, max(0.0, min(left, until_expiry))):  # noqa: SLF001 - as above
-                return Pending(known.id)
+            left = max(0.0, min(left, until_expiry))
+            if self._on_wait is not None and not waited_for and not desk.crowded:
+                self._on_wait(known.asked, left)
+            waited_for = known.asked.id
+            if not await desk._waiters.wait(waited_for, left):  # noqa: SLF001 - as above
+                return Pending(waited_for)

@@ -10,7 +10,7 @@ from interpose.call_kinds.effect_words import effect_text
 from interpose.call_kinds.offered_kinds import offered
 from interpose.late_loggers import late_logger
 from interpose.secrets import Redactor
-from interpose.types import INTERCEPTOR_ERROR, Finding, PermissionRequest, ToolCall, thaw
+from interpose.types import INTERCEPTOR_ERROR, EffectKind, Finding, PermissionRequest, ToolCall, thaw
 
 log = late_logger("interpose.approvals")
 
@@ -19,6 +19,9 @@ _RULES = ("guard", "cel")
 _FAILED = ":error"
 _GUARDING = ("guard-", "agent-settings", "agent-moved", "git-hooks-path", "hook-bypass")
 """How rules begin that ask about what guards the agent."""
+_KEPT_RULES = frozenset({"guard", "guarded", "persistence", "sandbox", "secret", "secrets", "terminal", "unclear"})
+"""Words in the names of rules that ask about what is never handed over: they looked further than the call's words."""
+_KEPT_EFFECTS: frozenset[EffectKind] = frozenset({"guard.tamper", "opaque", "persistence", "secret.read"})
 
 
 def known_of(request: PermissionRequest, redactor: Redactor, *, hears: bool, rewrites: bool) -> Asking:
@@ -51,6 +54,28 @@ def _may_widen(request: PermissionRequest, call: ToolCall, redactor: Redactor) -
 
 def _is_of_guards(found: Finding) -> bool:
     return found.rule.rpartition("/")[2].startswith(_GUARDING)
+
+
+def is_ordinary(request: PermissionRequest) -> bool:
+    """Whether the question may be put where we don't see who answers. What can't be read may not.
+
+    INVARIANT: never what guards the agent, secrets, what runs later by itself, what leaves a sandbox or gives rights,
+    what certain people must agree to, and what nobody could judge.
+    """
+    call = request.subject
+    if not isinstance(call, ToolCall) or not request.findings:
+        return False
+    for found in request.findings:
+        failed = found.rule == INTERCEPTOR_ERROR or found.rule.endswith(_FAILED)
+        told = not _KEPT_RULES.isdisjoint(found.rule.rpartition("/")[2].split("-"))
+        if failed or told or found.kind not in _RULES or found.approvers is not UNSET or _is_of_guards(found):
+            return False
+    try:
+        effects = effects_of(call)
+    except Exception:  # noqa: BLE001 - as above
+        return False
+    frees = any(one.kind == "privilege" and (one.details.get("grants") or one.details.get("shell")) for one in effects)
+    return not frees and _KEPT_EFFECTS.isdisjoint(one.kind for one in effects)
 
 
 def touches_guards(request: PermissionRequest) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 from interpose.approvals.batch import BatchAnswer, summary
-from interpose.formats.plain_text import plain
+from interpose.formats.plain_text import plain, without_blank_runs
 from interpose.types import PermissionRequest
 
 
@@ -35,7 +35,9 @@ class InteractiveConfirmation:
     def _show(self, request: PermissionRequest) -> None:
         import json
 
-        self._say("? " + plain(request.message).replace("\n", "\n? "))  # the agent's text can't pose as our prompt
+        self._say(
+            "? " + plain(without_blank_runs(request.message)).replace("\n", "\n? ")
+        )  # the agent's text can't pose as our prompt
         if request.tool:
             arguments = json.dumps(request.arguments, indent=2 if self._verbose else None, default=repr)
             self._say(f"  {plain(request.tool)} {plain(arguments)}")

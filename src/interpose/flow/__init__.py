@@ -4,6 +4,7 @@
 __all__ = [
     "command_records",
     "governing",
+    "handed_over",
     "hosted",
     "observing",
     "pending_calls",

@@ -10,7 +10,7 @@ What the other side can do is given as `Abilities`. A surface reads its wire, wa
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -20,8 +20,9 @@ from interpose.answers import Pending
 from interpose.carried_calls import carrying, is_wrapper
 from interpose.driving import Block, Failure, Flow, Keep
 from interpose.errors import text_of
-from interpose.flow.pending_calls import PendingCall, PendingCalls
+from interpose.flow.pending_calls import PendingCall, PendingCalls, place_of
 from interpose.flow.run_flow import NeedsConfirmation, Recorder, RunFlow, ToolRun
+from interpose.late_loggers import late_logger
 from interpose.tools import command_of, plain_arguments
 from interpose.types import (
     EMPTY,
@@ -39,6 +40,11 @@ from interpose.types import (
     Verdict,
 )
 from interpose.types import refused as refusal
+
+if TYPE_CHECKING:
+    from interpose.flow.handed_over import HandedOver, HandedOverCalls
+
+log = late_logger("interpose.flow")
 
 REWRITTEN = "A rule lets this run only in another form"
 AT_THEIR_PROMPT = "host:"
@@ -133,12 +139,13 @@ class Hosted:
         count: Count | None = None,
         recall: Recall | None = None,
         refused: PendingCalls | None = None,
+        handed_over: HandedOverCalls | None = None,
     ) -> None:
         """`count` hears of verdicts that are not recorded as calls: those about messages, parameters and commands.
         `recall` knows calls that another process let through. `refused` are calls that were refused, by the other
-        side's own names."""
+        side's own names, `handed_over` those whose question was left to a prompt that may be answered by itself."""
         self._flow, self._pending, self._context, self._can = flow, pending, context, can
-        self._count, self._recall, self._refused = count, recall, refused
+        self._count, self._recall, self._refused, self._handed_over = count, recall, refused, handed_over
 
     def before(
         self, call: ToolCall, *, key: str = "", wish: NeedsConfirmation | None = None, unavailable: str = ""
@@ -184,13 +191,22 @@ class Hosted:
             closed = self._refused.close(self._context, call.original_name or call.name, call.arguments, key)
             if closed is not None:
                 withheld, notes = _ran_all_the_same(closed.verdict)
+        handed = yield from self._returned(key)
+        if handed is not None and not handed.asked:
+            from interpose.flow.handed_over import withheld_unasked
+
+            withheld, said = withheld_unasked(handed)
+            notes = (*notes, said)
         call_id = "" if closed is None else closed.verdict.payload.call_id
+        if not call_id and handed is not None:  # another process of ours handed it over
+            call_id = handed.call_id
         if not call_id and self._recall is not None:
             known = yield Block(self._recall, self._context, call)
             call_id = known if isinstance(known, str) else ""
         if call_id:
             call = replace(call, call_id=call_id)
-        outcome = replace(outcome, call=call, approver=_approver(closed) or outcome.approver)
+        approver = f"{AT_THEIR_PROMPT}{handed.host}" if handed is not None and handed.asked else _approver(closed)
+        outcome = replace(outcome, call=call, approver=approver or outcome.approver)
         before = None if closed is None else closed.verdict
         done = yield from self._flow.after(outcome, bool(call_id), before=before, notes=notes, withheld=withheld)
         if done.after is not None and done.after.outcome == "ask":  # they will come again with the same result
@@ -199,6 +215,21 @@ class Hosted:
         elif more and closed is not None:
             self._pending.open(came, closed.verdict, key)
         return done
+
+    def _returned(self, key: str) -> Flow[HandedOver | None]:
+        """The handed-over call that has a result now. INVARIANT: what can't be looked up is not shown to the agent."""
+        if self._handed_over is None or not key:
+            return None
+        from interpose.flow.handed_over import HandedOver  # few hosts are handed questions
+
+        handed = yield Block(self._handed_over.close, self._context.session_id, key)
+        if type(handed) is Failure:
+            raise handed.error
+        if type(handed) is HandedOver and not handed.asked:
+            ended = yield Block(self._handed_over.end, handed)
+            if type(ended) is Failure:
+                log.error("alarm: %s ran a call unasked, and that can't be kept: %s", handed.where, ended.error)
+        return handed if type(handed) is HandedOver else None
 
     def not_run(self, verdict: Verdict[ToolCall], reason: str, *, key: str = "") -> Flow[ToolRun]:
         """The other side can't run what became of a call that was let through."""
@@ -210,9 +241,13 @@ class Hosted:
         """Why a tool is refused whatever its arguments are; empty if its name alone doesn't tell."""
         return self._flow.never(name)
 
-    def asking(self, call: ToolCall) -> None:
+    def asking(self, call: ToolCall, *, key: str = "") -> Flow[None]:
         """The other side says that it puts this call to its person now."""
         self._pending.put_to_person(call, self._context)
+        if self._handed_over is not None:
+            heard = yield Block(self._handed_over.heard, self._context.session_id, key, place_of(self._context, call))
+            if type(heard) is Failure:  # it is known in memory; if that is lost, its result is withheld
+                log.warning("that a host asks about a call can't be kept: %s", heard.error)
 
     def decide(self, call: ToolCall) -> Flow[Verdict[ToolCall]]:
         """What would be said about a call. Nobody is asked and nothing is recorded."""

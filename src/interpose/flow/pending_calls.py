@@ -20,14 +20,25 @@ from typing import Any
 
 from msgspec import Struct
 from msgspec.json import Encoder
+from msgspec.structs import replace
 
 from interpose.carried_calls import carrying
 from interpose.errors import text_of
+from interpose.late_loggers import late_logger
 from interpose.types import Context, ToolCall, Verdict
+
+log = late_logger("interpose.flow")
 
 LIMIT = 20_000
 ALIKE = 64
 """Calls that are remembered, and of these how many that look the same."""
+MOST_BYTES = 64 << 20
+"""Of all calls that are remembered."""
+LARGE = 4 << 10
+"""Arguments of more bytes are remembered by their digest: what ran is compared by that alone."""
+_LARGE_VALUE = 512
+_OVERHEAD = 2 << 10
+"""Bytes of a remembered call besides its arguments, roughly."""
 
 _encode = Encoder(enc_hook=text_of, order="sorted").encode
 
@@ -43,6 +54,13 @@ class PendingCall(Struct):
     """Not if it waits for an answer: it is remembered so that we notice if it runs all the same."""
     put: bool = True
     """Whether the host puts the call to its person, as far as it says so."""
+    size: int = 0
+    """Bytes that it takes to remember it."""
+
+    @property
+    def held(self) -> bool:
+        """Whether a person's answer is still missing: it waits for one, or was handed over to the host's prompt."""
+        return not self.may_run or self.verdict.outcome == "ask"
 
     def allows(self, ran: ToolCall) -> bool:
         """Whether what the host says that it ran is what may run. A host that does not say is believed."""
@@ -50,10 +68,17 @@ class PendingCall(Struct):
 
 
 class PendingCalls:
-    """Safe for any number of threads. The oldest calls are forgotten past the limit."""
+    """Safe for any number of threads. Past the limits the oldest calls are forgotten.
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._limit = limit
+    INVARIANT: calls that were let through can't push out one that waits for a person or was handed over to the host's
+    own prompt. If one of those has to be forgotten, that is an alarm: it could run without our noticing.
+    """
+
+    def __init__(self, limit: int = LIMIT, *, most_bytes: int = MOST_BYTES, alarms: bool = True) -> None:
+        """`alarms` says whether forgetting a held call is one: not where all of them were refused for good."""
+        self._limit, self._most_bytes, self._alarms = limit, most_bytes, alarms
+        self._bytes = 0
+        self._held: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
         self._lock = threading.Lock()
         self._asked: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
         self._open: OrderedDict[bytes, list[PendingCall]] = OrderedDict()
@@ -68,15 +93,35 @@ class PendingCalls:
         call = verdict.payload
         found = _place(call.context, call.original_name or call.name, call.arguments, key)
         runs = _what(came.name, _running(came, call) if verdict.rewritten else came.arguments)
+        light, size = _lightened(verdict)
+        one = PendingCall(light, runs, {call.context.source}, set(), may_run, put, size)
         with self._lock:
-            alike = self._open.setdefault(found, [])
-            alike.append(PendingCall(verdict, runs, {call.context.source}, set(), may_run, put))
+            alike = self._held.pop(found, None) or self._open.pop(found, [])
+            alike.append(one)
             if not put:
-                self._leave_to_host(_place(call.context, came.name, came.arguments, ""), alike[-1])
+                self._leave_to_host(_place(call.context, came.name, came.arguments, ""), one)
+            self._bytes += size - sum(gone.size for gone in alike[:-ALIKE])
             del alike[:-ALIKE]
-            self._open.move_to_end(found)
-            if len(self._open) > self._limit:
-                self._open.popitem(last=False)
+            (self._held if any(each.held for each in alike) else self._open)[found] = alike
+            self._make_room()
+
+    def _make_room(self) -> None:
+        while self._bytes > self._most_bytes or len(self._open) + len(self._held) > self._limit:
+            if not self._open and len(self._held) == 1:
+                return  # the newest alone is too large: it is the one that is about to run
+            _, gone = (self._open or self._held).popitem(last=False)
+            self._bytes -= sum(one.size for one in gone)
+            for one in gone:
+                if one.held and self._alarms:
+                    call = one.verdict.payload
+                    log.error(
+                        "alarm: too many calls have no result, so call %s (%s of session %r) is forgotten, which waits "
+                        "for a person: if its host runs it unasked, that is not noticed",
+                        call.call_id, call.name[:64], call.context.session_id[:64],
+                    )  # fmt: skip
+
+    def _alike(self, found: bytes) -> list[PendingCall]:
+        return self._held.get(found) or self._open.get(found) or []
 
     def _leave_to_host(self, found: bytes, one: PendingCall) -> None:
         """Hosts don't name a call when they say that they ask about it: it is found by what it is."""
@@ -103,13 +148,16 @@ class PendingCalls:
             return None
         found, runs = _place(context, came.name, came.arguments, key), _what(came.name, came.arguments)
         with self._lock:
-            for one in self._open.get(found, ()):
+            for one in self._alike(found):
                 opened = one.verdict.payload.context
                 seen = context.source in one.seen_by or not one.may_run
                 if seen or one.runs != runs or not opened.source.startswith(HOOK):
                     continue
                 if all(_agree(getattr(opened, name), getattr(context, name)) for name in _WHERE):
                     one.seen_by.add(context.source)
+                    # Its own arguments were remembered by their digest, which these have.
+                    if _was_lightened(one.verdict.payload):
+                        return replace(one.verdict, payload=one.verdict.payload.with_arguments(came.arguments))
                     return one.verdict
         return None
 
@@ -117,7 +165,7 @@ class PendingCalls:
         """The call that ended, once for each surface that saw it; None if it was not opened here."""
         found = _place(context, name, arguments, key)
         with self._lock:
-            alike = self._open.get(found, [])
+            alike = self._alike(found)
             for at in range(len(alike) - 1, -1, -1):
                 one, opened = alike[at], alike[at].verdict.payload.context
                 if context.source not in one.seen_by - one.ended_by:
@@ -127,8 +175,9 @@ class PendingCalls:
                 one.ended_by.add(context.source)
                 if one.ended_by == one.seen_by:
                     alike.pop(at)
+                    self._bytes -= one.size
                     if not alike:
-                        del self._open[found]
+                        (self._held if found in self._held else self._open).pop(found)
                 return one
         return None
 
@@ -143,11 +192,48 @@ def _agree(one: str, other: str) -> bool:
     return not one or not other or one == other
 
 
+def place_of(context: Context, came: ToolCall) -> str:
+    """What a call is, and who asked, for events of hosts that name no call."""
+    return _place(context, came.name, came.arguments, "").hex()
+
+
 def _place(context: Context, name: str, arguments: dict[str, Any], key: str) -> bytes:
     """Where a call is remembered: under the host's name for it, or under what it is and who asked."""
     if key:
         return _digest((context.session_id, key))
     return _digest((context.session_id, context.source, name, arguments))
+
+
+def _lightened(verdict: Verdict[ToolCall]) -> tuple[Verdict[ToolCall], int]:
+    """A verdict as it is remembered, and how many bytes that takes: large arguments by their digests alone.
+
+    What was rewritten stays whole, as the host may still be told it.
+    """
+    call = verdict.payload
+    size = len(_encoded(call.arguments))
+    if size <= LARGE or verdict.rewritten:
+        other = 0 if verdict.original is None else len(_encoded(verdict.original.arguments))
+        return verdict, _OVERHEAD + size + other
+    kept = {name: _light(value) for name, value in call.arguments.items()}
+    light = ToolCall(call.name, kept, call.call_id, call.context, {}, call.original_name)
+    return replace(verdict, payload=light, original=None), _OVERHEAD + len(_encoded(kept))
+
+
+class _Digest(str):
+    """What is kept of a large value."""
+
+    __slots__ = ()
+
+
+def _light(value: Any) -> Any:
+    encoded = _encoded(value)
+    if len(encoded) <= _LARGE_VALUE:
+        return value
+    return _Digest(f"({len(encoded)} bytes, blake2b {hashlib.blake2b(encoded, digest_size=16).hexdigest()})")
+
+
+def _was_lightened(call: ToolCall) -> bool:
+    return any(isinstance(value, _Digest) for value in call.arguments.values())
 
 
 def _running(came: ToolCall, call: ToolCall) -> dict[str, Any]:
@@ -161,8 +247,11 @@ def _what(name: str, arguments: dict[str, Any]) -> bytes:
 
 
 def _digest(what: object) -> bytes:
+    return hashlib.blake2b(_encoded(what), digest_size=16).digest()
+
+
+def _encoded(what: object) -> bytes:
     try:
-        encoded = _encode(what)
+        return _encode(what)
     except Exception:  # noqa: BLE001 - arguments that have no JSON form are found by their text
-        encoded = repr(what).encode("utf-8", "backslashreplace")
-    return hashlib.blake2b(encoded, digest_size=16).digest()
+        return repr(what).encode("utf-8", "backslashreplace")

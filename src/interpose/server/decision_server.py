@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from interpose.build import hold_server, reconfigure
 from interpose.errors import InterposeError, ServerError, text_of
@@ -30,6 +30,7 @@ from interpose.surfaces.http_server.listener import Listener, Tcp, Unix, address
 from interpose.surfaces.http_server.listener_state import Answered
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.surfaces.http_server.trust import Trust
+from interpose.surfaces.known_callers import KnownCallers
 from interpose.surfaces.page import page_api, page_routes
 from interpose.surfaces.page.page_visits import Visits
 
@@ -58,6 +59,13 @@ class Reloaded(Struct, frozen=True):
     restart: tuple[str, ...] = ()
 
 
+class NotReloaded(Reloaded, frozen=True, kw_only=True):
+    """The same as an error: something is wrong, and what it is about stayed as it was."""
+
+    error: str = "not_reloaded"
+    message: str
+
+
 class DecisionServer:
     """Serves until it is told to stop."""
 
@@ -75,22 +83,25 @@ class DecisionServer:
         settings = service.config.server
         reload = Route(
             "POST", "/api/v1/reload", self._on_reload, "operator", "Read configuration, rules and certificates again",
-            answer=Reloaded,
+            answer=Reloaded, codes=((409, "not_reloaded"),),
         )  # fmt: skip
         self._gateway = None if on_demand else _gateway_of(service, version)
         visits = Visits(service, lambda: self._listener.trust.tokens)
         of_page = page_api.routes(visits, self._page_address)
         agents = _Agents(service)
+        callers = KnownCallers(service)
         self._listener = Listener(
-            (
-                *routes(
-                    service,
-                    version=version,
-                    traffic=self._traffic,
-                    more=(reload, *of_page, *(self._gateway.routes() if self._gateway is not None else ())),
-                    agents=agents,
-                ),
-                *page_routes.routes(visits, agents),
+            callers.registering(
+                (
+                    *routes(
+                        service,
+                        version=version,
+                        traffic=self._traffic,
+                        more=(reload, *of_page, *(self._gateway.routes() if self._gateway is not None else ())),
+                        agents=agents,
+                    ),
+                    *page_routes.routes(visits, agents),
+                )
             ),
             () if on_demand else addresses_of(settings),
             self._trust(settings),
@@ -236,7 +247,11 @@ class DecisionServer:
             return done
 
     async def _on_reload(self, _request: Request) -> Response:
-        return json_response(await self.reload())
+        done = await self.reload()
+        if not done.problems:
+            return json_response(done)
+        more = f" (and {len(done.problems) - 1} more)" if len(done.problems) > 1 else ""
+        return json_response(NotReloaded(**structs.asdict(done), message=f"{done.problems[0]}{more}"), 409)
 
     def _reload_soon(self) -> None:
         task = asyncio.get_running_loop().create_task(self.reload())

@@ -15,15 +15,18 @@ from time import gmtime, strftime
 from typing import TYPE_CHECKING
 
 from interpose.config.settings import ServerLimits
-from interpose.errors import ServerError
+from interpose.errors import ServerError, text_of
+from interpose.server.asked_notes import AskedNotes
 from interpose.server.hook_routes import routes
 from interpose.server.twin_events import TwinEvents
-from interpose.surfaces.hook_clients.client_files import address_file
+from interpose.surfaces.hook_clients.client_files import address_file, notes_directory
+from interpose.surfaces.hook_clients.on_demand import start_lock
 from interpose.surfaces.hook_clients.programs.socket_client import stalled_file
 from interpose.surfaces.http_server.listener import Listener, Tcp, Unix
 from interpose.surfaces.http_server.messages import Request, Response, Route, Routes
 from interpose.surfaces.http_server.tokens import Token, Tokens, digest_of
 from interpose.surfaces.http_server.trust import Trust
+from interpose.surfaces.known_callers import KnownCallers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -79,7 +82,7 @@ class HookListener:
         )
         token = Token("hook", "agent", digest_of(self._token))
         self._tcp = Listener(
-            routes(service, self._proof, twins),
+            KnownCallers(service).registering(routes(service, self._proof, twins)),
             [Tcp(LOOPBACK, self._settings.port)],
             Trust(tokens=Tokens((token,)), loopback="closed"),
             limits,
@@ -103,13 +106,20 @@ class HookListener:
                 raise
             await self._start_after(asyncio.get_running_loop().time() + _RETIRING_SECONDS)
         try:
-            await self._tcp.start()
+            await self._listen_on_port()
             self._write_address()
             Path(stalled_file(self._settings.socket)).unlink(missing_ok=True)  # that was about another
+            AskedNotes(notes_directory(self._settings.socket)).clear()
         except BaseException:
             await self.stop()
             raise
         self._tending = asyncio.get_running_loop().create_task(self._tend())
+
+    async def _listen_on_port(self) -> None:
+        try:
+            await self._tcp.start()
+        except ServerError as error:
+            raise ServerError(f"hooks.port: {text_of(error)}. Choose another port, or 0 for any free one") from None
 
     async def _start_after(self, deadline: float) -> None:
         """Listen as soon as the other has ended."""
@@ -147,12 +157,14 @@ class HookListener:
             raise ServerError(f"{self._file}: can't be written: {error.strerror}") from None
 
     async def _tend(self) -> None:
-        loop = asyncio.get_running_loop()
+        loop, socket = asyncio.get_running_loop(), self._settings.socket
         while self._retire is None or self._service.awaited or loop.time() < self._heard + self._settings.idle_timeout:
             await asyncio.sleep(min(_TENDING_SECONDS, self._settings.idle_timeout / 4))
             self._answer_again()
             if self._is_busy():
                 self._heard = loop.time()
+            elif self._retire is not None and not self._service.awaited and not start_lock(socket).exists():
+                break  # its directory was removed, be it while it started: the next hook starts another server
             try:
                 if not self._file.exists() or not self._file.stat().st_size:
                     self._write_address()

@@ -6,21 +6,28 @@ client without a JSON reader can pass all three on.
 
 from __future__ import annotations
 
+import asyncio
+import re
 from functools import partial
 from math import ceil
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from interpose.driving import drive_in_server, drive_thread_of_server
-from interpose.server.twin_events import Begins, TwinEvents
+from interpose.proof.processes import environment_of
+from interpose.server.asked_notes import AskedNotes
+from interpose.server.other_channels import only_this_desk
+from interpose.server.twin_events import TwinEvents
+from interpose.surfaces.hook_clients.client_files import notes_directory
 from interpose.surfaces.hosts.all_hosts import HOSTS, host_named
 from interpose.surfaces.hosts.event_answer import answer
-from interpose.surfaces.hosts.hook_waits import HookWait, where_to_answer
+from interpose.surfaces.hosts.hook_waits import Begins, HookWait, while_it_waits
 from interpose.surfaces.http import deciding
 from interpose.surfaces.http.incoming import LARGE
 from interpose.surfaces.http_server.messages import Headers, Refusal, Request, Response, Route
 
 if TYPE_CHECKING:
+    from interpose.approvals.questions import Question
     from interpose.service.service import Service
     from interpose.surfaces.hosts.events import Host, Reply
 
@@ -36,32 +43,44 @@ def routes(service: Service, proof: str = "", twins: TwinEvents | None = None) -
     """
     proven: Headers = (("X-Interpose-Proof", proof),) if proof else ()
     running = twins or TwinEvents()
+    is_alone = partial(only_this_desk, service)
+    notes = AskedNotes(notes_directory(service.config.hooks.socket))
 
     async def hook(request: Request) -> Response:
         host = host_named(request.params["host"])
         if host is None:
             raise Refusal(404, "unknown_host", f"no such host; known are {', '.join(HOSTS)}")
-        if service.answering is not None:  # whoever started this hook is an agent, and may not answer
+        if service.answering is not None:  # the program that started this hook is an agent, and may not answer
             service.answering.agents.heard(_process(request))
-        event, can_wait, told = request.query.get("event", ""), _can_wait(request), False
+        event, can_wait = request.query.get("event", ""), _can_wait(request)
+        version, path = partial(version_of, _process(request)), partial(search_path_of, _process(request))
+        asked: Question | None = None
 
-        def begins(question: str, seconds: float) -> None:
-            nonlocal told
-            if not told:
-                shown = ("X-Interpose-Stderr", _quoted(where_to_answer(question)))
+        def begins(question: Question, seconds: float) -> None:
+            nonlocal asked
+            if asked is None:
+                shown = ("X-Interpose-Stderr", _quoted(while_it_waits(question, seconds)))
                 request.inform(WAITING, (("X-Interpose-Wait", f"{ceil(seconds)}"), shown, *proven))
-            told = True
+                if host.facts.setup.line:
+                    notes.put(question, seconds)
+            asked = question
 
         async def answered(begins: Begins) -> Reply:
-            if len(request.body) > LARGE:
-                return await _large(service, host, request, event, HookWait(can_wait, begins, holds=False))
-            wait = HookWait(can_wait, begins)
-            return await drive_in_server(answer(service, host, request.body, event=event, wait=wait))
+            wait = HookWait(can_wait, begins, holds=len(request.body) <= LARGE, is_alone=is_alone)
+            if not wait.holds:
+                return await _large(service, host, request, event, wait)
+            return await drive_in_server(
+                answer(service, host, request.body, event=event, wait=wait, version=version, search_path=path)
+            )
 
-        if can_wait:
-            reply = await running.answered(host, event, request.body, begins, answered)
-        else:
-            reply = await answered(begins)
+        try:
+            if can_wait:
+                reply = await running.answered(host, event, request.body, begins, answered)
+            else:
+                reply = await answered(begins)
+        finally:  # also when its client has gone
+            if asked is not None:
+                notes.remove(asked)
         headers = (
             ("Content-Type", TEXT),
             ("X-Interpose-Exit", str(reply.exit_code)),
@@ -90,15 +109,34 @@ async def _large(service: Service, host: Host, request: Request, event: str, wai
     """
 
     async def answered(wait: HookWait) -> Reply:
-        flow = answer(service, host, request.body, event=event, wait=wait)
+        version, path = partial(version_of, _process(request)), partial(search_path_of, _process(request))
+        flow = answer(service, host, request.body, event=event, wait=wait, version=version, search_path=path)
         return await deciding.in_thread_if_large(request, partial(drive_thread_of_server, flow))
 
     reply = await answered(wait)
-    if not wait.question or not wait.longest or service.desk.crowded:
+    if not wait.question or service.desk.crowded:
         return reply
-    wait.begin(wait.question)
-    await service.desk.settled(wait.question, wait.longest)
+    _, seconds = await asyncio.to_thread(wait.patience)
+    if not seconds:
+        return reply
+    wait.begin(await asyncio.to_thread(service.desk.question, wait.question), seconds)
+    await service.desk.settled(wait.question, seconds)
     return await answered(HookWait())
+
+
+def version_of(pid: int, host: Host) -> str:
+    """The version of the host that started a hook's process, as it told that process; empty if it is not known.
+
+    INVARIANT: nothing in an event says it. What is in the environment is the host's word, set when it started the hook.
+    """
+    variable, pattern = host.facts.tells_version
+    found = re.match(pattern, environment_of(pid).get(variable, "")) if variable and pid else None
+    return found[1].replace("-", ".") if found else ""
+
+
+def search_path_of(pid: int) -> str:
+    """The PATH with which a host started a hook's process, and starts its commands; empty if it is not known."""
+    return environment_of(pid).get("PATH", "") if pid else ""
 
 
 def _can_wait(request: Request) -> float:

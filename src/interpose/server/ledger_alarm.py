@@ -37,6 +37,7 @@ class LedgerAlarm:
             ("the log of decisions", found.log_problem),
             ("retention", found.retention_problem),
             ("anchoring", found.anchor_problem),
+            ("room for the ledger", found.space_problem),
         ):
             if problem and what not in self._said:
                 log.error("%s fails: %s", what, problem)

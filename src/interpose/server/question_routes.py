@@ -13,12 +13,14 @@ from msgspec.structs import replace
 from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import EDITED
 from interpose.driving import drive_in_server
+from interpose.proof.agents import MOST_KNOWN
 from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, request_of
 from interpose.surfaces.http import deciding, incoming
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
 from interpose.types import Deny, Finding, PermissionRequest, ToolCall
 
 if TYPE_CHECKING:
+    from interpose.proof.agents import SeenAgents
     from interpose.service.service import Service
 
 PATH = "/question"
@@ -37,6 +39,7 @@ def routes(service: Service) -> tuple[Route, ...]:
             raise Refusal(400, "invalid_request", f"arguments: {error}") from None
         if service.answering is not None:  # whoever started this gateway is an agent, and may not answer
             service.answering.agents.heard(request.peer.pid)
+            _note_askers(service.answering.agents, asked)
         wait = 0.0 if service.desk.crowded else max(0.0, min(asked.wait, service.config.intercept.wait_limit))
         return json_response(await _answer(service, question, wait, hears=asked.hears, rewrites=asked.rewrites))
 
@@ -46,6 +49,14 @@ def routes(service: Service) -> tuple[Route, ...]:
             answer=QuestionAnswer, codes=((400, "invalid_request"), (415, "invalid_content_type")),
         ),
     )  # fmt: skip
+
+
+def _note_askers(agents: SeenAgents, asked: PutQuestion) -> None:
+    """Those who came to the gateway itself may not answer, either. A wrong list can only make fewer people answer."""
+    for one in asked.askers[:MOST_KNOWN]:
+        agents.told(one.pid, one.start)
+    if asked.unplaced:
+        agents.miss()
 
 
 async def _answer(

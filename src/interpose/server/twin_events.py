@@ -10,13 +10,11 @@ import hashlib
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING
 
-from interpose.surfaces.hosts.hook_waits import names_call
+from interpose.surfaces.hosts.hook_waits import Begins, names_call
 
 if TYPE_CHECKING:
+    from interpose.approvals.questions import Question
     from interpose.surfaces.hosts.events import Host, Reply
-
-Begins = Callable[[str, float], object]
-"""Hears of a question, and of how many seconds its answer is waited for."""
 
 
 class _RunningEvent:
@@ -24,10 +22,10 @@ class _RunningEvent:
 
     def __init__(self) -> None:
         self.done: asyncio.Future[Reply | None] = asyncio.get_running_loop().create_future()
-        self._begun: tuple[str, float] | None = None
+        self._begun: tuple[Question, float] | None = None
         self._listeners: list[Begins] = []
 
-    def begin(self, question: str, seconds: float) -> None:
+    def begin(self, question: Question, seconds: float) -> None:
         self._begun = (question, seconds)
         for listener in self._listeners:
             listener(question, seconds)

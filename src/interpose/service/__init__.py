@@ -6,6 +6,7 @@ __all__ = [
     "answering",
     "bypass_desk",
     "governance_notices",
+    "hand_overs",
     "loosening",
     "overview",
     "pause_records",

@@ -253,7 +253,7 @@ def _percentile(values: Sequence[float], hundredth: int) -> float:
 
 def _ledger(service: Service) -> LedgerFigures:
     status = service.ledger.status()
-    warnings = (status.log_problem, status.retention_problem, status.anchor_problem)
+    warnings = (status.log_problem, status.retention_problem, status.anchor_problem, status.space_problem)
     return LedgerFigures(
         recorded=status.recorded, late=status.late, lost=status.lost, bytes=service.store.size(),
         problem=status.problem or _tampered(service), warnings=tuple(filter(None, warnings)),

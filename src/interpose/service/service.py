@@ -20,6 +20,7 @@ from interpose.types import Context, Deny, PermissionRequest
 if TYPE_CHECKING:
     from interpose.approvals import ConfirmationHandler
     from interpose.approvals.desk import Desk
+    from interpose.approvals.questions import Question
     from interpose.config.settings import Config
     from interpose.engine import Engine
     from interpose.flow.governing import SessionWords
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from interpose.notifications.notifier import Notifier
     from interpose.pins.pin_desk import PinDesk
     from interpose.policy.reload import PolicyReload, PolicyStatus
+    from interpose.proof.agents import SeenAgents
     from interpose.service.activity import Activity
     from interpose.service.answering import Answering
     from interpose.service.bypass_desk import BypassDesk
+    from interpose.service.hand_overs import HandingOver, HandOvers
     from interpose.service.project_engines import ProjectEngines
     from interpose.service.question_events import QuestionEvents
     from interpose.service.session_desk import SessionDesk
@@ -44,7 +47,10 @@ REFUSED_CALLS = 2000
 class AwaitsPerson(Protocol):
     """Whoever waits for a person."""
 
-    def begin(self, question: str) -> None:
+    def patience(self) -> tuple[float, float]:
+        """Seconds that the answer to a question is waited for: here, and by the caller itself after that. Blocks."""
+
+    def begin(self, question: Question, seconds: float) -> None:
         """The answer to this question is waited for now."""
 
     def said_yes(self) -> None:
@@ -86,7 +92,7 @@ class Service:
         self.activity, self.answering = activity, answering
         self._desk: Desk | None = None
         self._open_desk = desk
-        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS)
+        self._pending, self._refused = PendingCalls(), PendingCalls(REFUSED_CALLS, alarms=False)
 
     @property
     def desk(self) -> Desk:
@@ -102,6 +108,15 @@ class Service:
             desk.news, desk.onlookers = self._desk.news, self._desk.onlookers
         desk.happened = self.events.heard
         self._desk = desk
+
+    @cached_property
+    def agents(self) -> SeenAgents:
+        """The agents that ask here. One who is no server tells the server of them with its questions."""
+        if self.answering is not None:
+            return self.answering.agents
+        from interpose.proof.agents import SeenAgents
+
+        return SeenAgents()
 
     @cached_property
     def events(self) -> QuestionEvents:
@@ -144,6 +159,14 @@ class Service:
         return BypassDesk(self.store, self.ledger.recorder, self.answering, verifier)
 
     @cached_property
+    def hand_overs(self) -> HandOvers:
+        """What a person lets hosts ask at prompts that may be answered by themselves, and what they were handed."""
+        from interpose.service.hand_overs import HandOvers
+
+        place = self.config.approvals.directory
+        return HandOvers(self.store, self.ledger.recorder, self.answering, place)
+
+    @cached_property
     def governed(self) -> SessionDesk:
         """Where governed sessions are looked at, halted and let go on."""
         from functools import partial
@@ -167,15 +190,19 @@ class Service:
         wait: float = 0.0,
         waits: AwaitsPerson | None = None,
         confirm: ConfirmationHandler | None = None,
+        hands: HandingOver | None = None,
     ) -> Hosted:
         """The same run for somebody who runs the tools and can do so much with an answer. `waits` hears of the
-        question whose answer is waited for. `confirm` is a person who is asked instead of the queue."""
-        flow = self.policies.engine(context).flow(context, confirm=confirm or self._answering(can, wait, waits))
+        question whose answer is waited for. `confirm` is a person who is asked instead of the queue. `hands` decides
+        which questions their prompt gets that may be answered by itself."""
+        confirm = confirm or self._answering(can, wait, waits, hands)
+        flow = self.policies.engine(context).flow(context, confirm=confirm)
         # A hook that found no server decided by itself: the result of its call comes to us, who never saw it.
         # And what a hook refused its host may run all the same; other surfaces run nothing themselves.
         from_hook = context.source.startswith(HOOK)
         recall, refused = (self.ledger.open_call, self._refused) if from_hook else (None, None)
-        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused)
+        handed_over = self.hand_overs if from_hook and self.answering is not None else None
+        return Hosted(flow, self._pending, context, can, self.activity.count, recall, refused, handed_over)
 
     def for_anonymous(self, context: Context, can: Abilities) -> Hosted:
         """A verdict for somebody who did not say who they are, and nothing else.
@@ -211,9 +238,11 @@ class Service:
         if self._desk is not None:
             self._desk.let_go()
 
-    def _answering(self, can: Abilities, wait: float, waits: AwaitsPerson | None = None) -> ConfirmationHandler:
+    def _answering(
+        self, can: Abilities, wait: float, waits: AwaitsPerson | None = None, hands: HandingOver | None = None
+    ) -> ConfirmationHandler:
         desk = _AtTheDesk(self, wait, can, waits)
-        return _TheyAskFirst(self, desk) if self.config.approvals.ask == "host" and can.ask else desk
+        return _TheyAskFirst(self, desk, hands) if self.config.approvals.ask == "host" and can.ask else desk
 
     def paused(self) -> str:
         """That questions are answered with yes now, in words; empty if they are asked. Blocks."""
@@ -263,8 +292,13 @@ class _AtTheDesk:
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What the desk says. A desk that can't be opened is a handler that failed: the call is refused."""
         desk, can, waits = self._service.desk, self._can, self._waits
-        on_wait = None if waits is None else waits.begin
-        waiting = desk.waiting(self._seconds, hears=can.hears, rewrites=can.rewrite, on_wait=on_wait)
+        seconds, then, on_wait = self._seconds, 0.0, None
+        if waits is not None:
+            import asyncio
+
+            seconds, then = await asyncio.to_thread(waits.patience)
+            on_wait = waits.begin
+        waiting = desk.waiting(seconds, hears=can.hears, rewrites=can.rewrite, on_wait=on_wait, then=then)
         answer = await waiting.confirm(request)
         if waits is not None and isinstance(answer, Approved) and not answer.by.startswith(PAUSE):
             waits.said_yes()
@@ -277,8 +311,8 @@ class _TheyAskFirst:
 
     counts_votes = True
 
-    def __init__(self, service: Service, desk: _AtTheDesk) -> None:
-        self._service, self._desk = service, desk
+    def __init__(self, service: Service, desk: _AtTheDesk, hands: HandingOver | None) -> None:
+        self._service, self._desk, self._hands = service, desk, hands
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """A pause that can't be looked for is none."""
@@ -291,5 +325,7 @@ class _TheyAskFirst:
         try:
             paused = await asyncio.to_thread(self._service.desk.paused, request)
         except StoreError:
-            return Pending()
+            paused = None
+        if paused is None and self._hands is not None and not await asyncio.to_thread(self._hands.keep, request):
+            return await self._desk.confirm(request)
         return paused or Pending()

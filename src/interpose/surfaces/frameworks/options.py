@@ -48,6 +48,8 @@ class GuardOptions(TypedDict, total=False):
     Any other such tool raises FrameworkLimitError."""
 
 
+CONFIRMS = ("framework", "queue")
+_LONGEST_WAIT = 86400
 KNOWN = frozenset(GuardOptions.__annotations__)
 
 
@@ -61,5 +63,19 @@ def check(options: dict[str, Any]) -> None:
         raise ValueError(f"give one of {' and '.join(deciding)}: only one of them can decide")
     if options.get("token") and not options.get("server"):
         raise ValueError("token is shown to a server: give server, too")
+    _check_confirm(options.get("confirm"))
+    wait = options.get("wait", WAIT)
+    if isinstance(wait, bool) or not isinstance(wait, int | float) or not 0 <= wait <= _LONGEST_WAIT:
+        raise ValueError(f"wait is a number of seconds from 0 to {_LONGEST_WAIT}, not {wait!r}")
     if isinstance(options.get("unguarded"), str):
         raise TypeError(f"unguarded is a list of names: write unguarded=[{options['unguarded']!r}]")
+
+
+def _check_confirm(confirm: object) -> None:
+    """INVARIANT: a misspelled word never moves questions to others than those who were meant."""
+    if isinstance(confirm, str) and confirm not in CONFIRMS:
+        raise ValueError(f"confirm is {' or '.join(map(repr, CONFIRMS))}, a handler or a function, not {confirm!r}")
+    if not (
+        confirm is None or isinstance(confirm, str) or callable(confirm) or callable(getattr(confirm, "confirm", None))
+    ):
+        raise TypeError(f"confirm is a word, a handler or a function, not {type(confirm).__name__}")

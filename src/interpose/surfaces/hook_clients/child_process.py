@@ -36,10 +36,12 @@ def start_in_child(work: Callable[[Send], object], deadline: float) -> Callable[
     os.close(writing)
 
     def answer() -> bytes:
+        linger = 0.0  # a child that missed the deadline gets no more time: the host waits no longer either
         try:
             data = _received(reading, deadline)
+            linger = _LINGER
         finally:
-            _end(child, reading)
+            _end(child, reading, linger)
         if data.startswith(_DONE):
             return data[1:]
         raise ChildError(data[1:].decode("utf-8", "replace") or "the process that decides has crashed")
@@ -84,11 +86,11 @@ def _received(reading: int, deadline: float) -> bytes:
         data += part
 
 
-def _end(child: int, reading: int) -> None:
+def _end(child: int, reading: int, linger: float) -> None:
     """The pipe ends when the child does. One that doesn't is killed."""
     poll = select.poll()
     poll.register(reading, select.POLLHUP)
-    if not poll.poll(_LINGER * 1000):
+    if not poll.poll(linger * 1000):
         os.kill(child, _KILL)
     os.close(reading)
     os.waitpid(child, 0)

@@ -25,7 +25,7 @@ from interpose.config.places import DIRECTORY_VARIABLE, Places
 from interpose.config.waiting_times import hook_wait, usual_wait
 from interpose.surfaces.hook_clients.fail_open_log import spool_of
 from interpose.surfaces.hook_clients.programs.socket_client import LARGEST, STALLED_SECONDS, stalled_file
-from interpose.surfaces.hosts.hook_places import seconds_for
+from interpose.surfaces.hosts.hook_places import LINE_PROGRAM, seconds_for
 
 if TYPE_CHECKING:
     from interpose.config.settings import Config
@@ -67,11 +67,18 @@ class HookClient(Struct, frozen=True):
     program: str
     without_bash: tuple[str, ...]
     """The Python client by itself."""
+    line: str = ""
+    """The command line of the program that shows questions, for a host that can run one each second."""
 
 
 def address_file(socket: str) -> Path:
     """Where a server writes the port for hooks and its secrets, beside the socket."""
     return Path(socket).with_name("hook.addr")
+
+
+def notes_directory(socket: str) -> Path:
+    """Where a server notes the questions that hooks wait for, for those who show them, beside the socket."""
+    return Path(socket).with_name("asked")
 
 
 def seconds_of(host: Host, config: Config) -> float:
@@ -111,6 +118,7 @@ def client_for(
         "HOST": shlex.quote(name),
         "ADDRESS": shlex.quote(str(address_file(config.hooks.socket))),
         "SOCKET": shlex.quote(config.hooks.socket),
+        "ASKED": shlex.quote(str(notes_directory(config.hooks.socket))),
         "STALLED": shlex.quote(stalled_file(config.hooks.socket)),
         "PAUSE": str(STALLED_SECONDS),
         "SECONDS": str(max(2, int(seconds))),
@@ -132,11 +140,18 @@ def client_for(
         "broken": (b"", b"", 0) if fail_open else (broken.stdout, broken.stderr.encode() + b"\n", broken.exit_code),
         "spool": spool,
     }
+    made = [ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)]
+    line = ""
+    if host.facts.setup.line:
+        shows = directory / f"{name}{LINE_PROGRAM}"
+        made.append(ClientFile(shows, _filled(_text("line.bash"), filled), 0o700))
+        line = shlex.quote(str(shows))
     return HookClient(
-        (ClientFile(fast, _filled(_text("hook.bash"), filled), 0o700), ClientFile(slow, _python(told), 0o600)),
+        tuple(made),
         f"{shlex.quote(str(fast))} {_or_refused((str(fast), *needed(python)), settings)}",
         str(fast),
         without_bash,
+        line,
     )
 
 

@@ -28,10 +28,15 @@ def start_server(socket: str) -> None:
             os._exit(0)
 
 
+def start_lock(socket: str) -> Path:
+    """The file that the one server of a socket keeps locked."""
+    return Path(socket).with_name("start.lock")
+
+
 def started_server(socket: str) -> int:
     """The process that was started for this socket, be it that it does not listen yet. 0 if there is none."""
     try:
-        lock = os.open(Path(socket).with_name("start.lock"), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        lock = os.open(start_lock(socket), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
     except OSError:
         return 0
     try:
@@ -52,7 +57,7 @@ def _become_server(socket: Path) -> None:
         os.dup2(null, stream)
     os.closerange(3, 1 << 20)
     socket.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = _claimed(socket.with_name("start.lock"))
+    lock = _claimed(start_lock(str(socket)))
     if lock is None:
         return
     os.dup2(os.open(socket.with_name("server.log"), os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), 2)

@@ -11,6 +11,13 @@ from interpose.errors import UnboundError
 from interpose.types import Context, Finding, PermissionRequest, ToolCall, ToolOutcome, thaw
 
 
+class Asker(Struct, frozen=True):
+    """A process that asks, and when it was started, so that no other is taken for it."""
+
+    pid: int
+    start: int
+
+
 class PutQuestion(Struct, frozen=True, kw_only=True):
     """A question about a call as it would really run, or about its result."""
 
@@ -29,6 +36,10 @@ class PutQuestion(Struct, frozen=True, kw_only=True):
     """Whether a word with a yes reaches the agent."""
     rewrites: bool = False
     """Whether another call than the agent made can run."""
+    askers: tuple[Asker, ...] = ()
+    """The agents that came to a gateway or a proxy over HTTP."""
+    unplaced: bool = False
+    """Whether one of them can't be told from other processes of this user."""
 
 
 class QuestionAnswer(Struct, frozen=True, kw_only=True):

@@ -11,15 +11,21 @@ import socket
 import stat
 import struct
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from interpose.answers import Approved, Edited, Pending
 from interpose.errors import text_of
-from interpose.surfaces.hook_clients.questions import PutQuestion, QuestionAnswer, question_of
+from interpose.surfaces.hook_clients.questions import Asker, PutQuestion, QuestionAnswer, question_of
 from interpose.types import Deny, PermissionRequest
+
+if TYPE_CHECKING:
+    from interpose.approvals import ConfirmationHandler
+    from interpose.proof.agents import SeenAgents
+    from interpose.service.service import Service
 
 PATH = "/question"
 _ANSWER_SECONDS = 10.0
@@ -39,12 +45,14 @@ class RemoteDesk(Struct, frozen=True):
     wait: float = 0.0
     start: bool = True
     """Whether a server is started if none runs."""
+    agents: SeenAgents | None = None
+    """Those who came to us: they may not answer there."""
     counts_votes: bool = True
 
     async def confirm(self, request: PermissionRequest, /) -> Approved | Deny | Pending | Edited:
         """What that desk says. INVARIANT: what goes wrong on the way is a no."""
         try:
-            answer = await self._asked(question_of(request, self.wait))
+            answer = await self._asked(self._naming_askers(question_of(request, self.wait)))
         except (NoDeskError, OSError, ValueError, TimeoutError, EOFError, msgspec.MsgspecError) as error:
             why = text_of(error) or type(error).__name__
             return Deny(f"Nobody can be asked now: {why}. Asked was: {request.message}", rule="approval-no-server")
@@ -57,6 +65,12 @@ class RemoteDesk(Struct, frozen=True):
                 return Edited(answer.arguments, answer.by, answer.approval)
             case _:
                 return Deny(answer.reason or "Refused at the desk", rule=answer.rule or "approval-denied")
+
+    def _naming_askers(self, question: PutQuestion) -> PutQuestion:
+        if self.agents is None:
+            return question
+        known = tuple(Asker(one.pid, one.start) for one in self.agents.known())
+        return replace(question, askers=known, unplaced=self.agents.unplaced or self.agents.crowded)
 
     async def _asked(self, question: PutQuestion) -> QuestionAnswer:
         if not self.socket:
@@ -95,6 +109,15 @@ class RemoteDesk(Struct, frozen=True):
         if not stat.S_ISSOCK(found.st_mode) or found.st_uid != os.geteuid() or found.st_mode & 0o077:
             raise NoDeskError(f"{self.socket} is not ours alone")
         return await asyncio.open_unix_connection(self.socket, limit=_LARGEST)
+
+
+def desk_of(
+    service: Service, wait: float = 0.0, *, start: bool = True, hears: bool = False, rewrites: bool = False
+) -> ConfirmationHandler:
+    """Our own desk if we are a server, else that of the server."""
+    if service.answering is not None:
+        return service.desk.waiting(wait, hears=hears, rewrites=rewrites)
+    return RemoteDesk(service.config.hooks.socket, wait, start, service.agents)
 
 
 async def _start_server(path: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from interpose.surfaces.hosts.claude_like import EVENTS, ClaudeLike, specific
 from interpose.surfaces.hosts.events import HostEvent, HostFacts, Points, Reply, spoken
-from interpose.surfaces.hosts.hook_places import STATUS, HookEvent, HookFile, HostSetup, shell_event
+from interpose.surfaces.hosts.hook_places import HookEvent, HookFile, HostSetup, shell_event
 
 _IGNORED = (
     "ConfigChange", "CwdChanged", "DirectoryAdded", "Elicitation", "ElicitationResult", "FileChanged",
@@ -33,7 +33,7 @@ SETUP = HostSetup(
         HookFile("managed", "/etc/claude-code/managed-settings.json"),
     ),
     entry={"type": "command"},
-    while_it_runs=STATUS,
+    line="statusLine",
     takes=("byte order mark",),
     fail_closed={"onFailure": "block"},
     fail_closed_since="2.1.295",
@@ -87,6 +87,9 @@ HOST = ClaudeCode(
         # Not `auto`, where a classifier answers; not `bypassPermissions`, where what its own check of paths would ask
         # about runs; not `dontAsk`, and none that we have not seen.
         asks_in=("default", "acceptEdits", "plan"),
+        # It puts our `ask` to its person there, as far as it was seen to run: its classifier was never reachable.
+        hands_over_in=("auto",),
+        tells_version=("AI_AGENT", r"claude-code_(\d+-\d+-\d+)(?:_|$)"),
         says_it_asks=("PermissionRequest",),
         hears=("UserPromptSubmit", "PostToolUse", "SubagentStart"),
         rewrites=("PreToolUse",),

@@ -5,6 +5,7 @@ Nothing escapes: what can't be understood, and what fails on the way, becomes th
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, assert_never
 
 from msgspec.structs import replace
@@ -22,6 +23,7 @@ from interpose.types import Command, ToolCall, ToolOutcome, Verdict
 
 if TYPE_CHECKING:
     from interpose.flow.governing import SessionWords
+    from interpose.service.hand_overs import HandingOver
     from interpose.service.service import Service
     from interpose.surfaces.hosts.hook_waits import HookWait
 
@@ -29,8 +31,18 @@ NO_SERVER = "approval-no-server"
 """The rule of a refusal where a person would have been asked if a server ran."""
 
 
-def answer(service: Service, named: Host, body: bytes, *, event: str = "", wait: HookWait | None = None) -> Flow[Reply]:
+def answer(
+    service: Service,
+    named: Host,
+    body: bytes,
+    *,
+    event: str = "",
+    wait: HookWait | None = None,
+    version: Callable[[Host], str] = lambda _host: "",
+    search_path: Callable[[], str] = lambda: "",
+) -> Flow[Reply]:
     """The reply to one event. `event` names it where the payload doesn't, `wait` is how long it waits for a person.
+    `version` says which version of the host runs, `search_path` with which PATH it started the hook.
 
     Raises nothing but cancellation.
     """
@@ -46,9 +58,19 @@ def answer(service: Service, named: Host, body: bytes, *, event: str = "", wait:
     except Exception as error:  # noqa: BLE001 - whatever is wrong with it, it was not judged
         return host.broken(f"Interpose failed to read this event of {host.facts.title}: {text_of(error)}")
     try:
+        if service.config.hooks.ask == "host" and host.facts.can_hand_over(heard):
+            heard = replace(heard, version=version(host))
+        if heard.point in ("tool.before", "permission.ask"):
+            heard = _finding(heard, search_path())
         return (yield from _answered(service, host, heard, wait))
     except Exception as error:  # noqa: BLE001 - as above
         return _failed(host, heard, f"Interpose could not decide: {text_of(error)}")
+
+
+def _finding(event: HostEvent, search_path: str) -> HostEvent:
+    """The event of a host that finds its programs there: what it runs gets the PATH that its hook gets."""
+    context = replace(event.context, search_path=search_path)
+    return replace(event, context=context, call=replace(event.tool, context=context))
 
 
 def _answered(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
@@ -123,14 +145,30 @@ def _failed(host: Host, event: HostEvent, reason: str) -> Reply:
 
 def _hosted(service: Service, host: Host, event: HostEvent, wait: HookWait | None = None) -> Hosted:
     facts = host.facts
+    hands = _handing_over(service, host, event)
     can = Abilities(
-        ask=facts.can_ask(event), says_it_asks=bool(facts.says_it_asks), holds=True,
+        ask=facts.can_ask(event) or hands is not None, says_it_asks=bool(facts.says_it_asks), holds=True,
         rewrite=event.name in facts.rewrites, hears=bool(facts.hears),
     )  # fmt: skip
     if wait is None:
-        return service.hosted(event.context, can)
+        return service.hosted(event.context, can, hands=hands)
     seconds = wait.seconds_for(event, service.config)
-    return service.hosted(event.context, can, wait=seconds, waits=wait)
+    return service.hosted(event.context, can, wait=seconds, waits=wait, hands=hands)
+
+
+def _handing_over(service: Service, host: Host, event: HostEvent) -> HandingOver | None:
+    """What may hand this event's question over to its host, where a person chose that; None anywhere else."""
+    if not event.version or service.answering is None:
+        return None
+    from interpose.flow.handed_over import HandedOver
+    from interpose.flow.pending_calls import place_of
+    from interpose.service.hand_overs import HandingOver
+
+    handed = HandedOver(
+        session=event.context.session_id, key=event.call_key, place=place_of(event.context, event.tool), call_id="",
+        host=event.host, version=event.version, mode=host.facts.mode_of(event) or "", at_ns=service.answering.clock(),
+    )  # fmt: skip
+    return HandingOver(service.hand_overs, handed)
 
 
 def _before(service: Service, host: Host, event: HostEvent, wait: HookWait | None) -> Flow[Reply]:
@@ -173,7 +211,7 @@ def _permission(service: Service, host: Host, event: HostEvent, wait: HookWait |
 
             return (yield from answered_here(service, host, event, verdict, wait))
         if event.name in host.facts.says_it_asks:
-            hosted.asking(event.tool)
+            yield from hosted.asking(event.tool, key=event.call_key)
         return host.allow(event)
     answer = yield from hosted.before(event.tool, key=event.call_key)  # again, so that it is recorded
     return host.deny(event, reply_texts.refusal(answer.verdict))

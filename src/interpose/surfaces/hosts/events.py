@@ -46,6 +46,8 @@ class HostEvent(Struct, frozen=True, kw_only=True):
     command: Command | None = None
     agreed: bool = False
     """Whether a person said yes to this very call, as it goes on."""
+    version: str = ""
+    """Of the host that runs, as far as it is known."""
 
     @property
     def tool(self) -> ToolCall:
@@ -79,6 +81,10 @@ class HostFacts(Struct, frozen=True, kw_only=True):
     asks_in: tuple[str, ...] = ()
     """The modes in which it puts `ask` to a person, or refuses where nobody sits: in any other we refuse. The empty
     word is for events that name no mode: in whatever mode the host is, it asks."""
+    hands_over_in: tuple[str, ...] = ()
+    """The modes in which it has a prompt that something else than its person might answer (service/hand_overs.py)."""
+    tells_version: tuple[str, str] = ("", "")
+    """The variable that it gives its hooks and that has its version, and the pattern of what stands there."""
     prompts: tuple[str, ...] = ()
     """Events by which the host says that it asks its own person, and takes the answer of somebody else."""
     says_it_asks: tuple[str, ...] = ()
@@ -110,8 +116,17 @@ class HostFacts(Struct, frozen=True, kw_only=True):
 
         INVARIANT: a mode that is not known to ask is one that doesn't. The word is the host's, never the agent's.
         """
+        return event.name in self.asks and self.mode_of(event) in self.asks_in
+
+    def can_hand_over(self, event: HostEvent) -> bool:
+        """Whether our `ask` may be given here to those who chose so: the host says when it asks, and names the call."""
+        asks = event.name in self.asks and bool(self.says_it_asks) and bool(event.call_key)
+        return asks and self.mode_of(event) in self.hands_over_in
+
+    def mode_of(self, event: HostEvent) -> str | None:
+        """In which mode the host says that it works; None if that is no word. Empty if its events don't say."""
         mode = event.raw.get(self.mode_field) if self.mode_field else ""
-        return event.name in self.asks and isinstance(mode, str) and mode in self.asks_in
+        return mode if isinstance(mode, str) else None
 
     @property
     def experimental(self) -> bool:

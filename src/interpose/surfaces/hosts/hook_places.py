@@ -69,7 +69,9 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     fail_closed: dict[str, Any] = EMPTY
     """What makes the host refuse when the hook of a gate fails."""
     while_it_runs: dict[str, Any] = EMPTY
-    """What makes the host show its person a text as long as the hook of a gate runs."""
+    """What makes the host show its person a text as long as the hook of a gate runs: the same for every call."""
+    line: str = ""
+    """The key at the top for a program that the host runs again each second, and whose output it always shows."""
     fail_closed_since: str = ""
     """The first version of the host that knows this."""
     also_command: str = ""
@@ -94,6 +96,9 @@ class HostSetup(Struct, frozen=True, kw_only=True):
     """Directories in which the host leaves something whenever it works."""
 
 
+LINE_PROGRAM = "-line"
+"""How the name of that program ends: it begins with that of the host."""
+
 STATUS = {"statusMessage": "Interpose decides. Is there a question? interpose approvals watch"}
 """For hosts that show a hook's own text beside what they do."""
 
@@ -109,15 +114,16 @@ def seconds_for(setup: HostSetup, wanted: float) -> float:
     return min([wanted, *(max(event.most - MARGIN, event.most / 2) for event in setup.events if event.gate)])
 
 
-def hooks_of(setup: HostSetup, command: str, seconds: float, wait: float = 0.0) -> dict[str, Any]:
+def hooks_of(setup: HostSetup, command: str, seconds: float, wait: float = 0.0, line: str = "") -> dict[str, Any]:
     """The object to merge into a host's file, for a hook that is this command line and decides by then.
 
-    It may `wait` for a person besides.
+    It may `wait` for a person besides. `line` is the program that shows questions meanwhile, if there is to be one.
     """
     if not wait:
         setup = replace(setup, while_it_runs={})
     events = {event.name: [_entry(setup, event, command, ceil(seconds + wait) + MARGIN)] for event in setup.events}
-    return {**setup.top, setup.key: events} if setup.key else {**setup.top, **events}
+    shows = {setup.line: {"type": "command", "command": line, "refreshInterval": 1}} if setup.line and line else {}
+    return {**setup.top, **shows, setup.key: events} if setup.key else {**setup.top, **events}
 
 
 def _entry(setup: HostSetup, event: HookEvent, command: str, seconds: int) -> dict[str, Any]:

@@ -5,30 +5,43 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from interpose.formats.plain_text import one_line
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.hosts.all_hosts import speaking
 from interpose.surfaces.hosts.events import EventError
 
 if TYPE_CHECKING:
+    from interpose.approvals.questions import Question
     from interpose.config.settings import Config
     from interpose.surfaces.hosts.events import Host, HostEvent
 
 _WAITING = ("tool.before", "tool.after", "permission.ask")
 """Where an event stands that is worth waiting for. A message is its own person's, who can send it again."""
+_LINE = 200
+
+
+Begins = Callable[["Question", float], object]
+"""Hears of a question, and of how many seconds its answer is waited for."""
 
 
 class HookWait:
     """How long the other end of a hook can wait, and what it is told when it has to.
 
-    `begins` hears of the question and of how many seconds its answer is waited for. One that does not `hold` only says
-    what would be waited for, and how long: whoever holds the event waits.
+    `begins` hears of the question that is waited for. One that does not `hold` only says what would be waited for, and
+    how long: whoever holds the event waits. `is_alone` says whether only this machine's person can answer, and may
+    block.
     """
 
     def __init__(
-        self, seconds: float = 0.0, begins: Callable[[str, float], object] | None = None, *, holds: bool = True
+        self,
+        seconds: float = 0.0,
+        begins: Begins | None = None,
+        *,
+        holds: bool = True,
+        is_alone: Callable[[], bool] = lambda: False,
     ) -> None:
-        self._seconds, self._begins, self._holds = seconds, begins, holds
-        self.longest = 0.0
+        self._seconds, self._begins, self.holds, self._is_alone = seconds, begins, holds, is_alone
+        self._fitted: Callable[[bool], float] | None = None
         self.question = ""
         """What the event was left waiting for, when it was answered."""
         self.agreed = False
@@ -40,25 +53,43 @@ class HookWait:
             return 0.0
         from interpose.config.waiting_times import hook_wait
 
-        self.longest = min(self._seconds, hook_wait(event.host, config))
-        return self.longest if self._holds else 0.0
+        self._fitted = lambda alone: min(self._seconds, hook_wait(event.host, config, alone=alone))
+        return self._fitted(False) if self.holds else 0.0
 
-    def begin(self, question: str) -> None:
+    def patience(self) -> tuple[float, float]:
+        """Seconds that the answer to a question is waited for: while the event is decided, and after that. Blocks."""
+        seconds = 0.0 if self._fitted is None else self._fitted(self._is_alone())
+        return (seconds, 0.0) if self.holds else (0.0, seconds)
+
+    def begin(self, question: Question, seconds: float) -> None:
         """The answer to a question is waited for now."""
         if self._begins is not None:
-            self._begins(question, self.longest)
+            self._begins(question, seconds)
 
     def said_yes(self) -> None:
         """A person agreed to the call."""
         self.agreed = True
 
 
-def where_to_answer(question: str) -> str:
+def what_is_asked(question: Question) -> str:
+    """The question in one line: its id, its rules and why. Without secrets, as the question itself."""
+    rules = f" ({', '.join(question.rules)})" if question.rules else ""
+    return shorter(one_line(f"Interpose asks {question.id}{rules}: {question.message}"))
+
+
+def where_to_answer(question: Question) -> str:
+    """What to type for it."""
+    return f"interpose approvals approve {question.id} (or: interpose approvals watch), in another terminal"
+
+
+def while_it_waits(question: Question, seconds: float) -> str:
     """For the person at the host, while the hook waits."""
-    return (
-        f"Interpose waits for an answer to question {question}: interpose approvals approve {question} (or: interpose "
-        f"approvals watch), in another terminal"
-    )
+    return f"{what_is_asked(question)} [{seconds:.0f} s left] Answer: {where_to_answer(question)}"
+
+
+def shorter(text: str) -> str:
+    """As much as fits a line of a wide terminal."""
+    return text if len(text) <= _LINE else f"{text[: _LINE - 1]}…"
 
 
 def names_call(named: Host, event: str, body: bytes) -> bool:

@@ -36,8 +36,9 @@ def waiting(verdict: Verdict[Any]) -> str:
         return f"{question(verdict)}\nThe question waits as {verdict.approval}. {verdict.word}"
     return (
         f"{question(verdict)}\n"
-        f"A person must agree first. The question waits as {verdict.approval}; it is answered with "
-        f"`interpose approvals approve {verdict.approval}`. Make the same call again after that."
+        f"A person must agree first. The question waits as {verdict.approval} and stays open; the user answers it with "
+        f"`interpose approvals approve {verdict.approval}`. Make exactly the same call again after that: the approval "
+        "counts once, for this call alone."
     )
 
 

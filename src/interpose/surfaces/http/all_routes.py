@@ -13,6 +13,7 @@ from interpose.surfaces.http import (
     events,
     figures,
     governed_sessions,
+    hand_overs,
     health,
     intercept,
     metrics,
@@ -40,6 +41,7 @@ def for_people(service: Service) -> tuple[Route, ...]:
         *pins.routes(service),
         *commands.routes(service),
         *governed_sessions.routes(service),
+        *hand_overs.routes(service),
     )
 
 

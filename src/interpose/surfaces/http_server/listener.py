@@ -199,6 +199,7 @@ class Listener:
         for client in tuple(self._site.clients):
             client.abort()
         await _turns()
+        self._bound.clear()  # it may be stopped once more, by the one who started it
         if self._timer is not None:
             self._timer.cancel()
 

@@ -31,6 +31,7 @@ from interpose.surfaces.mcp.holds import PREFIX, Held, Running
 from interpose.surfaces.mcp.routing import LONGEST, Target
 from interpose.surfaces.mcp.server_connection import ServerConnection
 from interpose.surfaces.mcp.server_listings import Kind
+from interpose.surfaces.mcp.server_words import marked
 from interpose.surfaces.mcp.supervised_server import SupervisedServer
 from interpose.types import EMPTY
 
@@ -289,7 +290,9 @@ class Calls:
 
     def _aside(self, question: ServerQuestion) -> dict[str, Any]:
         seen = self._gateway.gate.aside(question.params)
-        return {"message": "What the server asks could not be looked at: decline."} if seen is None else seen
+        if seen is None:
+            return {"message": "What the server asks could not be looked at: decline."}
+        return marked(question.server, question.method, seen)
 
     # after
 
@@ -397,13 +400,15 @@ class Calls:
 
     def _questions(self, request: ClientRequest, passed: _Passed, result: dict[str, Any]) -> dict[str, Any]:
         """What a modern server asks. Raises RpcError if the client did not declare that it answers it."""
-        questions = map_of(result.get("inputRequests"))
-        for one in questions.values():
+        questions = dict(map_of(result.get("inputRequests")))
+        for key, one in questions.items():
             method, params = str(map_of(one).get("method")), map_of(map_of(one).get("params"))
             if not request.declared.answers(method, params):
                 what = f"{passed.asked.server} asks for {method[:100]}, which this client did not declare"
                 raise RpcError(MISSING_CAPABILITY, what)
-        return dict(questions)
+            if params:
+                questions[key] = {**map_of(one), "params": marked(passed.asked.server, method, params)}
+        return questions
 
     async def _put(self, request: ClientRequest, questions: Mapping[str, Any]) -> dict[str, Any]:
         """Put questions to a client of the old era, one after another: one person answers them."""

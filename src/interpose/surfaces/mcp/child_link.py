@@ -19,6 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from interpose.surfaces.mcp.contract import Era
+from interpose.surfaces.mcp.group_guard import GroupGuard
 from interpose.surfaces.mcp.lines import LineSplitter, TooLongError, as_line
 from interpose.surfaces.mcp.links import LinkError, Outgoing, ServerSide
 from interpose.types import EMPTY
@@ -30,8 +31,9 @@ PASSED_ON = ("HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "
 
 HIGH_WATER = 4 * 1024 * 1024
 """Bytes that may wait for a server to read them before whoever sends has to wait."""
-GRACE = 2.0
-"""Seconds from the end of its input, and again from SIGTERM, until a server is ended for good."""
+GRACE, TERM_GRACE = 1.5, 1.0
+"""Seconds from the end of its input until SIGTERM, and from there until SIGKILL. Together they are shorter than what
+clients give a gateway: two seconds after the end of its input they send SIGTERM, and two seconds later SIGKILL."""
 UNREAD = 30.0
 """Seconds that whoever sends waits for a server that does not read."""
 SETTLING = 0.1
@@ -65,6 +67,8 @@ class ChildLink:
         self._stdin: asyncio.WriteTransport | None = None
         self._writable = asyncio.Event()
         self._exited = asyncio.Event()
+        self._guard: GroupGuard | None = None
+        self._closing: asyncio.Task[None] | None = None
         self._gone = ""
         """Why nothing can be sent any more."""
 
@@ -87,9 +91,11 @@ class ChildLink:
             raise LinkError(f"{program.command} can't be started: {error}") from None
         self._transport = transport
         stdin: Any = transport.get_pipe_transport(0)
-        stdin.set_write_buffer_limits(high=HIGH_WATER)
+        if not stdin.is_closing():  # it may have ended already
+            stdin.set_write_buffer_limits(high=HIGH_WATER)
         self._stdin = stdin
         self._writable.set()
+        self._guard = await GroupGuard.start(transport.get_pid())
 
     async def send(self, frame: bytes, about: Outgoing, /) -> None:  # noqa: ARG002 - of the protocol
         """One line to its input."""
@@ -107,27 +113,52 @@ class ChildLink:
         """Pipes have no headers."""
 
     async def close(self) -> None:
-        """End its input, then ask it to end, then end it, with all that it started."""
+        """End its input, then ask it to end, then end it, with all that it started.
+
+        INVARIANT: this ends only when the process has ended. A caller that is cancelled meanwhile is cancelled after
+        that: otherwise a server that ignores the end of its input would survive us.
+        """
+        if self._closing is None:
+            # A task of its own: in one that was cancelled, asyncio.timeout ends as a cancellation until Python 3.11.2.
+            self._closing = asyncio.get_running_loop().create_task(self._close())
+        cancelled = False
+        while not self._closing.done():
+            try:
+                await asyncio.wait([self._closing])
+            except asyncio.CancelledError:
+                cancelled = True
+        if cancelled:
+            raise asyncio.CancelledError
+        self._closing.result()
+
+    async def _close(self) -> None:
         self.ended("it was closed")
         transport = self._transport
         if transport is None:
             return
-        stdout: Any = transport.get_pipe_transport(1)
-        if stdout is not None and not stdout.is_closing():
-            stdout.pause_reading()  # whatever it still writes, nobody has to read it
-        if self._stdin is not None and not self._stdin.is_closing():
-            self._stdin.abort() if self._stdin.get_write_buffer_size() else self._stdin.close()
-        for sent in (0, signal.SIGTERM, signal.SIGKILL):
-            if sent:
-                self._signal(sent)
-            try:
-                async with asyncio.timeout(GRACE):
-                    await self._exited.wait()
-                break
-            except TimeoutError:
-                continue
-        self._signal(signal.SIGKILL)  # those that it started and left behind
+        try:
+            stdout: Any = transport.get_pipe_transport(1)
+            if stdout is not None and not stdout.is_closing():
+                stdout.pause_reading()  # nothing that it still writes is read
+            if self._stdin is not None and not self._stdin.is_closing():
+                self._stdin.abort() if self._stdin.get_write_buffer_size() else self._stdin.close()
+            if not await self._exits_within(GRACE):
+                self._signal(signal.SIGTERM)
+                await self._exits_within(TERM_GRACE)
+        finally:
+            self._signal(signal.SIGKILL)  # it, or those that it started and left behind
+        await self._exits_within(GRACE)
         transport.close()
+        if self._guard is not None:
+            await self._guard.dismiss()
+
+    async def _exits_within(self, seconds: float) -> bool:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._exited.wait()
+        except TimeoutError:
+            return False
+        return True
 
     def _signal(self, number: int) -> None:
         # INVARIANT: the group is of the child's own making (start_new_session), so its id is the child's.

@@ -18,6 +18,7 @@ from interpose.surfaces.mcp.frames import (
     RpcError,
     notification,
 )
+from interpose.surfaces.mcp.server_words import marked
 from interpose.types import Context
 
 if TYPE_CHECKING:
@@ -124,7 +125,8 @@ def relay(
             params = conversation.gateway.gate.aside(question.params)
             if params is None:
                 raise RpcError(INVALID_PARAMS, "The question could not be looked at")
-            answer = await conversation.ask(question.method, params, during, tell)
+            said = marked(question.server, question.method, params)
+            answer = await conversation.ask(question.method, said, during, tell)
             if judge is not None:
                 # INVARIANT: what reaches a server as an answer is judged as what reaches it by the call itself.
                 judged = map_of((await judge({_KEY: answer})).get("inputResponses"))

@@ -58,8 +58,8 @@ class Answerable(Protocol):
 class ServerQuestion:
     """A request of a server: answered once, by somebody."""
 
-    def __init__(self, to: Answerable, id: RequestId, method: str, params: Mapping[str, Any]) -> None:
-        self.id, self.method, self.params = id, method, params
+    def __init__(self, to: Answerable, id: RequestId, method: str, params: Mapping[str, Any], server: str) -> None:
+        self.id, self.method, self.params, self.server = id, method, params, server
         self._to = to
         self.done = False
         self.relaying: asyncio.Task[None] | None = None

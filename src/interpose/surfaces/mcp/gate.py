@@ -24,7 +24,7 @@ from interpose.errors import InvalidCallError, text_of
 from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, Hosted, HostedAnswer, Refuse, WaitFor
 from interpose.formats.value_sizes import is_large
 from interpose.secrets import Redactor
-from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
+from interpose.surfaces.hook_clients.remote_desk import desk_of
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import AnswerNow, AskClient, Asked, Fail, Forward, Gated
 from interpose.surfaces.mcp.frames import INVALID_PARAMS
@@ -224,10 +224,7 @@ class McpGate:
         )
 
     def _desk(self, wait: float) -> ConfirmationHandler:
-        """Our own desk if we are a server, else that of the server."""
-        if self._service.answering is not None:
-            return self._service.desk.waiting(wait, hears=True, rewrites=True)
-        return RemoteDesk(self._service.config.hooks.socket, wait, self._start)
+        return desk_of(self._service, wait, start=self._start, hears=True, rewrites=True)
 
     async def _after(self, asked: Asked, ticket: Any, result: Mapping[str, Any]) -> Mapping[str, Any]:
         call, key, took = _ticket(asked, ticket)

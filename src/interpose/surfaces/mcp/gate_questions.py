@@ -16,7 +16,7 @@ import msgspec
 from interpose.answers import Approved, Edited, Pending
 from interpose.approvals import ConfirmationHandler, needs_people
 from interpose.errors import InterposeError, text_of
-from interpose.formats.plain_text import one_line, plain
+from interpose.formats.plain_text import one_line, plain, without_blank_runs
 from interpose.secrets import Redactor
 from interpose.surfaces.mcp.contract import AskClient, Asked, Client
 from interpose.surfaces.mcp.gate_state import RequestStateError, RequestStates
@@ -148,7 +148,7 @@ def shown(request: PermissionRequest, asked: Asked, redactor: Redactor) -> str:
         f"{asked.method} {asked.name} of server {asked.server}",
         cut,
     ]
-    return plain("\n".join(lines))
+    return plain(without_blank_runs("\n".join(lines)))
 
 
 def _elicit(params: dict[str, Any]) -> dict[str, Any]:

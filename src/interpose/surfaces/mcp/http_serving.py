@@ -15,6 +15,7 @@ from interpose.errors import InterposeError, text_of
 from interpose.surfaces.http_server.listener import Listener, Tcp, trust_of
 from interpose.surfaces.http_server.messages import Route
 from interpose.surfaces.http_server.trust import Trust
+from interpose.surfaces.known_callers import KnownCallers
 from interpose.surfaces.mcp.gateway import SHARED
 from interpose.surfaces.mcp.http_clients import HttpClients
 from interpose.surfaces.mcp.opening import open_gateway
@@ -89,7 +90,7 @@ async def serve_http(
     gateway, where = ServedGateway(service, servers, version=version), config.gateway.http
     trust = gateway.trusting(trust_of(config.server))
     listener = Listener(
-        gateway.routes(),
+        KnownCallers(service).registering(gateway.routes()),
         [Tcp(where.host, where.port)],
         trust,
         config.server.limits,

@@ -34,7 +34,7 @@ from interpose.interceptor_protocol.invocations import (
     denied,
 )
 from interpose.interceptor_protocol.offering import OfferedInterceptor
-from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
+from interpose.surfaces.hook_clients.remote_desk import desk_of
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.mcp.contract import Asked, Client
 from interpose.surfaces.mcp.gate_calls import CALL, PROMPT, RESOURCE, call_of
@@ -52,7 +52,6 @@ from interpose.surfaces.mcp.interceptor_payloads import (
 from interpose.types import EMPTY, Context, ToolCall, ToolOutcome, Verdict, same, thaw
 
 if TYPE_CHECKING:
-    from interpose.approvals import ConfirmationHandler
     from interpose.flow.run_flow import ToolRun
     from interpose.service.service import Service
 
@@ -224,12 +223,7 @@ class PipelineInterceptors:
     def _hosted(self, asked: InterceptorInvocation, context: Context, can: Abilities) -> Hosted:
         if _is_stranger(asked):
             return self._service.for_anonymous(context, can)
-        return self._service.hosted(context, can, confirm=self._desk())
-
-    def _desk(self) -> ConfirmationHandler:
-        if self._service.answering is not None:
-            return self._service.desk.waiting(0.0)
-        return RemoteDesk(self._service.config.hooks.socket)
+        return self._service.hosted(context, can, confirm=desk_of(self._service))
 
     async def _driven(self, asked: InterceptorInvocation, flow: Callable[[], Flow[T]]) -> T:
         if not is_large(asked.payload):

@@ -15,6 +15,7 @@ from msgspec import UNSET, Raw
 from interpose.formats.strict_json import StrictJsonError, decode
 from interpose.surfaces.http_server.listener import Listener, Tcp, trust_of
 from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route
+from interpose.surfaces.known_callers import KnownCallers
 from interpose.surfaces.mcp.eras import PROTOCOL_VERSION, map_of, result_for, text_of
 from interpose.surfaces.mcp.frames import (
     HEADER_MISMATCH,
@@ -35,7 +36,7 @@ from interpose.surfaces.mcp.links import LinkError
 from interpose.surfaces.mcp.stdio_client import StdioClient
 
 if TYPE_CHECKING:
-    from interpose.config.settings import ServerSettings
+    from interpose.service.service import Service
 
 log = logging.getLogger("interpose.interceptors")
 
@@ -199,11 +200,12 @@ def route(methods: InterceptorMethods) -> Route:
 
 
 async def serve_http(
-    methods: InterceptorMethods, host: str, port: int, settings: ServerSettings, started: Callable[[str], object]
+    service: Service, methods: InterceptorMethods, host: str, port: int, started: Callable[[str], object]
 ) -> None:
     """Listen until we are told to stop. `started` hears the address. Raises ServerError."""
+    settings, routes = service.config.server, KnownCallers(service).registering((route(methods),))
     listener = Listener(
-        (route(methods),), [Tcp(host, port)], trust_of(settings), settings.limits, tls=settings.tls,
+        routes, [Tcp(host, port)], trust_of(settings), settings.limits, tls=settings.tls,
         shutdown_timeout=settings.shutdown_timeout,
     )  # fmt: skip
     told = _told()

@@ -316,7 +316,7 @@ class ServerConnection:
         if id in self._questions or len(self._questions) >= MAX_QUESTIONS:
             self._send_later(failure(id, INTERNAL_ERROR, "Too many requests at once"), Outgoing(answers=id))
             return
-        question = self._questions[id] = ServerQuestion(self, id, method, params)
+        question = self._questions[id] = ServerQuestion(self, id, method, params, self.server)
         exchange = self._caller(during)
         if exchange is not None and exchange.caller is not None:
             exchange.caller.asked(exchange, question)

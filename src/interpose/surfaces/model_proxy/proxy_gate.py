@@ -20,7 +20,7 @@ from interpose.flow.hosted import Abilities, AskThem, Go, GoWith, HostedAnswer, 
 from interpose.formats import base64_parts
 from interpose.formats.plain_text import one_line
 from interpose.formats.value_sizes import is_large
-from interpose.surfaces.hook_clients.remote_desk import RemoteDesk
+from interpose.surfaces.hook_clients.remote_desk import desk_of
 from interpose.surfaces.hosts import reply_texts
 from interpose.surfaces.hosts.result_shapes import fitted, plain_text
 from interpose.surfaces.model_proxy import gemini_content
@@ -164,10 +164,7 @@ class ProxyGate:
         return self._service.hosted(context, _CAN, confirm=self._desk(wait))
 
     def _desk(self, wait: float) -> ConfirmationHandler:
-        """Our own desk if we are a server, else that of the server."""
-        if self._service.answering is not None:
-            return self._service.desk.waiting(wait)
-        return RemoteDesk(self._service.config.hooks.socket, wait, self._start)
+        return desk_of(self._service, wait, start=self._start)
 
     async def _driven(self, context: Context, large: bool, flow: Callable[[], Flow[T]]) -> T:
         """Walk a flow: at once if it is about little, else where nobody else has to wait for it."""

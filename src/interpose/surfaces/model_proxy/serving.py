@@ -17,6 +17,7 @@ from interpose.config.settings import ServerLimits
 from interpose.errors import ConfigError
 from interpose.surfaces.http_server.listener import Listener, Tcp
 from interpose.surfaces.http_server.trust import Trust, is_loopback
+from interpose.surfaces.known_callers import KnownCallers
 from interpose.surfaces.model_proxy.proxy_context import proxy_context
 from interpose.surfaces.model_proxy.proxy_gate import ProxyGate
 from interpose.surfaces.model_proxy.relay import ModelRelay
@@ -46,7 +47,8 @@ async def serving(
     gate = ProxyGate(service, wait=settings.wait, start_server=start_server)
     identify = partial(proxy_context, settings, own_session=session, cwd=here)
     relay = ModelRelay(gate, behind, identify, seconds=settings.timeout)
-    listener = Listener(relay.routes(), [Tcp(HOST, port)], Trust(), LIMITS, shutdown_timeout=STOPS_IN)
+    routes = KnownCallers(service).registering(relay.routes())
+    listener = Listener(routes, [Tcp(HOST, port)], Trust(), LIMITS, shutdown_timeout=STOPS_IN)
     await listener.start()
     try:
         address = listener.addresses[0]

@@ -30,6 +30,7 @@ ROTATED_AFTER = 900
 OLD_COUNTS = 60
 """Seconds for which the secret before still counts: requests of a page may be on their way with it."""
 _NOTED_AFTER = 60
+_MOST_LOOKED_AT = 20
 _PREFIX = "page:"
 _KIND = "page-session"
 _NANO = 1_000_000_000
@@ -111,6 +112,13 @@ class PageSessions:
             kept = self._load(id)
             if kept is None or self._save(replace(kept[0], ended=True), kept[1]):
                 return
+
+    def is_anybody_in(self) -> bool:
+        """Whether somebody is signed in who used a page of late."""
+        since = (self._now() - UNUSED) * _NANO
+        found = self._store.sessions(prefix=_PREFIX, since_ns=since, limit=_MOST_LOOKED_AT)
+        kept = (self._load(state.session.removeprefix(_PREFIX)) for state in found)
+        return any(one is not None and not one[0].ended for one in kept)
 
     def end_all(self) -> int:
         """Sign everybody out. Says how many were signed in."""

@@ -7,7 +7,7 @@ const main = document.getElementById("content");
 const lost = document.getElementById("lost");
 let paused = false;
 let busy = false;
-let again = "";
+const again = new Set();
 
 document.documentElement.classList.add("scripted");
 
@@ -73,7 +73,7 @@ function takeOver(fetched, word) {
 async function look(word) {
   if (paused || !document.querySelector(`[data-live~="${word}"]`)) return;
   if (busy) {
-    again = word;
+    again.add(word);
     return;
   }
   busy = true;
@@ -87,11 +87,9 @@ async function look(word) {
   // Looking takes the server some work: a second of rest, however much happens.
   setTimeout(() => {
     busy = false;
-    if (again) {
-      const next = again;
-      again = "";
-      look(next);
-    }
+    const words = [...again];
+    again.clear();
+    words.forEach(look);
   }, 1000);
 }
 
@@ -117,14 +115,11 @@ function tick() {
 
 function listen() {
   const source = new EventSource(main.dataset.liveFrom);
-  let before = false;
+  // What happened since the page was made, or while the stream was away, was told to nobody.
   source.addEventListener("here", () => {
     say("");
-    if (before) {
-      look("questions");
-      look("decided");
-    }
-    before = true;
+    look("questions");
+    look("decided");
   });
   for (const word of ["questions", "decided"]) source.addEventListener(word, () => look(word));
   source.onerror = () => {

@@ -1,0 +1,99 @@
+"""`/api/v1/operator/hand-overs`: agents that may ask ordinary questions at prompts which may answer themselves."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated
+
+from msgspec import Meta, Struct
+
+from interpose.approvals.questions import moment
+from interpose.surfaces.http.answering import MISSING, STORE, Proving, body_with, done, prove, role_of
+from interpose.surfaces.http.proving import PROVING
+from interpose.surfaces.http_server.messages import Refusal, Request, Response, Route, json_response
+
+if TYPE_CHECKING:
+    from interpose.service.hand_overs import HandOverChoice
+    from interpose.service.service import Service
+
+PATH = "/api/v1/operator/hand-overs"
+PROVEN_AS = "hand-over"
+"""What a code is shown for, where `approvals.proof` is `code`."""
+
+
+class HandOverBody(Proving, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which agent."""
+
+    host: Annotated[str, Meta(min_length=1, max_length=40)]
+
+
+class BegunHandOver(Struct, frozen=True, kw_only=True):
+    """An agent that may ask, and who said so."""
+
+    host: str
+    by: str
+    begun: datetime
+
+
+class HandOversAnswer(Struct, frozen=True):
+    """All of them, whether the configuration lets them count, and where an agent ran something unasked."""
+
+    hand_overs: list[BegunHandOver]
+    counts: bool
+    ended: list[str]
+
+
+class HandOverEnded(Struct, frozen=True):
+    """An agent that may not ask any more."""
+
+    host: str
+    ended: bool = True
+
+
+def routes(service: Service) -> tuple[Route, ...]:
+    """What the operator may do, and everybody who answers may see and end."""
+
+    async def listed(_request: Request) -> Response:
+        def look() -> HandOversAnswer:
+            found = [shown(one) for one in service.hand_overs.choices()]
+            return HandOversAnswer(found, service.config.hooks.ask == "host", service.hand_overs.ended())
+
+        return json_response(await done(look))
+
+    async def begin(request: Request) -> Response:
+        body, by = body_with(request, HandOverBody), request.caller.name
+        if role_of(request) != "operator":
+            raise Refusal(403, "forbidden", "only the operator hands over: this needs a token of the role operator")
+
+        def choose() -> HandOverChoice:
+            prove(service, request, body, PROVEN_AS)
+            return service.hand_overs.choose(body.host, by)
+
+        return json_response(shown(await done(choose)))
+
+    async def end(request: Request) -> Response:
+        host, by = request.params["host"], request.caller.name
+        if not await done(lambda: service.hand_overs.withdraw(host, by)):
+            raise Refusal(*MISSING, "nothing is handed over to this agent")
+        return json_response(HandOverEnded(host))
+
+    return (
+        Route(
+            "GET", PATH, listed, "approver", "Agents that may ask at their own prompts", answer=HandOversAnswer,
+            codes=(STORE,),
+        ),
+        Route(
+            "POST", PATH, begin, "approver", "Let an agent ask ordinary questions at its own prompt",
+            body=HandOverBody, answer=BegunHandOver,
+            codes=((400, "invalid_request"), (403, "forbidden"), (415, "invalid_content_type"), *PROVING, STORE),
+        ),
+        Route(
+            "DELETE", f"{PATH}/{{host}}", end, "approver", "Let an agent ask no more", answer=HandOverEnded,
+            codes=(MISSING, STORE),
+        ),
+    )  # fmt: skip
+
+
+def shown(choice: HandOverChoice) -> BegunHandOver:
+    """As people see it."""
+    return BegunHandOver(host=choice.host, by=choice.by, begun=moment(choice.given_ns))
